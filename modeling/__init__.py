@@ -1,0 +1,1 @@
+"""Configuration and model: tensors in, tensors out. Nothing here knows about text."""

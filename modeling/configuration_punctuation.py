@@ -1,0 +1,147 @@
+"""The configuration: encoder, labels, what existing marks mean, and the windows the model was trained for.
+
+Takes what `config.json` holds, gives validated fields. Knows nothing about tensors or text.
+"""
+
+from typing import Any
+
+from transformers import AutoConfig, PreTrainedConfig
+from transformers.configuration_utils import SubConfigSpec
+
+NO_MARK = "O"
+
+# One row a label: what it writes before and after its word, and the piece that stands in a slot whose label is known.
+DEFAULT_LABELS = (
+    {"name": NO_MARK, "before": "", "after": "", "fill": "▁"},
+    {"name": "COMMA", "before": "", "after": ",", "fill": ","},
+    {"name": "PERIOD", "before": "", "after": ".", "fill": "."},
+    {"name": "QUESTION", "before": "", "after": "?", "fill": "?"},
+)
+
+# Every mark that we know in running text, and the label that it means. The mapping of colons and dashes to commas,
+# and of exclamation marks and semicolons to periods, is that of the IWSLT data (Che et al. 2016, section 4.1).
+DEFAULT_MARK_LABELS = {
+    **dict.fromkeys(",，、،:：—–―‒", "COMMA"),
+    **dict.fromkeys(".。．!！;；؛…⋯।॥۔", "PERIOD"),
+    **dict.fromkeys("?？؟", "QUESTION"),
+}
+
+SLOT_STYLES = ("mask", "last-piece")
+
+
+class PunctuationRestorationConfig(PreTrainedConfig):
+    """Configuration of a `PunctuationRestorationModel`.
+
+    Args:
+        encoder_config: the configuration of any encoder that `AutoModel` builds; a dictionary needs its `model_type`.
+        labels: one dictionary a label with the keys `name`, `before`, `after` (written around the word) and `fill`
+            (the piece that stands in a slot whose label is known). The first label must write nothing.
+        mark_labels: for every mark known in running text the name of the label that it means, or None for a mark
+            that is only removed.
+        slot_style: `"mask"` puts a `<mask>` after every word (slot filling); `"last-piece"` reads the label off the
+            last piece of the word (plain tagging).
+        lowercase: whether the encoder sees words in lower case, as recognisers write them.
+        head_width: width of the classifier's hidden layer (1,568 in the MLM-Punct paper, section III-B).
+        head_dropout: dropout before both layers of the classifier.
+        window, left_context, right_context: words that one forward pass sees at most, and how many of them at each
+            side are context only (Chen et al. 2021, section 3.3: 120, 35 to 40, 15).
+        max_window_pieces: pieces in one window at most, `<s>` and `</s>` included. No longer than in training:
+            positions that were never trained cost accuracy.
+
+    Raises:
+        ValueError: if one of these does not fit the others.
+    """
+
+    model_type = "punctuation-restoration"
+    sub_configs_defaults = {"encoder_config": SubConfigSpec(config_class=AutoConfig, model_type="xlm-roberta")}
+
+    encoder_config: dict[str, Any] | PreTrainedConfig | None = None
+    labels: list[dict[str, str]] | None = None
+    mark_labels: dict[str, str | None] | None = None
+    slot_style: str = "mask"
+    lowercase: bool = True
+    head_width: int = 1568
+    head_dropout: float = 0.1
+    window: int = 120
+    left_context: int = 40
+    right_context: int = 15
+    max_window_pieces: int = 256
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
+        self.mark_labels = dict(DEFAULT_MARK_LABELS if self.mark_labels is None else self.mark_labels)
+        self._check_labels()
+        self._check_windows()
+        # transformers derives num_labels from id2label; the table of labels is the only source of both.
+        kwargs.pop("num_labels", None)
+        self.id2label = dict(enumerate(self.label_names))
+        self.label2id = {name: index for index, name in enumerate(self.label_names)}
+        # `pipeline()` demands trust_remote_code as soon as it sees `custom_pipelines`, even where this package has
+        # registered the task. Only code that itself came from the Hub may show the field.
+        if not __name__.startswith("transformers_modules."):
+            self._custom_pipelines = kwargs.pop("custom_pipelines", None)
+        super().__post_init__(**kwargs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as they are saved, the Hub's `custom_pipelines` among them where there is one."""
+        fields = super().to_dict()
+        custom_pipelines = fields.pop("_custom_pipelines", None)
+        if custom_pipelines:
+            fields.setdefault("custom_pipelines", custom_pipelines)
+        return fields
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels, in the order of their ids."""
+        return [label["name"] for label in self.labels or ()]
+
+    def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> PreTrainedConfig:
+        """The encoder's configuration, where transformers looks for the vocabulary and the layers."""
+        return self.encoder_config if isinstance(self.encoder_config, PreTrainedConfig) else self
+
+    def _check_labels(self) -> None:
+        wanted = {"name", "before", "after", "fill"}
+        for index, label in enumerate(self.labels or ()):
+            if set(label) != wanted or not all(isinstance(value, str) for value in label.values()):
+                raise ValueError(
+                    f"Expected label {index} to have the text keys {sorted(wanted)}, got {label!r}. Give all four; "
+                    "`before` and `after` may be empty."
+                )
+            if not label["name"] or not label["fill"]:
+                raise ValueError(f"Expected label {index} to have a name and a fill piece, got {label!r}. Name both.")
+        names = self.label_names
+        if len(set(names)) != len(names) or len(names) < 2:
+            raise ValueError(f"Expected two or more labels with different names, got {names}. Rename or add labels.")
+        first = (self.labels or [{}])[0]
+        if first["before"] or first["after"]:
+            raise ValueError(f"Expected the first label to write nothing, got {first!r}. Put the no-mark label first.")
+        for mark, name in (self.mark_labels or {}).items():
+            if len(mark) != 1 or mark.isalnum() or mark.isspace():
+                raise ValueError(f"Expected each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
+            if name is not None and name not in names:
+                raise ValueError(
+                    f"Expected mark {mark!r} to mean one of {names} or None, got {name!r}. Change mark_labels."
+                )
+        unknown = {sign for label in self.labels or () for sign in label["after"] + label["before"]}
+        unknown -= set(self.mark_labels or {})
+        if unknown:
+            raise ValueError(
+                f"Expected every sign that a label writes among mark_labels, {sorted(unknown)} are missing. Add them, "
+                "so that restored text is read back as it was written."
+            )
+
+    def _check_windows(self) -> None:
+        if self.slot_style not in SLOT_STYLES:
+            raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
+        if self.head_width < 1 or not 0 <= self.head_dropout < 1:
+            raise ValueError(
+                f"Expected head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
+                f"{self.head_dropout}. Correct them."
+            )
+        if min(self.left_context, self.right_context) < 0 or self.window <= self.left_context + self.right_context:
+            raise ValueError(
+                f"Expected window ({self.window} words) to exceed left_context ({self.left_context}) plus "
+                f"right_context ({self.right_context}), both 0 or more. Widen the window or narrow the contexts."
+            )
+        if self.max_window_pieces < 8:
+            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")

@@ -1,0 +1,181 @@
+"""The model: an encoder, and a classifier that is applied at the slots and nowhere else.
+
+Takes piece ids and the positions of the slots, gives one row of label logits a slot. It does not know words, text or
+languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, H hidden width.
+"""
+
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+from transformers.modeling_outputs import TokenClassifierOutput
+from transformers.utils import can_return_tuple
+
+from .configuration_punctuation import PunctuationRestorationConfig
+
+NOT_SCORED = -100  # label of a slot that takes no part in the loss
+
+
+class SlotClassifier(nn.Module):
+    """Two linear layers, shared by all slots (MLM-Punct, section III-B)."""
+
+    def __init__(self, hidden_size: int, width: int, n_labels: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.dense = nn.Linear(hidden_size, width)
+        self.out_proj = nn.Linear(width, n_labels)
+
+    def forward(self, slot_states: torch.Tensor) -> torch.Tensor:
+        """`slot_states`: (..., H); returns logits (..., M)."""
+        hidden = torch.relu(self.dense(self.dropout(slot_states)))
+        return self.out_proj(self.dropout(hidden))
+
+
+class PunctuationRestorationModel(PreTrainedModel):
+    """Names the mark that belongs in each slot.
+
+    Loads with `AutoModelForTokenClassification`: the tokens that it classifies are the slots.
+    """
+
+    config_class = PunctuationRestorationConfig
+    base_model_prefix = "encoder"
+    main_input_name = "input_ids"
+    supports_gradient_checkpointing = True
+    accepts_loss_kwargs = False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
+    _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
+    _supports_attention_backend = True
+
+    def __init__(self, config: PunctuationRestorationConfig) -> None:
+        super().__init__(config)
+        self.encoder = AutoModel.from_config(config.encoder_config, **_without_pooler(config.encoder_config))
+        self.classifier = SlotClassifier(
+            config.encoder_config.hidden_size, config.head_width, len(config.labels), config.head_dropout
+        )
+        self.post_init()
+
+    @classmethod
+    def from_encoder(
+        cls, name_or_path: str, n_layers: int | None = None, revision: str | None = None, **settings: Any
+    ) -> "PunctuationRestorationModel":
+        """Start from a pretrained encoder, with a new classifier.
+
+        Args:
+            name_or_path: folder or Hub id of an encoder that `AutoModel` loads.
+            n_layers: keep only so many of the first layers; None keeps all.
+            revision: revision on the Hub.
+            settings: fields of `PunctuationRestorationConfig`.
+
+        Raises:
+            ValueError: if the encoder has fewer layers than asked for, or no list of layers to cut.
+        """
+        pooler = _without_pooler(AutoConfig.from_pretrained(name_or_path, revision=revision))
+        encoder = AutoModel.from_pretrained(name_or_path, revision=revision, dtype=torch.float32, **pooler)
+        if n_layers is not None:
+            _keep_first_layers(encoder, n_layers)
+        encoder_config = encoder.config.to_dict()
+        for key in ("_name_or_path", "dtype"):  # a path of this machine, and how the weights were stored
+            encoder_config.pop(key, None)
+        model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
+        missing, _ = model.encoder.load_state_dict(encoder.state_dict(), strict=False)
+        if missing:
+            raise ValueError(
+                f"Expected {name_or_path} to hold every weight of its encoder, {missing[:3]} are missing. Use a "
+                "complete encoder."
+            )
+        return model
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.encoder.get_input_embeddings()
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.encoder.set_input_embeddings(value)
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        slot_positions: torch.LongTensor | None = None,
+        labels: torch.LongTensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        **kwargs: Any,
+    ) -> TokenClassifierOutput:
+        """One pass over a batch of windows.
+
+        Args:
+            input_ids: (B, P) piece ids.
+            attention_mask: (B, P), 1 for pieces, 0 for padding.
+            slot_positions: (B, W) index of each word's slot among the pieces; 0, where no slot ever stands, pads.
+            labels: (B, W) label ids, -100 where a slot is not scored (padding, or a slot that was filled).
+            inputs_embeds: (B, P, H) in place of `input_ids`.
+
+        Returns:
+            `logits` (B, W, M), meaningless where `slot_positions` is 0, and with `labels` the mean cross-entropy over
+            the scored slots (0 where none is scored).
+
+        Raises:
+            ValueError: if `slot_positions` is missing or does not fit `labels`.
+        """
+        if slot_positions is None:
+            raise ValueError(
+                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
+                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
+            )
+        outputs = self.encoder(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            return_dict=True,
+            **{name: kwargs[name] for name in ("output_hidden_states", "output_attentions") if name in kwargs},
+        )
+        states = outputs.last_hidden_state  # (B, P, H)
+        slot_states = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))  # (B, W, H)
+        logits = self.classifier(slot_states)  # (B, W, M)
+        loss = None
+        if labels is not None:
+            if labels.shape != slot_positions.shape:
+                raise ValueError(
+                    f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
+                    f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
+                )
+            total = nn.functional.cross_entropy(
+                logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
+            )
+            loss = total / (labels != NOT_SCORED).sum().clamp(min=1)
+        return TokenClassifierOutput(
+            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
+        )
+
+
+def _without_pooler(encoder_config: Any) -> dict[str, bool]:
+    """The pooled state of the first piece is never used; the BERT family can leave its weights out."""
+    return {"add_pooling_layer": False} if encoder_config.model_type in _POOLING_ENCODERS else {}
+
+
+_POOLING_ENCODERS = {"bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert"}
+
+
+def _keep_first_layers(encoder: PreTrainedModel, n_layers: int) -> None:
+    """Cut an encoder, in place, to its first layers."""
+    n_there = encoder.config.num_hidden_layers
+    if not 1 <= n_layers <= n_there:
+        raise ValueError(f"Expected n_layers from 1 to {n_there}, got {n_layers}. This encoder has no more layers.")
+    stacks = [
+        (module, name)
+        for module in encoder.modules()
+        for name, child in module.named_children()
+        if isinstance(child, nn.ModuleList) and len(child) == n_there
+    ]
+    if len(stacks) != 1:
+        raise ValueError(
+            f"Expected one list of {n_there} layers in {type(encoder).__name__}, found {len(stacks)}. Leave n_layers "
+            "out for this encoder."
+        )
+    owner, name = stacks[0]
+    setattr(owner, name, getattr(owner, name)[:n_layers])
+    encoder.config.num_hidden_layers = n_layers
+    if getattr(encoder.config, "layer_types", None):  # ModernBERT lists the kind of attention of each layer
+        encoder.config.layer_types = encoder.config.layer_types[:n_layers]

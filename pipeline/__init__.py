@@ -1,0 +1,1 @@
+"""Text in, text out, one file a stage: text -> words -> slots -> encoder -> labels -> text."""

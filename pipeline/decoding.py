@@ -1,0 +1,95 @@
+"""Slot scores -> labels: the most probable one, within the marks and thresholds that the caller allows.
+
+Takes probabilities, gives a label and its probability for each word. It knows labels by name and number, not how a
+mark looks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SENTENCE_ENDS = ".?!"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which labels may be chosen.
+
+    Attributes:
+        allowed: (M,) whether each label may be chosen; the first, which writes nothing, always may.
+        thresholds: (M,) the probability from which a label is chosen, NaN where it must be the most probable.
+    """
+
+    allowed: np.ndarray
+    thresholds: np.ndarray
+
+
+def make_choice(
+    labels: Sequence[Mapping[str, str]],
+    marks: str | Sequence[str] = "all",
+    thresholds: Mapping[str, float] | None = None,
+) -> Choice:
+    """Read the caller's wishes.
+
+    Args:
+        labels: the configuration's table of labels.
+        marks: `"all"`, `"sentence-ends"` (labels that write one of `. ? !`), or names of labels.
+        thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
+            rarer, below more frequent.
+
+    Raises:
+        ValueError: for an unknown name or a threshold outside 0 to 1.
+    """
+    names = [label["name"] for label in labels]
+    if marks == "all":
+        allowed = [True] * len(names)
+    elif marks == "sentence-ends":
+        allowed = [any(sign in SENTENCE_ENDS for sign in label["after"]) for label in labels]
+    else:
+        wanted = [marks] if isinstance(marks, str) else list(marks)
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise ValueError(
+                f"Expected marks to be 'all', 'sentence-ends' or labels among {names}, got {marks!r}. Correct it."
+            )
+        allowed = [name in wanted for name in names]
+    limits = np.full(len(names), np.nan)
+    for name, limit in (thresholds or {}).items():
+        if name not in names[1:] or not isinstance(limit, int | float) or not 0 <= limit <= 1:
+            raise ValueError(
+                f"Expected thresholds for labels among {names[1:]}, each from 0 to 1, got {name!r}: {limit!r}. "
+                "Correct it."
+            )
+        limits[names.index(name)] = limit
+    return Choice(np.array([True, *allowed[1:]]), limits)
+
+
+def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+    """Choose a label for each word.
+
+    A label with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several
+    such labels the most probable. A label without one must be the most probable of all. What the labels that are not
+    allowed would have got goes to "no mark".
+
+    Args:
+        probabilities: (W, M), each row summing to 1.
+        choice: from `make_choice`.
+
+    Returns:
+        (W,) label ids and (W,) probabilities of these labels.
+    """
+    scores = np.array(probabilities, dtype=np.float64)
+    if not scores.size:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    scores[:, 0] += scores[:, ~choice.allowed].sum(axis=1)
+    scores[:, ~choice.allowed] = 0.0
+    limited = ~np.isnan(choice.thresholds)
+    free = np.where(limited & (scores < choice.thresholds), -1.0, scores)  # (W, M); -1: below its threshold
+    labels = free.argmax(axis=1)
+    reached = np.where(limited & choice.allowed & (scores >= choice.thresholds), scores, -1.0)
+    best_reached = reached.argmax(axis=1)
+    is_reached = reached.max(axis=1) >= 0
+    labels = np.where(is_reached & (labels == 0), best_reached, labels)
+    return labels, scores[np.arange(len(labels)), labels]

@@ -1,0 +1,81 @@
+"""A run of Han characters -> words, by jieba. Knows nothing of marks, offsets or other scripts.
+
+jieba is loaded when the first Han text comes, so that other languages work without it.
+"""
+
+import contextlib
+import functools
+import logging
+import os
+from collections.abc import Iterable
+
+from huggingface_hub import constants
+
+try:
+    import jieba
+except ImportError:  # checked when Han text comes
+    jieba = None
+
+# jieba's own default is a file in the shared temporary folder, which another user may own or have written.
+CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration")
+
+
+class HanSegmenter:
+    """Cuts Han text into words.
+
+    Args:
+        dictionary: path of a jieba user dictionary (one `word [frequency [tag]]` a line), or words to add.
+
+    Raises:
+        ImportError: at the first Han text, if jieba is not installed.
+        ValueError: if the dictionary file cannot be read.
+    """
+
+    def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
+        given_as_path = dictionary is None or isinstance(dictionary, str | os.PathLike)
+        self.dictionary = dictionary if given_as_path else tuple(dictionary)
+
+    def __call__(self, run: str) -> list[str]:
+        """Words of `run`, in order; joined they are `run`."""
+        return list(self._tokenizer.cut(run, HMM=True)) if len(run) > 1 else [run]
+
+    @functools.cached_property
+    def _tokenizer(self) -> "jieba.Tokenizer":
+        if self.dictionary is None:
+            return _default_tokenizer()
+        tokenizer = _new_tokenizer()
+        if isinstance(self.dictionary, tuple):
+            for word in self.dictionary:
+                tokenizer.add_word(word)
+            return tokenizer
+        try:
+            with open(self.dictionary, encoding="utf-8") as lines:
+                tokenizer.load_userdict(lines)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"Expected a jieba dictionary in UTF-8 (`word frequency tag` a line) at {self.dictionary}, got: "
+                f"{error}. Correct the path or the file."
+            ) from error
+        return tokenizer
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"dictionary": self.dictionary}  # the loaded tokenizer holds a lock, which cannot be sent to a worker
+
+
+@functools.cache
+def _default_tokenizer() -> "jieba.Tokenizer":
+    return _new_tokenizer()
+
+
+def _new_tokenizer() -> "jieba.Tokenizer":
+    if jieba is None:
+        raise ImportError(
+            "Expected jieba, which finds the words of Mandarin text; it is not installed. Run `pip install jieba`."
+        )
+    jieba.setLogLevel(logging.CRITICAL)  # with a read-only home jieba builds its table anew, in a second: no news
+    with contextlib.suppress(OSError):
+        os.makedirs(CACHE_FOLDER, exist_ok=True)
+    tokenizer = jieba.Tokenizer()
+    tokenizer.tmp_dir = CACHE_FOLDER
+    tokenizer.initialize()
+    return tokenizer
