@@ -3,7 +3,7 @@
 Takes what `config.json` holds, gives validated fields. Knows nothing about tensors or text.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.configuration_utils import SubConfigSpec
@@ -53,7 +53,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     """
 
     model_type = "punctuation-restoration"
-    sub_configs_defaults = {"encoder_config": SubConfigSpec(config_class=AutoConfig, model_type="xlm-roberta")}
+    sub_configs_defaults: ClassVar[dict[str, SubConfigSpec]] = {
+        "encoder_config": SubConfigSpec(config_class=AutoConfig, model_type="xlm-roberta")
+    }
 
     encoder_config: dict[str, Any] | PreTrainedConfig | None = None
     labels: list[dict[str, str]] | None = None

@@ -142,7 +142,7 @@ def _split_at(first: int, end: int, borders: set[int]) -> Iterable[tuple[int, in
 def _as_words(text: str, spans: list[tuple[int, int, str]]) -> list[Word]:
     """Words from spans: with the places for their marks, and their scripts."""
     words: list[Word] = []
-    previous_end, previous_script, quotes = 0, "Latin", {quote: 0 for quote in AMBIGUOUS_QUOTES}
+    previous_end, previous_script, quotes = 0, "Latin", dict.fromkeys(AMBIGUOUS_QUOTES, 0)
     for index, (start, end, spoken) in enumerate(spans):
         following = spans[index + 1][0] if index + 1 < len(spans) else len(text)
         gap = text[previous_end:start]

@@ -9,7 +9,7 @@ from pathlib import Path
 if not (Path(__file__).parent / "modeling").is_dir():
     __path__.append(str(Path(__file__).resolve().parents[1]))
 
-from punctuation_restoration.registration import DEFAULT_MODEL, register  # noqa: E402
+from punctuation_restoration.registration import DEFAULT_MODEL, register
 
 __version__ = "0.1.0"
 __all__ = ["DEFAULT_MODEL", "__version__", "register"]

@@ -1,0 +1,100 @@
+"""What the tests share: a tiny tokenizer and model, made here, and no network."""
+
+import os
+import socket
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import BertConfig, PreTrainedTokenizerFast, pipeline
+
+import punctuation_restoration  # noqa: F401  (registers the task)
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+torch.set_num_threads(1)
+
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+WHOLE_PIECES = ["▁", "▁the", "▁you", "▁are", "▁hello", "▁is", "ing", "▁saya", "▁awak", "我们", "大家", "你好", "▁我们"]
+CHARACTERS = list("abcdefghijklmnopqrstuvwxyz0123456789.,?!'-:/@<>_我们你好大家今天是的了不在他说吗很北京人")
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only this machine may be reached."""
+    connect = socket.socket.connect
+
+    def connect_here_only(self: socket.socket, address: Any) -> Any:
+        host = address[0] if isinstance(address, tuple) else "localhost"
+        if host not in ("localhost", "127.0.0.1", "::1"):
+            raise AssertionError(f"Expected no test to use the network, got a connection to {address}.")
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect_here_only)
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer() -> PreTrainedTokenizerFast:
+    """A SentencePiece-like tokenizer of about eighty pieces, with the normalisation of XLM-R's (NFKC)."""
+    pieces = [
+        *SPECIAL,
+        *WHOLE_PIECES,
+        *CHARACTERS,
+        *(f"▁{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
+        "<mask>",
+    ]
+    scores = [(piece, -float(10 - min(len(piece), 8))) for piece in dict.fromkeys(pieces)]
+    tokenizer = Tokenizer(models.Unigram(scores, unk_id=3))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<s>", cls_token="<s>", eos_token="</s>", sep_token="</s>",
+        pad_token="<pad>", unk_token="<unk>", mask_token="<mask>", model_max_length=512,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def tiny_config(tiny_tokenizer: PreTrainedTokenizerFast) -> PunctuationRestorationConfig:
+    encoder = BertConfig(
+        vocab_size=len(tiny_tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=160, pad_token_id=tiny_tokenizer.pad_token_id,
+    )  # fmt: skip
+    return PunctuationRestorationConfig(
+        encoder_config=encoder.to_dict(),
+        head_width=48,
+        window=24,
+        left_context=8,
+        right_context=4,
+        max_window_pieces=128,
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tiny_config: PunctuationRestorationConfig) -> PunctuationRestorationModel:
+    """Random weights, large enough that labels differ from word to word; it knows nothing."""
+    torch.manual_seed(7)
+    model = PunctuationRestorationModel(tiny_config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)
+        model.classifier.out_proj.weight.mul_(8.0)
+    return model
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tiny_model, tiny_tokenizer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("tiny") / "checkpoint"
+    tiny_model.save_pretrained(folder)
+    tiny_tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def tiny_pipeline(tiny_model, tiny_tokenizer):
+    return pipeline("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, device="cpu")
