@@ -37,7 +37,9 @@ class HanSegmenter:
 
     def __call__(self, run: str) -> list[str]:
         """Words of `run`, in order; joined they are `run`."""
-        return list(self._tokenizer.cut(run, HMM=True)) if len(run) > 1 else [run]
+        # Without jieba's hidden Markov model, which joins characters to words that no dictionary has: such words
+        # swallow 0.9 % of the marks of real talks, dictionary words 0.35 %, for 2 % more words (docs/log.md).
+        return list(self._tokenizer.cut(run, HMM=False)) if len(run) > 1 else [run]
 
     @functools.cached_property
     def _tokenizer(self) -> "jieba.Tokenizer":
