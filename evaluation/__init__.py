@@ -1,0 +1,1 @@
+"""Evaluation: examples -> pipeline -> counts -> scores with intervals -> tables, JSON and pictures."""

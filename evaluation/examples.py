@@ -1,0 +1,148 @@
+"""Documents -> examples: what is fed to the pipeline, and the reference at every place where a mark may stand.
+
+Takes punctuated text or a list of tokens with labels. Gives lower-cased running text without marks, as a recogniser
+writes it, and its units: the places that are scored, each exactly once. In Han text every character is a unit, so
+that systems which find other words compare, and a mark inside a word that was not split is a miss; elsewhere a unit
+is a word, or a token of a benchmark. Knows nothing about files or models.
+
+    tokens   we    're   here               a word of the model may cover several units: "we're"
+    text     w e ' r e _ h e r e            (clitics joined, as people write them)
+    units    [---][----][ -----]            the word's mark belongs to its last unit, the others have none
+    labels   O     O     PERIOD
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import regex
+
+from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.pipeline.marks import strip_marks
+from punctuation_restoration.pipeline.words import WordFinder
+
+# Clitics that the IWSLT files split from their word; other tokens with an apostrophe are opening quotes.
+CLITICS = frozenset(("'s", "'re", "'m", "'ll", "'d", "'ve", "n't"))
+QUOTES = "\"'“”‘’"
+
+_HAN_CHARACTER = regex.compile(r"\p{Han}\p{M}*")
+_HAN_WORD = regex.compile(r"(?:\p{Han}\p{M}*)+")
+_ENDS_IN_HAN = regex.compile(r"\p{Han}\p{M}*\Z")
+_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text to restore and its reference.
+
+    Attributes:
+        id, source: which document this is, and where it comes from.
+        text: the text without marks.
+        spans: (start, end) offsets in `text` of every unit, in order; empty where a token has nothing to say.
+        labels: the name of the label after each unit.
+        ends_text: whether the last unit ends the document; false where the document was cut.
+    """
+
+    id: str
+    source: str
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    labels: tuple[str, ...]
+    ends_text: bool = True
+
+
+def example_from_tokens(
+    tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet, *, id: str, source: str
+) -> Example:
+    """An example from tokens with one label each; split English clitics are joined to the word before them.
+
+    Raises:
+        ValueError: if the lists differ in length, or a label is unknown.
+    """
+    if len(tokens) != len(labels):
+        raise ValueError(
+            f"Expected one label per token in {id!r}: {len(tokens)} tokens, {len(labels)} labels. Check the file."
+        )
+    unknown = sorted(set(labels) - set(label_set.names))
+    if unknown:
+        raise ValueError(f"Expected labels among {list(label_set.names)} in {id!r}, got {unknown}. Check the file.")
+    marks = "".join(label_set.mark_labels)
+    units = [_without_marks(token.lower(), marks) for token in tokens]
+    joined = [unit in CLITICS or _both_han(before, unit) for before, unit in zip(["", *units], units, strict=False)]
+    return _example(units, joined, labels, id=id, source=source)
+
+
+def example_from_text(
+    text: str, finder: WordFinder, label_set: LabelSet, *, id: str, source: str
+) -> Example:
+    """An example from punctuated text, its marks read as they are for training.
+
+    Blanks between Han characters are left out: in captions they stand where a line broke, and give borders away.
+    """
+    words = finder(text)
+    spoken, word_labels = strip_marks(text, lambda _: words, label_set.mark_labels, label_set.names)  # type: ignore[arg-type]
+    units: list[str] = []
+    joined: list[bool] = []
+    labels: list[str] = []
+    for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
+        is_han = _HAN_WORD.fullmatch(word) is not None
+        parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
+        gap = text[words[index - 1].end : words[index].start] if index else ""
+        blank = bool(units) and not _both_han(units[-1], parts[0])
+        if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):
+            blank = any(sign.isspace() for sign in gap)  # between Han text and a Latin word: as it was written
+        units.extend(parts)
+        joined.extend([not blank] + [True] * (len(parts) - 1))
+        labels.extend([label_set.names[0]] * (len(parts) - 1) + [label])
+    return _example(units, joined, labels, id=id, source=source)
+
+
+def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
+    """The first examples, up to `n_words` units in all; the last one is cut where they are used up."""
+    kept: list[Example] = []
+    for example in examples:
+        if n_words <= 0:
+            break
+        n_units = min(len(example.spans), n_words)
+        if n_units < len(example.spans):
+            end = example.spans[n_units - 1][1]
+            example = Example(
+                example.id,
+                example.source,
+                example.text[:end],
+                example.spans[:n_units],
+                example.labels[:n_units],
+                ends_text=False,
+            )
+        kept.append(example)
+        n_words -= n_units
+    return kept
+
+
+def _example(
+    units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str
+) -> Example:
+    """The units written one after the other, with a blank before each that is not `joined` to the one before."""
+    pieces: list[str] = []
+    spans: list[tuple[int, int]] = []
+    place = 0
+    for unit, is_joined in zip(units, joined, strict=True):
+        if place and unit and not is_joined:
+            pieces.append(" ")
+            place += 1
+        pieces.append(unit)
+        spans.append((place, place + len(unit)))
+        place += len(unit)
+    return Example(id, source, "".join(pieces), tuple(spans), tuple(labels))
+
+
+def _without_marks(token: str, marks: str) -> str:
+    """A token without marks at its edges, which would give the reference away; empty if no letter or digit is left."""
+    if not _LETTER_OR_DIGIT.search(token):
+        return ""
+    token = token.strip(marks)
+    unquoted = token.rstrip(QUOTES)
+    return unquoted.rstrip(marks) if unquoted[-1:] in marks else token
+
+
+def _both_han(before: str, after: str) -> bool:
+    return bool(_ENDS_IN_HAN.search(before) and _HAN_CHARACTER.match(after))

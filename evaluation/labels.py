@@ -1,0 +1,53 @@
+"""Which labels a test is scored in, and which label of a model means which of them.
+
+Takes the default table of marks or a model's configuration, gives a label set. Fixed benchmarks are always scored in
+the four labels of the literature, whatever marks the model writes, so that models with other label sets compare:
+a model's exclamation mark counts as a period there, as it does in the reference.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """Labels to score in.
+
+    Attributes:
+        names: label names, the no-mark label first.
+        mark_labels: the label that each mark in a reference text means, or None for one that is only removed.
+        renamed: the name in `names` that each label of the model means.
+    """
+
+    names: tuple[str, ...]
+    mark_labels: Mapping[str, str | None]
+    renamed: Mapping[str, str]
+
+
+def standard_labels(config: Any) -> LabelSet:
+    """The four labels of the literature for a model with any labels: a mark means what the default table says.
+
+    Raises:
+        ValueError: if a label of the model writes marks that the default table does not know.
+    """
+    names = tuple(label["name"] for label in DEFAULT_LABELS)
+    renamed = {}
+    for label in config.labels:
+        mark = (label["after"] or label["before"])[-1:]
+        meaning = DEFAULT_MARK_LABELS.get(mark) if mark else names[0]
+        if meaning is None:
+            raise ValueError(
+                f"Expected label {label['name']!r} to write a mark of the default table, got {mark!r}. "
+                "Score such a model on files of its own, which are read with its own labels."
+            )
+        renamed[label["name"]] = meaning
+    return LabelSet(names, DEFAULT_MARK_LABELS, renamed)
+
+
+def own_labels(config: Any) -> LabelSet:
+    """The labels and the table of marks of the model itself."""
+    names = tuple(config.label_names)
+    return LabelSet(names, dict(config.mark_labels), {name: name for name in names})

@@ -1,0 +1,161 @@
+"""Files -> examples: tokens with labels (TSV), documents (JSONL, gzipped or not) and running text.
+
+Takes a path, gives examples. Knows nothing about models or about which benchmark a file belongs to.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from punctuation_restoration.data.readers import open_text
+from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
+from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.pipeline.words import WordFinder
+
+Keep = Callable[[dict[str, Any]], bool]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads examples with the labels of one label set."""
+
+    label_set: LabelSet
+    finder: WordFinder
+
+    @classmethod
+    def for_labels(cls, label_set: LabelSet) -> "Reader":
+        """A reader that finds words as the pipeline does; which jieba words it finds does not show in the units."""
+        return cls(label_set, WordFinder(label_set.mark_labels))
+
+    def read(self, path: str | Path, keep: Keep | None = None) -> list[Example]:
+        """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text.
+
+        Args:
+            path: the file; a further `.gz` is allowed.
+            keep: which rows of a JSONL file to keep; all if None.
+
+        Raises:
+            ValueError: if the file is missing, empty or not in its format.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise ValueError(f"Expected a file to score at {path}, found none. Check the path or --bench-root.")
+        kind = Path(path.name.removesuffix(".gz")).suffix
+        read = {".tsv": self._read_tsv, ".jsonl": self._read_jsonl}.get(kind, self._read_text)
+        try:
+            examples = [example for example in read(path, keep) if example.spans]
+        except UnicodeDecodeError as error:
+            raise ValueError(f"Expected UTF-8 text in {path}, got {error}. Convert the file.") from error
+        if not examples:
+            raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
+        return examples
+
+    def _read_tsv(self, path: Path, keep: Keep | None) -> Iterator[Example]:
+        """`token<TAB>label` lines; a blank line separates documents. One stream without blank lines is one text."""
+        tokens: list[str] = []
+        labels: list[str] = []
+        n_documents = 0
+        source = stem(path)
+        with open_text(path) as lines:
+            for number, line in enumerate(lines, 1):
+                row = line.rstrip("\r\n").split("\t")
+                if len(row) == 2:
+                    tokens.append(row[0])
+                    labels.append(row[1])
+                elif line.strip():
+                    raise ValueError(f"Expected token and label, separated by a tab, in {path}, line {number}, got {line!r}.")
+                elif tokens:
+                    n_documents += 1
+                    yield example_from_tokens(
+                        tokens, labels, self.label_set, id=f"{source}:{n_documents}", source=source
+                    )
+                    tokens, labels = [], []
+        if tokens:
+            name = f"{source}:{n_documents + 1}" if n_documents else source
+            yield example_from_tokens(tokens, labels, self.label_set, id=name, source=source)
+
+    def _read_jsonl(self, path: Path, keep: Keep | None) -> Iterator[Example]:
+        """One document a line: `text`, or `words` and `labels`; `id` and `source` where there are any."""
+        with open_text(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                place = f"{path}, line {number}"
+                try:
+                    row = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise ValueError(f"Expected a JSON document in {place}, got {line[:60]!r}: {error}") from error
+                if not isinstance(row, dict):
+                    raise ValueError(f"Expected a JSON object in {place}, got {line[:60]!r}.")
+                if keep is not None and not keep(row):
+                    continue
+                yield self._example_of(row, str(row.get("id", f"{stem(path)}:{number}")), stem(path), place)
+
+    def _example_of(self, row: dict[str, Any], id: str, source: str, place: str) -> Example:
+        if isinstance(row.get("text"), str):
+            return example_from_text(row["text"], self.finder, self.label_set, id=id, source=source)
+        words, labels = row.get("words"), row.get("labels")
+        if not isinstance(words, list) or not isinstance(labels, list):
+            raise ValueError(f"Expected the key text, or the keys words and labels, in {place}, got {sorted(row)}.")
+        return example_from_tokens(
+            [str(word) for word in words], [str(label) for label in labels], self.label_set, id=id, source=source
+        )
+
+    def _read_text(self, path: Path, keep: Keep | None) -> Iterator[Example]:
+        """Running text; an empty line separates documents. Lines are joined: one sentence a line would tell its stop."""
+        with open_text(path) as lines:
+            paragraphs = _paragraphs(lines)
+            for number, paragraph in enumerate(paragraphs, 1):
+                yield example_from_text(
+                    paragraph, self.finder, self.label_set, id=f"{stem(path)}:{number}", source=stem(path)
+                )
+
+
+def documents_in(ids: Container[str]) -> Keep:
+    """Keeps the rows with these document ids."""
+    return lambda row: str(row.get("id")) in ids
+
+
+def read_ids(path: str | Path) -> set[str]:
+    """Document ids, one a line.
+
+    Raises:
+        ValueError: if there is no such file, or no id in it.
+    """
+    try:
+        ids = {line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()}
+    except OSError as error:
+        raise ValueError(f"Expected a file of document ids at {path}, could not read it: {error}.") from error
+    if not ids:
+        raise ValueError(f"Expected document ids in {path}, one a line, found none.")
+    return ids
+
+
+def stem(path: Path) -> str:
+    """The file's name without its endings."""
+    name = path.name.removesuffix(".gz")
+    return Path(name).stem
+
+
+def digest_of(examples: list[Example]) -> str:
+    """SHA-256 over texts, units and labels: two results with the same digest were scored on the same words."""
+    digest = hashlib.sha256()
+    for example in examples:
+        row = [example.id, example.text, example.spans, example.labels, example.ends_text]
+        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8"))
+    return digest.hexdigest()
+
+
+def _paragraphs(lines: Iterator[str]) -> Iterator[str]:
+    paragraph: list[str] = []
+    for line in lines:
+        if line.strip():
+            paragraph.append(line.strip())
+        elif paragraph:
+            yield " ".join(paragraph)
+            paragraph = []
+    if paragraph:
+        yield " ".join(paragraph)
