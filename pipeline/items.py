@@ -1,6 +1,12 @@
 """What a caller may hand in -> one text and what is known about it. Knows the shapes of items, not what words are.
 
-An item is a string, `{"text": ...}` or `{"words": [...]}`; either dictionary may carry `"known"`.
+An item is a string or a dictionary:
+
+    {"text": ...}                       text
+    {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
+    {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
+
+Each dictionary may carry "known": {word index: label name}.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,16 +15,36 @@ from typing import Any
 
 import regex
 
-KEYS = {"text", "words", "known"}
+KEYS = {"text", "words", "chunks", "timestamps", "known"}
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
+
+Time = float | None  # seconds; recognisers leave the end of the last word open
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSpan:
+    """A stretch of the text, in characters, and when it was said, in seconds."""
+
+    start: int
+    end: int
+    time: tuple[Time, Time]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text to restore; `known` maps the index of a word to the name of its label."""
+    """One text to restore.
+
+    Attributes:
+        text: the text.
+        known: index of a word -> name of its label.
+        spans: when its parts were said, in order; None without times.
+        chunks: the recogniser's own chunks, to be given back with their marks; one span each.
+    """
 
     text: str
     known: Mapping[int, str] = field(default_factory=dict)
+    spans: list[TimedSpan] | None = None
+    chunks: list[Mapping[str, Any]] | None = None
 
 
 def read_item(item: Any) -> Item:
@@ -35,23 +61,28 @@ def read_item(item: Any) -> Item:
             f"Expected a string or a dictionary with 'text' or 'words', got {type(item).__name__}. Pass the text "
             "itself, or {'words': [...]} for words."
         )
-    unknown = set(item) - KEYS
-    if unknown or ("text" in item) == ("words" in item):
+    keys = set(item)
+    if (
+        keys - KEYS
+        or ("text" in keys) == ("words" in keys)
+        or ("timestamps" in keys and "words" not in keys)
+        or ("chunks" in keys and "text" not in keys)
+    ):
         raise ValueError(
-            f"Expected a dictionary with either 'text' or 'words' (and perhaps 'known'), got the keys "
-            f"{sorted(map(str, item))}. Correct them."
+            "Expected a dictionary with 'text' (perhaps with 'chunks') or 'words' (perhaps with 'timestamps'), and "
+            f"perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
         )
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
         raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
-    if "text" in item:
-        if not isinstance(item["text"], str):
-            raise ValueError(f"Expected 'text' to be a string, got {type(item['text']).__name__}. Pass a string.")
-        return Item(item["text"], known)
-    words = item["words"]
-    if isinstance(words, str) or not isinstance(words, Sequence) or not all(isinstance(w, str) for w in words):
-        raise ValueError(f"Expected 'words' to be a list of strings, got {words!r:.80}. Pass one string a word.")
-    return Item(join_words(words), known)
+    if "words" in item:
+        return _read_words(item["words"], item.get("timestamps"), known)
+    text, chunks = item["text"], item.get("chunks")
+    if not isinstance(text, str):
+        raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
+    if chunks is None:
+        return Item(text, known)
+    return Item(text, known, _chunk_spans(text, chunks), list(chunks))
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -62,3 +93,46 @@ def join_words(words: Sequence[str]) -> str:
             parts.append(" ")
         parts.append(word)
     return "".join(parts)
+
+
+def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
+    if isinstance(words, str) or not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"Expected 'words' to be a list of strings, got {words!r:.80}. Pass one string a word.")
+    text = join_words(words)
+    if timestamps is None:
+        return Item(text, known)
+    if not isinstance(timestamps, Sequence) or len(timestamps) != len(words):
+        got = len(timestamps) if isinstance(timestamps, Sequence) else repr(timestamps)
+        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {got}. Pair them before the call.")
+    spans, place = [], 0
+    for index, (word, time) in enumerate(zip(words, timestamps, strict=True)):
+        start = text.index(word, place)
+        place = start + len(word)
+        spans.append(TimedSpan(start, place, _read_time(time, index)))
+    return Item(text, known, spans)
+
+
+def _chunk_spans(text: str, chunks: Any) -> list[TimedSpan]:
+    if not isinstance(chunks, Sequence) or not all(
+        isinstance(chunk, Mapping) and isinstance(chunk.get("text"), str) for chunk in chunks
+    ):
+        raise ValueError(f"Expected 'chunks' as a list of {{'text', 'timestamp'}}, got {chunks!r:.80}. Correct it.")
+    spans, place = [], 0
+    for index, chunk in enumerate(chunks):
+        said = chunk["text"].strip()
+        start = text.find(said, place)
+        if start < 0:
+            raise ValueError(
+                f"Expected the text to contain the chunks in order, chunk {index} ({said!r}) is not in {text[place:]!r:.60}. "
+                "Pass text and chunks of the same recogniser call."
+            )
+        place = start + len(said)
+        spans.append(TimedSpan(start, place, _read_time(chunk.get("timestamp"), index)))
+    return spans
+
+
+def _read_time(time: Any, index: int) -> tuple[Time, Time]:
+    is_pair = isinstance(time, Sequence) and not isinstance(time, str) and len(time) == 2
+    if not is_pair or not all(moment is None or isinstance(moment, int | float) for moment in time):
+        raise ValueError(f"Expected word {index} to have a time (start, end) in seconds, got {time!r}. Correct it.")
+    return time[0], time[1]
