@@ -13,6 +13,8 @@ WRITTEN_MARKS: dict[str, dict[str, str]] = {
     "Latin": {},
 }
 
+SENTENCE_ENDS = ".?!"  # as labels name them
+
 OPENERS = "\"'“‘„‚«‹「『（(《〈【〔[{¿¡"
 CLOSERS = "\"'”’»›」』）)》〉】〕]}"
 AMBIGUOUS_QUOTES = "\"'"  # the same sign opens and closes

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-SENTENCE_ENDS = ".?!"
+from .conventions import SENTENCE_ENDS
 
 
 @dataclass(frozen=True, slots=True)

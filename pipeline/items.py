@@ -123,8 +123,8 @@ def _chunk_spans(text: str, chunks: Any) -> list[TimedSpan]:
         start = text.find(said, place)
         if start < 0:
             raise ValueError(
-                f"Expected the text to contain the chunks in order, chunk {index} ({said!r}) is not in {text[place:]!r:.60}. "
-                "Pass text and chunks of the same recogniser call."
+                f"Expected the text to contain the chunks in order, chunk {index} ({said!r}) is not in "
+                f"{text[place:]!r:.60}. Pass text and chunks of the same recogniser call."
             )
         place = start + len(said)
         spans.append(TimedSpan(start, place, _read_time(chunk.get("timestamp"), index)))

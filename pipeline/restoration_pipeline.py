@@ -4,59 +4,70 @@ text -> words -> slots -> encoder -> labels -> text
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from transformers.pipelines.base import ChunkPipeline
 
+from .batching import batches_by_length, collate
+from .conventions import SENTENCE_ENDS
 from .decoding import Choice, decode, make_choice
-from .items import read_item
+from .items import Item, read_item
 from .marks import FoundMark, find_marks
-from .rendering import marks_of, render
+from .refinement import fill_certain
+from .rendering import Edit, apply_edits, insertions, marks_of, removals
+from .sentences import capitals, sentence_ranges
 from .slots import SlotEncoder
+from .timing import weigh_pauses, word_times
 from .windows import Window, plan_windows
 from .words import Word, WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
-N_WINDOWS_AHEAD = 256  # windows of several texts that are sorted by length together
 DEFAULT_BATCH_SIZE = 8  # windows in one forward pass
+N_BATCHES_AHEAD = 8  # so many batches' windows, of several texts, are sorted by length together
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text on its way through the stages: its words, the marks it has, and the labels that are already decided."""
+    """An item on its way through the stages: its words, their marks, and which labels are already decided."""
 
-    text: str
+    item: Item
     words: list[Word]
     found: list[FoundMark | None]
     fixed: list[tuple[int, str] | None]  # for each word a label id and its source, or None: the model decides
-    windows: list[Window]
+    existing: str
 
 
 class PunctuationRestorationPipeline(ChunkPipeline):
     """Puts punctuation back into text.
 
     `restore("hello how are you")` gives `{"text": "hello, how are you?", "words": [...]}`; a list gives a list, a
-    generator or data set an iterator. An item is a string, `{"text": str}` or `{"words": [str, ...]}`, the dictionaries
-    perhaps with `"known": {word index: label name}`.
+    generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`, `{"words": [str, ...]}`,
+    perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech recognition pipeline;
+    each perhaps with `"known": {word index: label name}`, labels that are given and shown to the model.
 
     Keywords, at construction or at the call:
         batch_size: windows in one forward pass (8).
         window, left_context, right_context: in words; the configuration's by default.
-        existing: what happens to marks that the text has: `"keep"` (default; nothing is added beside them),
-            `"condition"` (kept, and shown to the model) or `"replace"` (removed first).
-        marks: `"all"`, `"sentence-ends"` or names of labels that may be written.
+        existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
+            them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
+        marks: `"all"`, `"sentence-ends"` or names of the labels that may be written.
         thresholds: `{label name: probability}` from which a mark is written.
-        jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
+        truecase: True gives sentences and the English `I` their capitals.
+        sentences: True adds `"sentences"`: text, and start and end in the input.
+        pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
+        passes: 2 fills the most certain slots first, and decides the others again.
         return_words: False spares the list of words.
+        jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
 
-    Each of `words` has `word`, `start` and `end` (character offsets in the text), `label`, `mark` (what stands after
-    it), `score` (probability of the label) and `source`: `"model"`, `"input"` for a mark that the text had, `"known"`
-    for one that the item gave.
+    Each of `words` has `word`, `start` and `end` (character offsets in the input), `label`, `mark` (what stands after
+    it), `score` (probability of the label), `source` (`"model"`, `"input"` for a mark that the text had, `"known"` for
+    one that the item gave), and `timestamp` where there are times. Words of `{"words": [...]}` are joined by one
+    space, Han words by nothing; offsets refer to that text. `{"text", "chunks"}` gives `"chunks"` back as well, each
+    with its marks and its own time.
 
     Raises:
         TypeError: for an unknown keyword, or an item that is neither string nor dictionary.
@@ -77,22 +88,28 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         self.slots = SlotEncoder(self.tokenizer, config)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        config = self.model.config
-        preprocess = {name: kwargs.pop(name) for name in _PREPROCESS_KEYWORDS if name in kwargs}
-        postprocess = {name: kwargs.pop(name) for name in ("return_words",) if name in kwargs}
-        if "marks" in kwargs or "thresholds" in kwargs:
-            postprocess["choice"] = make_choice(
-                config.labels, kwargs.pop("marks", None) or "all", kwargs.pop("thresholds", None)
-            )
-        if kwargs:
+        unknown = set(kwargs) - {name for names in _KEYWORDS.values() for name in names}
+        if unknown:
+            known = sorted(name for names in _KEYWORDS.values() for name in names)
             raise TypeError(
-                f"Expected keywords among {sorted(_KEYWORDS)}, got {sorted(kwargs)}. Correct the spelling or leave "
-                "them out."
+                f"Expected keywords among {['batch_size', *known]}, got {sorted(unknown)}. Correct the spelling or "
+                "leave them out."
             )
+        preprocess, forward, postprocess = (
+            {name: kwargs[name] for name in names if name in kwargs} for names in _KEYWORDS.values()
+        )
+        config = self.model.config
         _check_window(config, preprocess)
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
-        return preprocess, {}, postprocess
+        if forward.get("passes", 1) not in (1, 2):
+            raise ValueError(f"Expected passes to be 1 or 2, got {forward['passes']!r}. Choose one.")
+        if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
+            raise ValueError(f"Expected pause in seconds, above 0, got {postprocess['pause']!r}. Correct it.")
+        if "marks" in postprocess or "thresholds" in postprocess:
+            marks, thresholds = postprocess.pop("marks", "all"), postprocess.pop("thresholds", None)
+            postprocess["choice"] = make_choice(config.labels, marks, thresholds)
+        return preprocess, forward, postprocess
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, a list of them, or a stream; see the class."""
@@ -110,90 +127,118 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         right_context: int | None = None,
         existing: str = "keep",
     ) -> Iterator[dict[str, Any]]:
-        """Windows of one item: its words, their pieces and slots. A text without words still gives one, empty."""
+        """Windows of one item: pieces and slots. A text without words still gives one, which decides nothing."""
         config = self.model.config
         given = read_item(item)
         words = self.find_words(given.text)
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
-        shown, fixed = self._decided(words, found, given.known, existing)
+        shown, fixed = self._decided(found, given.known, existing)
         pieces = self.slots.pieces([word.spoken for word in words])
         windows = plan_windows(
             self.slots.n_pieces(pieces),
-            window or config.window,
+            config.window if window is None else window,
             config.left_context if left_context is None else left_context,
             config.right_context if right_context is None else right_context,
-            config.max_window_pieces - 2,
+            config.max_window_pieces - 2,  # <s> and </s>
         )
-        document = Document(given.text, words, found if existing == "replace" else [], fixed, windows)
-        for seen in windows or [None]:
-            span = slice(seen.first, seen.end) if seen else slice(0)
+        document = Document(given, words, found, fixed, existing)
+        for seen in windows or [Window(0, 0, 0, 0)]:
+            span = slice(seen.first, seen.end)
             input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span])
             yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "document": document}
 
     def _decided(
-        self, words: list[Word], found: list[FoundMark | None], known: Mapping[int, str], existing: str
+        self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
     ) -> tuple[list[int | None], list[tuple[int, str] | None]]:
         """For each word the label that fills its slot, if any, and the label that is fixed, with its source."""
         label_ids = self.model.config.label2id
-        shown: list[int | None] = [None] * len(words)
-        fixed: list[tuple[int, str] | None] = [None] * len(words)
+        shown: list[int | None] = [None] * len(found)
+        fixed: list[tuple[int, str] | None] = [None] * len(found)
         for index, mark in enumerate(found):
             if mark is not None and existing != "replace":
                 label = label_ids[mark.label] if mark.label else 0
                 fixed[index] = (label, "input")
                 shown[index] = label if existing == "condition" else None
         for index, name in known.items():
-            if not 0 <= index < len(words) or name not in label_ids:
+            if not 0 <= index < len(found) or name not in label_ids:
                 raise ValueError(
-                    f"Expected 'known' to map word indices below {len(words)} to labels among {list(label_ids)}, got "
+                    f"Expected 'known' to map word indices below {len(found)} to labels among {list(label_ids)}, got "
                     f"{index}: {name!r}. Correct it."
                 )
-            if fixed[index] is None:
-                fixed[index] = (label_ids[name], "known")
-            shown[index] = fixed[index][0]
+            label, source = fixed[index] or (label_ids[name], "known")
+            shown[index], fixed[index] = label, (label, source)
         return shown, fixed
 
-    def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
-        logits = self.model(**model_inputs).logits  # (B, W, M)
-        return {"probabilities": logits.float().softmax(dim=-1)}
+    def _forward(self, model_inputs: dict[str, Any], passes: int = 1) -> dict[str, Any]:
+        probabilities = self.model(**model_inputs).logits.float().softmax(dim=-1)  # (B, W, M)
+        if passes == 2:
+            input_ids, is_filled = fill_certain(
+                model_inputs["input_ids"],
+                model_inputs["slot_positions"],
+                probabilities,
+                self.slots.fill_ids,
+                self.slots.mask_id,
+            )
+            again = self.model(**{**model_inputs, "input_ids": input_ids}).logits.float().softmax(dim=-1)
+            probabilities = probabilities.where(is_filled.unsqueeze(-1), again)
+        return {"probabilities": probabilities}
 
     def postprocess(
-        self, model_outputs: list[dict[str, Any]], choice: Choice | None = None, return_words: bool = True
+        self,
+        model_outputs: list[dict[str, Any]],
+        choice: Choice | None = None,
+        truecase: bool = False,
+        sentences: bool = False,
+        pause: float | None = None,
+        return_words: bool = True,
     ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
         document: Document = model_outputs[0]["document"]
+        item, words = document.item, document.words
+        times = word_times(words, item.spans) if item.spans is not None else None
         table = self.model.config.labels
-        kept = [
-            output["probabilities"][output["window"].keep_from - output["window"].first :][
-                : output["window"].keep_to - output["window"].keep_from
-            ]
-            for output in model_outputs
-            if output["window"] is not None
-        ]
-        probabilities = np.concatenate(kept) if kept else np.zeros((0, len(table)))  # (W, M)
-        labels, scores = decode(probabilities, choice or make_choice(table))
-        sources = ["model"] * len(labels)
-        for index, fixed in enumerate(document.fixed):
-            if fixed is not None:
-                labels[index], scores[index], sources[index] = fixed[0], 1.0, fixed[1]
+        labels, scores, sources = self._labels(model_outputs, choice or make_choice(table), times, pause)
         rows = [table[label] for label in labels]
-        marks = marks_of(document.words, rows)
-        written = [("", "") if source == "input" else mark for mark, source in zip(marks, sources, strict=True)]
-        result: dict[str, Any] = {"text": render(document.text, document.words, written)}
+        marks = marks_of(words, rows)
+        ranges = sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in rows])
+        edits = self._edits(document, marks, sources) + (capitals(words, ranges) if truecase else [])
+        result: dict[str, Any] = {"text": apply_edits(item.text, edits)}
         if return_words:
             result["words"] = [
                 {
-                    "word": word.text,
-                    "start": word.start,
-                    "end": word.end,
-                    "label": row["name"],
-                    "mark": mark[1],
-                    "score": float(score),
-                    "source": source,
+                    "word": word.text, "start": word.start, "end": word.end,
+                    "label": row["name"], "mark": mark[1], "score": float(score), "source": source,
                 }
-                for word, row, mark, score, source in zip(document.words, rows, marks, scores, sources, strict=True)
-            ]
+                for word, row, mark, score, source in zip(words, rows, marks, scores, sources, strict=True)
+            ]  # fmt: skip
+            for entry, time in zip(result["words"], times or [], strict=False):
+                entry["timestamp"] = time
+        if sentences:
+            result["sentences"] = _sentences(document, ranges, edits)
+        if item.chunks is not None and item.spans is not None:
+            result["chunks"] = _chunks(item, edits)
         return result
+
+    def _labels(
+        self, outputs: list[dict[str, Any]], choice: Choice, times: list[Any] | None, pause: float | None
+    ) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """(W,) label ids, their probabilities, and where each comes from."""
+        probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in outputs])
+        if pause is not None and times:
+            probabilities = weigh_pauses(probabilities, times, pause)
+        labels, scores = decode(probabilities, choice)
+        sources = ["model"] * len(labels)
+        for index, fixed in enumerate(outputs[0]["document"].fixed):
+            if fixed is not None:
+                labels[index], scores[index], sources[index] = fixed[0], 1.0, fixed[1]
+        return labels, scores, sources
+
+    def _edits(self, document: Document, marks: list[tuple[str, str]], sources: list[str]) -> list[Edit]:
+        new = [("", "") if source == "input" else mark for mark, source in zip(marks, sources, strict=True)]
+        edits = insertions(document.words, new)
+        if document.existing == "replace":
+            edits += removals(document.item.text, document.words, self.model.config.mark_labels)
+        return edits
 
     def get_iterator(
         self,
@@ -204,61 +249,68 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         forward_params: dict[str, Any],
         postprocess_params: dict[str, Any],
     ) -> Iterator[dict[str, Any]]:
-        """Results in the order of the inputs; windows of many texts are batched by length, so that little is padding.
+        """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
 
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
         """
         numbered = enumerate(inputs)
         while True:
-            waiting: list[dict[str, Any]] = []
-            n_items = 0
+            windows: list[dict[str, Any]] = []
+            position = None
             for position, item in numbered:
-                waiting.extend(dict(chunk, item=n_items) for chunk in self._chunks(item, position, preprocess_params))
-                n_items += 1
-                if len(waiting) >= N_WINDOWS_AHEAD:
+                windows += self._windows_of(item, position, preprocess_params)
+                if len(windows) >= batch_size * N_BATCHES_AHEAD:
                     break
-            if not n_items:
+            if position is None:
                 return
-            self._run_windows(waiting, batch_size, forward_params)
-            for _, outputs in itertools.groupby(waiting, key=lambda chunk: chunk["item"]):
-                yield self.postprocess(list(outputs), **postprocess_params)
+            for indices in batches_by_length([len(window["input_ids"]) for window in windows], batch_size):
+                batch = collate([windows[index] for index in indices], self.slots.pad_id)
+                outputs = self.forward(batch, **forward_params)["probabilities"].numpy()
+                for index, probabilities in zip(indices, outputs, strict=True):
+                    windows[index]["probabilities"] = probabilities
+            for _, outputs_of_item in itertools.groupby(windows, key=lambda window: window["position"]):
+                yield self.postprocess(list(outputs_of_item), **postprocess_params)
 
-    def _chunks(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _windows_of(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> list[dict[str, Any]]:
         try:
-            yield from self.preprocess(item, **preprocess_params)
+            return [{**window, "position": position} for window in self.preprocess(item, **preprocess_params)]
         except (TypeError, ValueError) as error:
             raise type(error)(f"Item {position}: {error}") from error
 
-    def _run_windows(self, chunks: list[dict[str, Any]], batch_size: int, forward_params: dict[str, Any]) -> None:
-        """Add the probabilities of their slots to all windows."""
-        order = sorted(range(len(chunks)), key=lambda index: len(chunks[index]["input_ids"]))
-        for first in range(0, len(order), batch_size):
-            batch = [chunks[index] for index in order[first : first + batch_size]]
-            outputs = self.forward(self._collate(batch), **forward_params)["probabilities"].numpy()
-            for chunk, probabilities in zip(batch, outputs, strict=True):
-                chunk["probabilities"] = probabilities[: len(chunk["slot_positions"])]
 
-    def _collate(self, batch: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-        """Windows as tensors: (B, P) pieces, padded with the pad id, and (B, W) slots, padded with 0."""
-        n_pieces = max(len(chunk["input_ids"]) for chunk in batch)
-        n_slots = max(1, max(len(chunk["slot_positions"]) for chunk in batch))
-        input_ids = np.full((len(batch), n_pieces), self.slots.pad_id)
-        attention_mask = np.zeros((len(batch), n_pieces), dtype=np.int64)
-        slot_positions = np.zeros((len(batch), n_slots), dtype=np.int64)
-        for row, chunk in enumerate(batch):
-            input_ids[row, : len(chunk["input_ids"])] = chunk["input_ids"]
-            attention_mask[row, : len(chunk["input_ids"])] = 1
-            slot_positions[row, : len(chunk["slot_positions"])] = chunk["slot_positions"]
-        arrays: dict[str, Callable | np.ndarray] = {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "slot_positions": slot_positions,
-        }
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+_KEYWORDS = {
+    "preprocess": ("window", "left_context", "right_context", "existing"),
+    "forward": ("passes",),
+    "postprocess": ("marks", "thresholds", "truecase", "sentences", "pause", "return_words"),
+}
 
 
-_PREPROCESS_KEYWORDS = ("window", "left_context", "right_context", "existing")
-_KEYWORDS = {*_PREPROCESS_KEYWORDS, "batch_size", "marks", "thresholds", "return_words"}
+def _kept(window: Window, probabilities: np.ndarray) -> np.ndarray:
+    """The rows of the words that a window decides."""
+    return probabilities[window.keep_from - window.first : window.keep_to - window.first]
+
+
+def _sentences(document: Document, ranges: Sequence[tuple[int, int]], edits: list[Edit]) -> list[dict[str, Any]]:
+    """Sentences as they are restored, and where they stand in the input."""
+    sentences = []
+    for first, end in ranges:
+        mark = document.found[end - 1]
+        start, stop = document.words[first].mark_from, document.words[end - 1].mark_at
+        stop = max(stop, mark.end) if mark else stop
+        text = apply_edits(document.item.text, edits, start, stop)
+        sentences.append({"text": text, "start": start, "end": stop})
+    return sentences
+
+
+def _chunks(item: Item, edits: list[Edit]) -> list[dict[str, Any]]:
+    """The recogniser's chunks with their marks; their times, and whatever else they carry, unchanged."""
+    chunks = []
+    for chunk, span in zip(item.chunks or [], item.spans or [], strict=True):
+        said = chunk["text"]
+        blank = len(said) - len(said.lstrip())
+        restored = apply_edits(item.text, edits, span.start, span.end)
+        chunks.append({**chunk, "text": said[:blank] + restored + said[len(said.rstrip()) :]})
+    return chunks
 
 
 def _check_window(config: Any, given: Mapping[str, Any]) -> None:
@@ -267,11 +319,8 @@ def _check_window(config: Any, given: Mapping[str, Any]) -> None:
         getattr(config, name) if given.get(name) is None else given[name]
         for name in ("window", "left_context", "right_context")
     )
-    if (
-        not all(isinstance(size, int) for size in (window, left, right))
-        or min(left, right) < 0
-        or window <= left + right
-    ):
+    are_counts = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
+    if not are_counts or window <= left + right:
         raise ValueError(
             f"Expected whole numbers of words with window greater than left_context plus right_context, got window "
             f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the contexts."

@@ -3,6 +3,7 @@
 Takes words and timed spans, seconds throughout. Knows nothing of labels but that the first writes nothing.
 """
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,7 +43,7 @@ def weigh_pauses(probabilities: np.ndarray, times: Sequence[tuple[Time, Time]], 
         (W, M) probabilities, each row summing to 1.
     """
     lengths = np.zeros(len(probabilities))
-    for index, ((_, end), (following, _)) in enumerate(zip(times[:-1], times[1:], strict=True)):
+    for index, ((_, end), (following, _)) in enumerate(itertools.pairwise(times)):
         if end is not None and following is not None:
             lengths[index] = following - end
     doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)

@@ -1,0 +1,248 @@
+"""The pipeline as a user calls it; labels are those of random weights, so only their handling is tested."""
+
+import itertools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import pipeline
+
+TEXT = "hello how are you 我们今天在北京 awak saya it's 3.5 the end"
+
+
+def test_a_string_gives_text_and_words_with_offsets_into_the_input(tiny_pipeline):
+    result = tiny_pipeline(TEXT)
+    assert "".join(result["text"].split()) != "".join(TEXT.split())
+    for entry in result["words"]:
+        assert TEXT[entry["start"] : entry["end"]] == entry["word"]
+        assert set(entry) == {"word", "start", "end", "label", "mark", "score", "source"}
+        assert entry["label"] in ("O", "COMMA", "PERIOD", "QUESTION")
+        assert 0.25 <= entry["score"] <= 1.0
+        assert entry["source"] == "model"
+
+
+def test_marks_stand_in_the_text_where_the_words_say(tiny_pipeline):
+    result = tiny_pipeline("hello you are the saya")
+    assert result["text"] == " ".join(entry["word"] + entry["mark"] for entry in result["words"])
+
+
+def test_nothing_to_restore_comes_back_unchanged(tiny_pipeline):
+    for text in ("", "  ", "\n\t", "... --", "👍🏽"):
+        assert tiny_pipeline(text) == {"text": text, "words": []}
+    assert tiny_pipeline([]) == []
+    assert [result["text"] for result in tiny_pipeline(["", "hello", ""])][::2] == ["", ""]
+
+
+def test_words_give_what_their_text_gives(tiny_pipeline):
+    assert tiny_pipeline({"words": ["hello", "我们", "今天", "are", "you"]}) == tiny_pipeline("hello 我们今天 are you")
+    assert tiny_pipeline({"text": TEXT}) == tiny_pipeline(TEXT)
+
+
+def test_lists_tuples_and_generators_give_what_single_calls_give(tiny_pipeline):
+    texts = [TEXT, "", "hello", "you are " * 40, "我们今天很好" * 30]
+    single = [tiny_pipeline(text)["text"] for text in texts]
+    for batch_size in (1, 3, 64):
+        assert [result["text"] for result in tiny_pipeline(texts, batch_size=batch_size)] == single
+    assert [result["text"] for result in tiny_pipeline(tuple(texts))] == single
+    assert [result["text"] for result in tiny_pipeline(text for text in texts)] == single
+
+
+def test_scores_of_a_batch_are_those_of_single_texts(tiny_pipeline):
+    texts = ["hello how are you", "saya " * 30, TEXT]
+    for together, alone in zip(tiny_pipeline(texts), [tiny_pipeline(text) for text in texts], strict=True):
+        for one, other in zip(together["words"], alone["words"], strict=True):
+            assert one["score"] == pytest.approx(other["score"], abs=1e-4)
+
+
+def test_an_endless_generator_is_read_only_as_far_as_needed(tiny_pipeline):
+    results = tiny_pipeline(f"hello {number}" for number in itertools.count())
+    assert [next(iter(results))["words"][1]["word"] for _ in range(1)] == ["0"]
+
+
+def test_every_word_of_a_long_text_is_decided_once(tiny_pipeline):
+    words = [f"{letter}{number}" for number in range(60) for letter in "abc"]
+    result = tiny_pipeline(" ".join(words))
+    assert [entry["word"] for entry in result["words"]] == words
+
+
+def test_windows_of_any_size_agree_where_the_whole_text_fits(tiny_pipeline):
+    whole = tiny_pipeline("hello how are you", window=24, left_context=8, right_context=4)
+    for window, left, right in ((5, 2, 1), (10, 0, 0), (23, 20, 2)):
+        assert tiny_pipeline("hello how are you", window=window, left_context=left, right_context=right) == whole
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (3, "Item 0: Expected a string or a dictionary"),
+        ({"txt": "a"}, "got the keys \\['txt'\\]"),
+        ({"text": "a", "words": ["a"]}, "either|or 'words'"),
+        ({"words": "abc"}, "list of strings"),
+        ({"text": None}, "'text' to be a string"),
+        ({"text": "hello", "known": {4: "COMMA"}}, "word indices below 1"),
+        ({"text": "hello", "known": {0: "comma"}}, "labels among"),
+        ({"words": ["a", "b"], "timestamps": [(0, 1)]}, "2 words, got 1"),
+        ({"words": ["a"], "timestamps": [3]}, "word 0 to have a time"),
+        ({"text": "a b", "chunks": [{"text": "c", "timestamp": (0, 1)}]}, "chunk 0"),
+    ],
+)
+def test_a_bad_item_is_named(tiny_pipeline, item, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        tiny_pipeline(item)
+
+
+def test_a_bad_item_in_a_list_names_its_position(tiny_pipeline):
+    with pytest.raises(TypeError, match=r"Item 2: .*got NoneType"):
+        tiny_pipeline(["a", "b", None])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"windows": 3}, TypeError, "windows"),
+        ({"window": 10, "left_context": 8, "right_context": 2}, ValueError, "Widen the window"),
+        ({"left_context": -1}, ValueError, "Widen the window"),
+        ({"window": 12.5}, ValueError, "whole numbers"),
+        ({"existing": "drop"}, ValueError, "'drop'"),
+        ({"marks": ["COMA"]}, ValueError, "COMA"),
+        ({"thresholds": {"COMMA": 3}}, ValueError, "from 0 to 1"),
+        ({"thresholds": {"O": 0.5}}, ValueError, "labels among"),
+        ({"passes": 3}, ValueError, "1 or 2"),
+        ({"pause": 0}, ValueError, "above 0"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(tiny_pipeline, keywords, error, message):
+    with pytest.raises(error, match=message):
+        tiny_pipeline("hello", **keywords)
+
+
+def test_known_labels_are_written_and_shown_to_the_model(tiny_pipeline):
+    plain = tiny_pipeline(TEXT)
+    result = tiny_pipeline({"text": TEXT, "known": {1: "QUESTION", 3: "O"}})
+    assert (result["words"][1]["mark"], result["words"][1]["source"], result["words"][1]["score"]) == ("?", "known", 1)
+    assert result["words"][3]["label"] == "O"
+    others = [index for index in range(len(plain["words"])) if index not in (1, 3)]
+    assert any(result["words"][index]["score"] != plain["words"][index]["score"] for index in others)
+
+
+def test_marks_of_the_input_stay_and_get_no_neighbour(tiny_pipeline):
+    result = tiny_pipeline("hello! how: are you?")
+    assert [entry["source"] for entry in result["words"]] == ["input", "input", "model", "input"]
+    assert [entry["label"] for entry in result["words"]][::3] == ["PERIOD", "QUESTION"]
+    assert result["text"].startswith("hello! how: are")
+    assert result["text"].endswith(" you?")
+
+
+def test_conditioning_changes_what_the_model_sees_and_keeping_does_not(tiny_pipeline):
+    bare, marked = "hello how are you", "hello? how are you"
+    kept, conditioned = tiny_pipeline(marked), tiny_pipeline(marked, existing="condition")
+    assert [entry["score"] for entry in kept["words"]][1:] == [
+        entry["score"] for entry in tiny_pipeline(bare)["words"]
+    ][1:]
+    assert [entry["score"] for entry in kept["words"]][1:] != [entry["score"] for entry in conditioned["words"]][1:]
+
+
+def test_replacing_gives_what_the_bare_text_gives(tiny_pipeline):
+    replaced = tiny_pipeline("hello! how, are; you... saya", existing="replace")
+    assert replaced["text"] == tiny_pipeline("hello how are you saya")["text"]
+    assert replaced["words"][1]["start"] == 7
+
+
+def test_only_the_marks_that_are_wanted_are_written(tiny_pipeline):
+    for text in (TEXT, "hello you are the " * 10):
+        ends = tiny_pipeline(text, marks="sentence-ends")
+        assert {entry["label"] for entry in ends["words"]} <= {"O", "PERIOD", "QUESTION"}
+        commas = tiny_pipeline(text, marks=["COMMA"])
+        assert {entry["label"] for entry in commas["words"]} <= {"O", "COMMA"}
+
+
+def test_thresholds_of_zero_and_one_write_always_and_never(tiny_pipeline):
+    always = tiny_pipeline(TEXT, thresholds={"COMMA": 0.0}, marks=["COMMA"])
+    assert {entry["label"] for entry in always["words"]} == {"COMMA"}
+    never = tiny_pipeline(TEXT, thresholds={"COMMA": 1.0, "PERIOD": 1.0, "QUESTION": 1.0})
+    assert never["text"] == TEXT
+
+
+def test_truecasing_gives_sentences_and_the_english_i_their_capitals(tiny_pipeline):
+    known = dict.fromkeys(range(9), "O") | {2: "PERIOD", 5: "QUESTION"}
+    item = {"text": "“hello you are i'm in (the i go https://a.b", "known": known}
+    assert tiny_pipeline(item, truecase=True)["text"] == "“Hello you are. I'm in (the? I go https://a.b"
+    assert tiny_pipeline(item)["text"] == "“hello you are. i'm in (the? i go https://a.b"
+
+
+def test_sentences_have_text_and_offsets(tiny_pipeline):
+    known = dict.fromkeys(range(6), "O") | {2: "PERIOD"}
+    result = tiny_pipeline({"text": "hello you are 我们 today! the", "known": known}, sentences=True, truecase=True)
+    texts = [sentence["text"] for sentence in result["sentences"]]
+    assert texts == ["Hello you are.", "我们 today!", "The"]
+    assert [(s["start"], s["end"]) for s in result["sentences"]] == [(0, 13), (14, 23), (24, 27)]
+
+
+def test_times_stay_on_their_words(tiny_pipeline):
+    words = ["hello", "how", "are", "我们", "今", "天"]
+    times = [(index / 2, index / 2 + 0.4) for index in range(6)]
+    result = tiny_pipeline({"words": words, "timestamps": times})
+    found = {entry["word"]: entry["timestamp"] for entry in result["words"]}
+    assert found["hello"] == (0.0, 0.4)
+    assert found["我们"] == (1.5, 1.9)
+    assert found["今天"] == (2.0, 2.9)
+
+
+def test_recogniser_chunks_come_back_with_marks_and_their_own_times(tiny_pipeline):
+    chunks = [
+        {"text": f" {word}", "timestamp": (n, n + 1), "speaker": "A"} for n, word in enumerate("hello you are".split())
+    ]
+    recognised = {"text": " hello you are", "chunks": chunks}
+    known = {0: "COMMA", 1: "O", 2: "QUESTION"}
+    result = tiny_pipeline({**recognised, "known": known})
+    assert result["text"] == " hello, you are?"
+    assert [chunk["text"] for chunk in result["chunks"]] == [" hello,", " you", " are?"]
+    assert [chunk["timestamp"] for chunk in result["chunks"]] == [(0, 1), (1, 2), (2, 3)]
+    assert "".join(chunk["text"] for chunk in result["chunks"]) == result["text"]
+    assert chunks[0] == {"text": " hello", "timestamp": (0, 1), "speaker": "A"}
+
+
+def test_a_long_pause_raises_the_chance_of_a_mark(tiny_pipeline):
+    words = ["hello", "how", "are", "you"]
+    near = [(n * 1.0, n + 0.9) for n in range(4)]
+    far = [near[0], near[1], (9.0, 9.9), (10.0, 10.9)]
+    threshold = {"COMMA": 0.0}
+    quiet = tiny_pipeline({"words": words, "timestamps": near}, pause=0.8, marks=["COMMA"], thresholds=threshold)
+    paused = tiny_pipeline({"words": words, "timestamps": far}, pause=0.8, marks=["COMMA"], thresholds=threshold)
+    assert paused["words"][1]["score"] > quiet["words"][1]["score"]
+    assert paused["words"][0]["score"] == quiet["words"][0]["score"]
+
+
+def test_a_second_pass_keeps_what_was_certain(tiny_pipeline):
+    first, second = tiny_pipeline(TEXT), tiny_pipeline(TEXT, passes=2)
+    certain = [index for index, entry in enumerate(first["words"]) if entry["score"] >= 0.9]
+    assert certain
+    assert [second["words"][index] for index in certain] == [first["words"][index] for index in certain]
+
+
+def test_words_can_be_spared(tiny_pipeline):
+    assert tiny_pipeline(TEXT, return_words=False) == {"text": tiny_pipeline(TEXT)["text"]}
+
+
+def test_settings_at_construction_hold_for_every_call(tiny_model, tiny_tokenizer, tiny_pipeline):
+    restore = pipeline(
+        "punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, marks=["COMMA"], device="cpu"
+    )
+    assert restore(TEXT) == tiny_pipeline(TEXT, marks=["COMMA"])
+
+
+def test_a_saved_model_restores_as_before(tiny_checkpoint, tiny_pipeline):
+    assert pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")(TEXT) == tiny_pipeline(TEXT)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=200))
+def test_deleting_the_inserted_marks_gives_the_input_back(tiny_pipeline, text):
+    result = tiny_pipeline(text)
+    restored, place = result["text"], 0
+    for sign in text:  # every sign of the input is there, in order, and between them nothing but marks
+        while restored[place] != sign:
+            assert restored[place] in ",.?，。？،؟।"
+            place += 1
+        place += 1
+    assert set(restored[place:]) <= set(",.?，。？،؟।")
