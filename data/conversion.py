@@ -1,0 +1,95 @@
+"""Documents → packed documents, with the stages that serving uses. Says why a document was left out.
+
+    text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
+
+Takes and gives no files. One converter a process: it holds a tokenizer and a word finder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from punctuation_restoration.data.readers import Document
+from punctuation_restoration.data.recipe import Filters
+from punctuation_restoration.data.shards import MAX_WORD_PIECES, PackedDocument
+from punctuation_restoration.pipeline.marks import strip_marks
+from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.pipeline.words import WordFinder
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why a document is not used."""
+
+    reason: str
+
+
+class Converter:
+    """Turns documents into packed documents.
+
+    Args:
+        tokenizer: the encoder's tokenizer.
+        config: a `PunctuationRestorationConfig`: its labels, marks and casing.
+    """
+
+    def __init__(self, tokenizer: Any, config: Any):
+        self.mark_labels, self.label_names = config.mark_labels, config.label_names
+        self.finder = WordFinder(config.mark_labels)
+        self.slots = SlotEncoder(tokenizer, config)
+        self.label_ids = {name: index for index, name in enumerate(config.label_names)}
+        self.stop_ids = stop_label_ids(config.labels)
+        self.piece_kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
+
+    def convert(self, document: Document, filters: Filters) -> PackedDocument | Skipped:
+        """Convert one document, or say why not."""
+        spoken, names = strip_marks(document.text, self.finder, self.mark_labels, self.label_names)
+        labels = np.array([self.label_ids[name] for name in names], dtype=np.uint8)
+        reason = self.reason_to_skip(labels, filters)
+        return Skipped(reason) if reason else self.pack(document.id, spoken, labels)
+
+    def pack(self, document_id: str, spoken: Sequence[str], labels: np.ndarray) -> PackedDocument:
+        """Words and their label ids, (n_words,), as arrays of pieces."""
+        pieces = self.slots.pieces(spoken)
+        counts = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
+        if counts.max() > MAX_WORD_PIECES:
+            raise ValueError(f"Expected words of at most {MAX_WORD_PIECES} pieces, got {counts.max()}.")
+        return PackedDocument(
+            hash=hash_id(document_id),
+            piece_ids=np.fromiter((piece for word in pieces for piece in word), self.piece_kind, int(counts.sum())),
+            piece_counts=counts.astype(np.uint8),
+            labels=labels,
+        )
+
+    def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
+        """The first filter that a document with these label ids fails, or None."""
+        n_words = len(labels)
+        if n_words < max(filters.min_words, 1):
+            return "too few words"
+        n_marks = np.count_nonzero(labels)
+        if not n_marks:
+            return "no marks"
+        if np.isin(labels, self.stop_ids).sum() < filters.min_sentences:
+            return "too few sentences"
+        if not filters.min_marks_per_word <= n_marks / n_words <= filters.max_marks_per_word:
+            return "too few marks a word" if n_marks / n_words < filters.min_marks_per_word else "too many marks a word"
+        return None
+
+
+def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
+    """Ids of the labels that end a sentence: those that write a sentence-ending sign after the word."""
+    return [index for index, label in enumerate(labels) if set(label["after"]) & set(".?!。？！؟।॥۔")]
+
+
+def hash_id(document_id: str) -> int:
+    """A 64-bit hash of a document's id, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(document_id.encode("utf-8"), digest_size=8).digest(), "big")
+
+
+def split_of(document_hash: int, validation: float) -> str:
+    """`"validation"` for a share `validation` of all hashes, otherwise `"train"`: the id alone decides."""
+    return "validation" if document_hash < validation * 2.0**64 else "train"

@@ -1,0 +1,142 @@
+"""Shards: files of piece ids, labels and document starts, and the index that lists them.
+
+Takes and gives numpy arrays. A shard is a safetensors file, so a machine with torch and transformers can read it; we
+map it into memory instead of loading it. Knows nothing about text.
+
+    words            hello    this  is  josh
+    piece_counts         2       1   1     2      uint8, one a word
+    labels               2       0   0     1      uint8, one a word
+    piece_ids      [▁hell o  ▁this ▁is ▁jos h]    uint16 (int32 for a large vocabulary), one a piece
+    document_starts      0 ...                    uint32, first word of each document
+    language_ids, source_ids                      uint8 and uint16, one a document: rows of the index's lists
+    document_hashes                               uint64, one a document: who it was, without its text
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+INDEX_NAME = "index.json"
+MAX_SHARD_BYTES = 30_000_000
+MAX_WORD_PIECES = 255  # the largest uint8; the slot encoder cuts words far below it
+_KINDS = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "I32": np.int32, "F16": np.float16}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedDocument:
+    """A document as arrays; without the header fields, what a shard holds."""
+
+    hash: int
+    piece_ids: np.ndarray  # (n_pieces,)
+    piece_counts: np.ndarray  # (n_words,) uint8
+    labels: np.ndarray  # (n_words,) uint8
+
+    @property
+    def n_bytes(self) -> int:
+        return self.piece_ids.nbytes + self.piece_counts.nbytes + self.labels.nbytes + 15
+
+
+class ShardWriter:
+    """Collects the documents of one source and split, and writes a shard whenever one is full."""
+
+    def __init__(self, folder: Path, stem: str, language_id: int, source_id: int, max_bytes: int = MAX_SHARD_BYTES):
+        self.folder, self.stem, self.max_bytes = folder, stem, max_bytes
+        self.language_id, self.source_id = language_id, source_id
+        self.written: list[dict[str, Any]] = []
+        self._waiting: list[PackedDocument] = []
+        self._n_bytes = 0
+
+    def add(self, document: PackedDocument) -> None:
+        """Take a document; writes a shard first if it would not fit any more."""
+        # 4 kB are left for the header of the file.
+        if self._waiting and self._n_bytes + document.n_bytes > self.max_bytes - 4096:
+            self.flush()
+        self._waiting.append(document)
+        self._n_bytes += document.n_bytes
+
+    def flush(self) -> None:
+        """Write what is waiting, beside its place first, so that no half shard is ever seen."""
+        if not self._waiting:
+            return
+        counts = [len(document.labels) for document in self._waiting]
+        arrays = {
+            "piece_ids": np.concatenate([document.piece_ids for document in self._waiting]),
+            "piece_counts": np.concatenate([document.piece_counts for document in self._waiting]),
+            "labels": np.concatenate([document.labels for document in self._waiting]),
+            "document_starts": np.cumsum([0, *counts[:-1]]).astype(np.uint32),
+            "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
+            "language_ids": np.full(len(counts), self.language_id, dtype=np.uint8),
+            "source_ids": np.full(len(counts), self.source_id, dtype=np.uint16),
+        }
+        name = f"{self.stem}-{len(self.written):04d}.safetensors"
+        save_file(arrays, self.folder / f".{name}")
+        os.replace(self.folder / f".{name}", self.folder / name)
+        self.written.append(
+            {
+                "file": name,
+                "n_documents": len(counts),
+                "n_words": int(sum(counts)),
+                "n_pieces": int(len(arrays["piece_ids"])),
+            }
+        )
+        self._waiting, self._n_bytes = [], 0
+
+
+def open_shard(path: str | Path) -> dict[str, np.ndarray]:
+    """Map the arrays of a shard into memory; nothing is read before it is used.
+
+    Raises:
+        ValueError: if the file is missing, cut off or no shard.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            (header_length,) = struct.unpack("<Q", file.read(8))
+            header = json.loads(file.read(header_length)) if header_length < size else {}
+        content = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + header_length)
+        header.pop("__metadata__", None)
+        arrays = {}
+        for name, row in header.items():
+            begin, end = row["data_offsets"]
+            if end > len(content):
+                raise ValueError(f"{name} ends at byte {end} of {len(content)}")
+            arrays[name] = content[begin:end].view(_KINDS[row["dtype"]]).reshape(row["shape"])
+        n_words = len(arrays["labels"])
+        if n_words != len(arrays["piece_counts"]) or not n_words:
+            raise ValueError("labels and piece_counts differ in length or are empty")
+    except (OSError, ValueError, KeyError, struct.error, TypeError) as error:
+        raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
+    return arrays
+
+
+def write_index(folder: Path, index: Mapping[str, Any]) -> None:
+    """Write the index of a prepared folder: last, so that a folder with an index is whole."""
+    text = json.dumps(index, ensure_ascii=False, indent=1)
+    (folder / f".{INDEX_NAME}").write_text(text, encoding="utf-8")
+    os.replace(folder / f".{INDEX_NAME}", folder / INDEX_NAME)
+
+
+def read_index(folder: str | Path) -> dict[str, Any]:
+    """Read the index of a prepared folder.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    path = Path(folder) / INDEX_NAME
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"Expected prepared data in {folder}, could not read {path} ({error}). "
+            "Run `python -m punctuation_restoration.data.prepare --out` with this folder first."
+        ) from error

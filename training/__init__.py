@@ -1,0 +1,1 @@
+"""The trainer: settings, optimiser, schedule, loop, validation and checkpoints. `train.py` is its command line."""

@@ -1,0 +1,109 @@
+"""Checkpoints that survive a kill at any moment: written beside, renamed, checked when read, rotated.
+
+    out/checkpoints/step-000500/   model, tokenizer, trainer.pt (optimiser, step, ...), files.json (sizes and hashes)
+
+Takes what the loop hands over; knows nothing of what is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+STATE_FILE, FILES_FILE = "trainer.pt", "files.json"
+
+
+def save_checkpoint(folder: Path, step: int, save_model: Callable[[Path], None], state: dict[str, Any]) -> Path:
+    """Write the checkpoint of a step: whole, or not at all.
+
+    Args:
+        folder: where checkpoints of this run are.
+        save_model: writes model and tokenizer into the folder that it is given.
+        state: what the loop needs to go on; saved with torch.
+    """
+    place, beside = folder / f"step-{step:06d}", folder / f".step-{step:06d}"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    save_model(beside)
+    torch.save(state, beside / STATE_FILE)
+    files = {path.name: _fingerprint(path) for path in sorted(beside.iterdir())}
+    (beside / FILES_FILE).write_text(json.dumps(files, indent=1), encoding="utf-8")
+    for path in beside.iterdir():
+        _sync(path)
+    shutil.rmtree(place, ignore_errors=True)
+    os.rename(beside, place)
+    _sync(folder)
+    return place
+
+
+def save_model_folder(place: Path, save_model: Callable[[Path], None]) -> None:
+    """Write a model folder beside `place`, then put it there."""
+    beside = place.with_name(f".{place.name}")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    save_model(beside)
+    shutil.rmtree(place, ignore_errors=True)
+    os.rename(beside, place)
+
+
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Checkpoints of a run, oldest first."""
+    return sorted(folder.glob("step-*")) if folder.is_dir() else []
+
+
+def newest_checkpoint(folder: Path, tell: Callable[[str], None] = print) -> Path | None:
+    """The newest checkpoint that is whole, or None; says which damaged ones were passed over."""
+    for place in reversed(list_checkpoints(folder)):
+        damage = find_damage(place)
+        if damage is None:
+            return place
+        tell(f"Checkpoint {place} is damaged ({damage}): going back to the one before.")
+    return None
+
+
+def find_damage(place: Path) -> str | None:
+    """What is wrong with a checkpoint, or None."""
+    try:
+        files = json.loads((place / FILES_FILE).read_text(encoding="utf-8"))
+        for name, fingerprint in files.items():
+            if not (place / name).is_file():
+                return f"{name} is missing"
+            if _fingerprint(place / name) != fingerprint:
+                return f"{name} is not what was written"
+        return None if STATE_FILE in files else f"{STATE_FILE} is missing"
+    except (OSError, ValueError, AttributeError) as error:
+        return f"{FILES_FILE} cannot be read: {error}"
+
+
+def load_state(place: Path) -> dict[str, Any]:
+    """The loop's state in a checkpoint."""
+    return torch.load(place / STATE_FILE, map_location="cpu", weights_only=True)
+
+
+def rotate(folder: Path, n_kept: int) -> None:
+    """Remove all checkpoints but the newest `n_kept`, and what a kill left half-written."""
+    for place in list_checkpoints(folder)[: -max(n_kept, 1)]:
+        shutil.rmtree(place, ignore_errors=True)
+    for beside in folder.glob(".step-*"):
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        return {"n_bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, have reached the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

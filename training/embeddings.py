@@ -1,0 +1,72 @@
+"""Word embeddings of which only a few rows are trained.
+
+Takes an `nn.Embedding`, gives a module in its place whose gradient has a few rows instead of the vocabulary's many.
+Knows nothing of which rows these are: the mask and the fills, in our case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class RowTrainedEmbedding(nn.Module):
+    """An embedding whose weight is frozen but for some rows.
+
+    Autograd would build a gradient of the whole matrix, 78 MB for 50,625 pieces, at every step.
+
+    Args:
+        embedding: the embedding to stand in for; its weight is shared, not copied.
+        rows: ids whose rows are trained.
+    """
+
+    def __init__(self, embedding: nn.Embedding, rows: Sequence[int]):
+        super().__init__()
+        self.embedding = embedding
+        self.embedding.weight.requires_grad_(False)
+        ids = torch.tensor(sorted(set(rows)), dtype=torch.long)
+        place = torch.zeros(embedding.num_embeddings, dtype=torch.long)
+        place[ids] = torch.arange(1, len(ids) + 1)  # 0 stands for "not trained"
+        self.register_buffer("ids", ids, persistent=False)
+        self.register_buffer("place", place, persistent=False)
+        self.rows = nn.Parameter(embedding.weight.detach()[ids].clone())  # (n_rows, H)
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """`input_ids` (B, P) → (B, P, H)."""
+        frozen = functional.embedding(input_ids, self.embedding.weight, self.embedding.padding_idx)
+        place = self.place[input_ids]
+        rows = functional.embedding((place - 1).clamp(min=0), self.rows)
+        return torch.where((place > 0).unsqueeze(-1), rows, frozen)
+
+    def merged(self) -> nn.Embedding:
+        """The plain embedding with the trained rows in it."""
+        with torch.no_grad():
+            self.embedding.weight[self.ids] = self.rows.to(self.embedding.weight.dtype)
+        return self.embedding
+
+
+def train_rows_only(model: Any, rows: Sequence[int]) -> None:
+    """Freeze the word embeddings of a model but for `rows`, which may be none."""
+    if not rows:
+        model.get_input_embeddings().weight.requires_grad_(False)
+        return
+    model.set_input_embeddings(RowTrainedEmbedding(model.get_input_embeddings(), rows))
+
+
+@contextmanager
+def plain_embeddings(model: Any) -> Iterator[Any]:
+    """The model with an ordinary embedding, trained rows merged in: for saving. Put back afterwards."""
+    embedding = model.get_input_embeddings()
+    if not isinstance(embedding, RowTrainedEmbedding):
+        yield model
+        return
+    model.set_input_embeddings(embedding.merged())
+    try:
+        yield model
+    finally:
+        model.set_input_embeddings(embedding)

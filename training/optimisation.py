@@ -1,0 +1,113 @@
+"""Optimiser, learning rates and averaged weights. Knows parameters by name, and nothing of text or windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+OPTIMISERS = ("adamw", "radam")
+
+
+def parameter_groups(model: nn.Module, encoder_rate: float, head_rate: float, weight_decay: float) -> list[dict]:
+    """Trained parameters in groups: encoder and classifier, each with and without weight decay.
+
+    Biases and layer norms are not decayed, as in BERT (Devlin et al. 2019, appendix A.2). Each group keeps its full
+    rate as `base_rate`, which the schedule scales.
+    """
+    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            is_head = "classifier." in name and "encoder." not in name
+            groups.setdefault((is_head, parameter.ndim > 1), []).append(parameter)
+    return [
+        {
+            "params": parameters,
+            "lr": head_rate if is_head else encoder_rate,
+            "base_rate": head_rate if is_head else encoder_rate,
+            "weight_decay": weight_decay if is_decayed else 0.0,
+        }
+        for (is_head, is_decayed), parameters in sorted(groups.items(), key=lambda item: item[0])
+    ]
+
+
+def build_optimiser(kind: str, groups: list[dict], betas: tuple[float, float] = (0.9, 0.999)) -> torch.optim.Optimizer:
+    """AdamW, or RAdam (Liu et al. 2020) as the MLM-Punct paper uses, with decoupled weight decay.
+
+    Raises:
+        ValueError: for another kind.
+    """
+    if kind == "adamw":
+        return torch.optim.AdamW(groups, betas=betas, eps=1e-6, fused=True)
+    if kind == "radam":
+        return torch.optim.RAdam(groups, betas=betas, eps=1e-6, decoupled_weight_decay=True, foreach=True)
+    raise ValueError(f"Expected an optimiser out of {OPTIMISERS}, got {kind!r}. Choose one.")
+
+
+def rate_factor(step: int, warmup_steps: int, progress: float, final: float = 0.0) -> float:
+    """What the full learning rates are multiplied with at a step.
+
+    Rises linearly over `warmup_steps`, and falls linearly with `progress` (0 to 1 over the run) to `final`.
+    """
+    warm = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
+    return warm * max(final, 1.0 - (1.0 - final) * min(max(progress, 0.0), 1.0))
+
+
+def set_rates(optimiser: Any, factor: float) -> None:
+    """Set the learning rate of each group to its full rate times `factor`."""
+    for group in optimiser.param_groups:
+        group["lr"] = group["base_rate"] * factor
+
+
+class AveragedWeights:
+    """Exponential moving average of the trained parameters (Polyak averaging).
+
+    Args:
+        model: the model.
+        decay: 0 turns averaging off; the decay grows to this from the first step, as min(decay, (1 + n) / (10 + n)).
+    """
+
+    def __init__(self, model: nn.Module, decay: float):
+        self.decay, self.n_updates = decay, 0
+        self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad} if decay else {}
+        self.averages = {name: p.detach().clone().float() for name, p in self.parameters.items()}
+
+    def to(self, device: Any) -> None:
+        """Move the averages to where the model is."""
+        self.averages = {name: average.to(device) for name, average in self.averages.items()}
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Take in the parameters after a step."""
+        if not self.averages:
+            return
+        self.n_updates += 1
+        decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))
+        averages = list(self.averages.values())
+        torch._foreach_lerp_(averages, [p.detach().float() for p in self.parameters.values()], 1 - decay)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """The model with averaged weights; the trained ones come back afterwards."""
+        kept = {name: p.detach().clone() for name, p in self.parameters.items()}
+        self._copy(self.averages)
+        try:
+            yield
+        finally:
+            self._copy(kept)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"n_updates": self.n_updates, "averages": self.averages}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.n_updates = state["n_updates"]
+        for name, average in self.averages.items():
+            average.copy_(state["averages"][name])
+
+    @torch.no_grad()
+    def _copy(self, weights: dict[str, torch.Tensor]) -> None:
+        for name, parameter in self.parameters.items():
+            parameter.copy_(weights[name])

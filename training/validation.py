@@ -1,0 +1,176 @@
+"""Micro-F1 per language on held-out documents, every word decided once, in windows as in serving.
+
+Takes prepared validation shards, a model and its slot encoder; gives counts and scores. Documents are never joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.sampling import CutWindow
+from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.pipeline.windows import plan_windows
+
+BATCH_PIECES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredWindow:
+    """A window of which the words from `keep_from` to `keep_to` (exclusive) are scored."""
+
+    window: CutWindow
+    keep_from: int
+    keep_to: int
+    source_id: int
+
+
+class Validation:
+    """The validation windows of a run.
+
+    Args:
+        folder, index: prepared data.
+        slots: the `SlotEncoder` of the model.
+        config: the model's: window and contexts.
+        words_per_language: how many words of each language are taken, alike from each of its sources.
+        process, n_processes: which share of the windows this process scores.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        index: Mapping[str, Any],
+        slots: Any,
+        config: Any,
+        words_per_language: int,
+        process: int = 0,
+        n_processes: int = 1,
+    ):
+        self.collator = WindowCollator(slots)
+        self.languages: list[str] = index["languages"]
+        self.source_names = [row["name"] for row in index["sources"]]
+        self.source_languages = [self.languages.index(row["language"]) for row in index["sources"]]
+        self.n_labels = len(config.label_names)
+        self.label_names = config.label_names
+        windows = []
+        for source_id, n_words in enumerate(words_to_take(index, words_per_language)):
+            for shard in index["sources"][source_id]["splits"]["validation"]["shards"]:
+                taken = source_windows(folder / shard["file"], source_id, n_words, config, slots.has_slots)
+                n_words -= sum(scored.keep_to - scored.keep_from for scored in taken)
+                windows += taken
+        windows.sort(key=lambda scored: len(scored.window.piece_ids))  # batches of like length need little padding
+        self.batches = [batch for batch in in_batches(windows) if batch][process::n_processes]
+
+    @torch.no_grad()
+    def counts(self, model: Any, device: Any = "cpu") -> np.ndarray:
+        """Confusion counts (n_sources, M, M): true label, predicted label."""
+        counts = np.zeros((len(self.source_names), self.n_labels, self.n_labels), dtype=np.int64)
+        was_training = model.training
+        model.eval()
+        for batch in self.batches:
+            inputs = self.collator([scored.window for scored in batch])
+            labels = inputs.pop("labels").numpy()
+            logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
+            predicted = logits.float().argmax(-1).cpu().numpy()
+            for row, scored in enumerate(batch):
+                kept = slice(scored.keep_from, scored.keep_to)
+                np.add.at(counts[scored.source_id], (labels[row, kept], predicted[row, kept]), 1)
+        model.train(was_training)
+        return counts
+
+    def scores(self, counts: np.ndarray) -> dict[str, Any]:
+        """Scores from counts: per language and per source, in points of 100."""
+        languages = np.zeros((len(self.languages), *counts.shape[1:]), dtype=np.int64)
+        np.add.at(languages, self.source_languages, counts)
+        per_language = {
+            name: {"f1": micro_f1(own), **{label: f1 for label, f1 in self._label_f1(own)}, "n_words": int(own.sum())}
+            for name, own in zip(self.languages, languages)
+            if own.sum()
+        }
+        return {
+            "languages": per_language,
+            "sources": {
+                name: round(micro_f1(own), 1) for name, own in zip(self.source_names, counts) if own.sum()
+            },
+            "mean_f1": float(np.mean([row["f1"] for row in per_language.values()])) if per_language else 0.0,
+        }
+
+    def _label_f1(self, counts: np.ndarray) -> list[tuple[str, float]]:
+        return [(name, label_f1(counts, label)) for label, name in enumerate(self.label_names) if label]
+
+
+def micro_f1(counts: np.ndarray) -> float:
+    """Micro-F1 over all labels but the first, in points of 100, from confusion counts (true, predicted)."""
+    n_right = int(np.trace(counts[1:, 1:]))
+    n_true, n_predicted = int(counts[1:].sum()), int(counts[:, 1:].sum())
+    return 200.0 * n_right / (n_true + n_predicted) if n_true + n_predicted else 0.0
+
+
+def label_f1(counts: np.ndarray, label: int) -> float:
+    """F1 of one label, in points of 100."""
+    total = int(counts[label].sum() + counts[:, label].sum())
+    return 200.0 * int(counts[label, label]) / total if total else 0.0
+
+
+def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int]:
+    """How many validation words of each source: equal shares, what small sources lack goes to the larger ones."""
+    taken = [0] * len(index["sources"])
+    for language in index["languages"]:
+        own = [i for i, row in enumerate(index["sources"]) if row["language"] == language]
+        own.sort(key=lambda i: index["sources"][i]["splits"]["validation"]["n_words"])
+        left = words_per_language
+        for position, i in enumerate(own):
+            there = index["sources"][i]["splits"]["validation"]["n_words"]
+            taken[i] = min(there, left // (len(own) - position))
+            left -= taken[i]
+    return taken
+
+
+def source_windows(path: Path, source_id: int, n_words: int, config: Any, has_slots: bool) -> list[ScoredWindow]:
+    """Windows over the first documents of a shard, until `n_words` words are scored."""
+    arrays = open_shard(path)
+    piece_ends = np.cumsum(arrays["piece_counts"], dtype=np.int64)
+    starts = arrays["document_starts"].astype(np.int64).tolist() + [len(arrays["labels"])]
+    windows: list[ScoredWindow] = []
+    for first_word, end_word in zip(starts, starts[1:]):
+        if n_words <= 0:
+            break
+        end_word = min(end_word, first_word + n_words)
+        n_words -= end_word - first_word
+        counts = arrays["piece_counts"][first_word:end_word].astype(np.int64)
+        planned = plan_windows(
+            (counts + has_slots).tolist(),
+            config.window,
+            config.left_context,
+            config.right_context,
+            config.max_window_pieces - 2,
+        )
+        for plan in planned:
+            first, end = first_word + plan.first, first_word + plan.end
+            piece_from = int(piece_ends[first - 1]) if first else 0
+            window = CutWindow(
+                np.array(arrays["piece_ids"][piece_from : int(piece_ends[end - 1])]),
+                np.array(arrays["piece_counts"][first:end]),
+                np.array(arrays["labels"][first:end]),
+                int(arrays["language_ids"][0]),
+                (0,),
+            )
+            windows.append(ScoredWindow(window, plan.keep_from - plan.first, plan.keep_to - plan.first, source_id))
+    return windows
+
+
+def in_batches(windows: Sequence[ScoredWindow]) -> list[list[ScoredWindow]]:
+    """Group windows, shortest first, into batches of at most about `BATCH_PIECES` pieces."""
+    batches: list[list[ScoredWindow]] = [[]]
+    for scored in windows:
+        length = 2 + len(scored.window.piece_ids) + len(scored.window.labels)
+        if batches[-1] and (len(batches[-1]) + 1) * length > BATCH_PIECES:
+            batches.append([])
+        batches[-1].append(scored)
+    return batches
