@@ -44,7 +44,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     passed.add_argument(
         "--threshold", nargs="+", default=[], metavar="LABEL=P", help="probability from which a mark is written"
     )
-    passed.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, mps (default: cpu)")
+    passed.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     passed.add_argument("--dtype", default="float32", help="float32, bfloat16, float16 (default: float32)")
     args = parser.parse_args(argv)
     if not (args.benchmark or args.join or args.list):

@@ -40,7 +40,9 @@ def _mandarin() -> dict[str, Benchmark]:
     for year in ("dev2010", "tst2010", "tst2011", "tst2012"):
         files = (f"zh/iwslt-{year}.jsonl",)
         found[f"zh-{year}"] = Benchmark("test", f"Mandarin TED captions, {year}, all talks", files)
-        found[f"zh-{year}-punctuated"] = Benchmark("test", f"Mandarin TED captions, {year}, punctuated talks", files, True)
+        found[f"zh-{year}-punctuated"] = Benchmark(
+            "test", f"Mandarin TED captions, {year}, punctuated talks", files, True
+        )
     joined = ("zh/iwslt-tst2011.jsonl", "zh/iwslt-tst2012.jsonl")
     found["zh-tst2011+2012"] = Benchmark("test", "Mandarin TED captions, both years, all talks", joined)
     found["zh-tst2011+2012-punctuated"] = Benchmark(
@@ -63,9 +65,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "ms-spoken-valid": Benchmark(
         "validation", "held-out Malay subtitles, talks and conversation", held_out=("subtitle", "talk", "conversation")
     ),
-    "ms-manglish-valid": Benchmark(
-        "validation", "held-out posts that mix Malay and English", held_out=("manglish",)
-    ),
+    "ms-manglish-valid": Benchmark("validation", "held-out posts that mix Malay and English", held_out=("manglish",)),
     "zh-spoken-valid": Benchmark(
         "validation",
         "held-out Mandarin talks, meetings, dialogues and lectures",
@@ -130,14 +130,14 @@ class Loader:
         reader = self.reader_for(benchmark is not None)
         chosen = documents_in(self.documents) if self.documents is not None else None
         if benchmark is None:
-            return reader.read(name, chosen)
+            return _some(reader.read(name, chosen), name)
         if benchmark.held_out:
             from punctuation_restoration.data.recipe import load_recipe  # needs a YAML reader, and only this does
 
             return held_out(load_recipe(self.recipe), benchmark.held_out, reader, chosen)
         punctuated: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
         keep = _both(punctuated, chosen)
-        return [example for file in benchmark.files for example in reader.read(self.bench_root / file, keep)]
+        return _some([one for file in benchmark.files for one in reader.read(self.bench_root / file, keep)], name)
 
 
 def held_out(recipe: "Recipe", names: Sequence[str], reader: Reader, keep: Keep | None = None) -> list[Example]:
@@ -162,13 +162,20 @@ def held_out(recipe: "Recipe", names: Sequence[str], reader: Reader, keep: Keep 
         share = recipe.validation if source.validation is None else source.validation
         rows = _both(lambda row, share=share: split_of(hash_id(str(row["id"])), share) == "validation", keep)  # type: ignore[misc]
         found += [
-            example
-            for example in reader.read(Path(recipe.root) / source.path, rows)
-            if _is_punctuated(example, source)
+            example for example in reader.read(Path(recipe.root) / source.path, rows) if _is_punctuated(example, source)
         ]
     if not found:
-        raise ValueError(f"Expected held-out documents of {list(names)} in recipe {recipe.name!r}, found none.")
+        raise ValueError(
+            f"Expected held-out documents of {list(names)} in recipe {recipe.name!r}, found none. "
+            "Raise the share that it holds out, and prepare and train again."
+        )
     return found
+
+
+def _some(examples: list[Example], name: str) -> list[Example]:
+    if not examples:
+        raise ValueError(f"Expected documents to score in {name}, none was chosen. Check --documents.")
+    return examples
 
 
 def _is_punctuated(example: Example, source: "Source") -> bool:

@@ -63,14 +63,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load_pipeline(model: str | None, device: str, dtype: str) -> Any:
+def load_pipeline(model: str | None, device: str | None, dtype: str) -> Any:
     """The pipeline as users get it."""
     import transformers
 
     import punctuation_restoration  # noqa: F401  registers the task
 
     transformers.logging.disable_progress_bar()
-    return transformers.pipeline("punctuation-restoration", model=model, device=device, dtype=dtype)
+    return transformers.pipeline(
+        "punctuation-restoration",  # type: ignore[call-overload]  # knows only the tasks of transformers
+        model=model,
+        device=device,
+        dtype=dtype,
+    )
 
 
 def score_one(

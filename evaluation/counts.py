@@ -137,7 +137,8 @@ def count_labels(
 
 def _named(pairs: Counter[tuple[int | str, int | str]], names: tuple[str, ...]) -> Pairs:
     """Pairs of names from pairs of names or indices."""
-    known = {**{name: name for name in names}, **dict(enumerate(names))}
+    known: dict[int | str, str] = {name: name for name in names}
+    known.update(enumerate(names))
     named: Pairs = Counter()
     for (reference, predicted), n in pairs.items():
         if reference == NOT_SCORED:

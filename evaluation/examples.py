@@ -71,9 +71,7 @@ def example_from_tokens(
     return _example(units, joined, labels, id=id, source=source)
 
 
-def example_from_text(
-    text: str, finder: WordFinder, label_set: LabelSet, *, id: str, source: str
-) -> Example:
+def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id: str, source: str) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
     Blanks between Han characters are left out: in captions they stand where a line broke, and give borders away.
@@ -118,9 +116,7 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
     return kept
 
 
-def _example(
-    units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str
-) -> Example:
+def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str) -> Example:
     """The units written one after the other, with a blank before each that is not `joined` to the one before."""
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []

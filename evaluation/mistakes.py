@@ -37,7 +37,7 @@ class Mistake:
 
 
 def find_mistakes(example: Example, prediction: Prediction) -> list[Mistake]:
-    """All wrong decisions of one example. Places inside a word of the model, where none was made, are not among them."""
+    """All wrong decisions of one example; places inside a word of the model, where none was made, are left out."""
     found = []
     for unit, (reference, predicted, score) in enumerate(
         zip(example.labels, prediction.labels, prediction.scores, strict=True)

@@ -35,7 +35,7 @@ class Reader:
 
         Args:
             path: the file; a further `.gz` is allowed.
-            keep: which rows of a JSONL file to keep; all if None.
+            keep: which rows of a JSONL file to keep, perhaps none; all if None.
 
         Raises:
             ValueError: if the file is missing, empty or not in its format.
@@ -49,7 +49,7 @@ class Reader:
             examples = [example for example in read(path, keep) if example.spans]
         except UnicodeDecodeError as error:
             raise ValueError(f"Expected UTF-8 text in {path}, got {error}. Convert the file.") from error
-        if not examples:
+        if not examples and keep is None:
             raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
         return examples
 
@@ -66,7 +66,9 @@ class Reader:
                     tokens.append(row[0])
                     labels.append(row[1])
                 elif line.strip():
-                    raise ValueError(f"Expected token and label, separated by a tab, in {path}, line {number}, got {line!r}.")
+                    raise ValueError(
+                        f"Expected token and label, separated by a tab, in {path}, line {number}, got {line!r}."
+                    )
                 elif tokens:
                     n_documents += 1
                     yield example_from_tokens(
@@ -105,7 +107,7 @@ class Reader:
         )
 
     def _read_text(self, path: Path, keep: Keep | None) -> Iterator[Example]:
-        """Running text; an empty line separates documents. Lines are joined: one sentence a line would tell its stop."""
+        """Documents separated by empty lines. Lines are joined: one sentence a line would give its stop away."""
         with open_text(path) as lines:
             paragraphs = _paragraphs(lines)
             for number, paragraph in enumerate(paragraphs, 1):

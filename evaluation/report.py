@@ -102,9 +102,7 @@ def _other_readings(result: dict[str, Any]) -> Table:
     rows = [(f"{n_classes} classes", merged) for n_classes, merged in scores["merged"].items()]
     rows += [("mid-text", scores["mid_text"]), ("end of text", scores["end_text"])]
     for name, mark in rows:
-        table.add_row(
-            name, *(percent(mark[key]) for key in ("precision", "recall", "f1")), f"{mark['n_reference']:,}"
-        )
+        table.add_row(name, *(percent(mark[key]) for key in ("precision", "recall", "f1")), f"{mark['n_reference']:,}")
     return table
 
 

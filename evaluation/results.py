@@ -20,7 +20,9 @@ from punctuation_restoration.evaluation.scores import micro, score
 FORMAT = 1
 
 
-def to_result(evaluation: Evaluation, name: str, about: str, data_sha256: str, signed: dict[str, Any]) -> dict[str, Any]:
+def to_result(
+    evaluation: Evaluation, name: str, about: str, data_sha256: str, signed: dict[str, Any]
+) -> dict[str, Any]:
     """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them."""
     scores = score(evaluation.counts)
     intervals = bootstrap(evaluation.parts)
@@ -78,8 +80,7 @@ def to_evaluation(result: dict[str, Any]) -> Evaluation:
     """The evaluation behind a result, without its mistakes, which are not kept."""
     names = tuple(result["label_names"])
     parts = [
-        Part(part["document"], part["source"], part["block"], Counts.from_dict(names, part))
-        for part in result["parts"]
+        Part(part["document"], part["source"], part["block"], Counts.from_dict(names, part)) for part in result["parts"]
     ]
     return Evaluation(
         label_names=names,
@@ -104,8 +105,8 @@ def join(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     names = {evaluation.label_names for evaluation in evaluations}
     if len(names) != 1:
         raise ValueError(f"Expected results over the same labels, got {sorted(names)}. Join those of one label set.")
-    blocks = [(part.document, part.block) for evaluation in evaluations for part in evaluation.parts]
-    if len(set(blocks)) != len(blocks):
+    documents = [{part.document for part in evaluation.parts} for evaluation in evaluations]
+    if sum(map(len, documents)) != len(set.union(*documents)):
         raise ValueError("Expected every document in one shard only, got some in several. Was a file given twice?")
     joined = Evaluation(
         label_names=evaluations[0].label_names,

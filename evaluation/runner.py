@@ -34,8 +34,8 @@ class Evaluation:
 
     label_names: tuple[str, ...]
     parts: list[Part]
-    all_decisions: Reliability = Reliability()
-    marks_only: Reliability = Reliability()
+    all_decisions: Reliability = field(default_factory=Reliability)
+    marks_only: Reliability = field(default_factory=Reliability)
     mistakes: list[Mistake] = field(default_factory=list)
     seconds: float = 0.0
     n_words: int = 0

@@ -88,9 +88,7 @@ class Scores:
         }
 
 
-def score_labels(
-    reference: Sequence[int | str], predicted: Sequence[int | str], label_names: Sequence[str]
-) -> Scores:
+def score_labels(reference: Sequence[int | str], predicted: Sequence[int | str], label_names: Sequence[str]) -> Scores:
     """Scores of plain lists: one label a word, as a name or as an index into `label_names`, -100 for not scored.
 
     Raises:

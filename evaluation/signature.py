@@ -27,7 +27,7 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
     """
     return {
         "commit": commit(),
-        "model": str(model) if not os.path.isabs(model) else os.path.relpath(model),
+        "model": _shown(model),
         "model_sha256": model_digest(model),
         "settings": settings,
         "machine": machine(device),
@@ -76,6 +76,15 @@ def machine(device: str) -> dict[str, Any]:
     if device.startswith("cuda"):
         described["gpu"] = torch.cuda.get_device_name(torch.device(device))
     return described
+
+
+def _shown(model: str) -> str:
+    """The name of a model, without where this machine keeps it."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return model
+    folder = folder.resolve()
+    return str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
 
 
 def _processor() -> str:
