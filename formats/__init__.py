@@ -1,0 +1,32 @@
+"""Transcripts in and out: subtitles, recogniser output, word lists, tables, plain text.
+
+transcript, encoding = read_bytes(content, name="talk.srt")
+restored = restore_transcript(transcript, restore)      # restore = transformers.pipeline("punctuation-restoration")
+content = encoding.encode(restored.source())            # the same file, with marks
+subtitles = write_as(restored, "srt")                   # or another format
+"""
+
+from .encodings import Encoding
+from .errors import FormatError
+from .reading import FORMATS, format_of_name, read_bytes, read_source
+from .restoring import RestoredSpeech, RestoredTranscript, restore_transcript
+from .segmentation import CueLimits
+from .transcripts import Speech, Transcript
+from .writing import WRITABLE, write_as
+
+__all__ = [
+    "FORMATS",
+    "WRITABLE",
+    "CueLimits",
+    "Encoding",
+    "FormatError",
+    "RestoredSpeech",
+    "RestoredTranscript",
+    "Speech",
+    "Transcript",
+    "format_of_name",
+    "read_bytes",
+    "read_source",
+    "restore_transcript",
+    "write_as",
+]

@@ -1,0 +1,33 @@
+"""What is raised when a transcript cannot be read: the file, the line, what was expected and what came.
+
+It knows nothing about any format.
+"""
+
+
+class FormatError(ValueError):
+    """A transcript that cannot be read as what it was said to be.
+
+    `problem` says what was expected, what came and what to do; `line` counts from 1; `path` is filled in by whoever
+    opened the file, since the readers see only its text.
+    """
+
+    def __init__(self, problem: str, *, line: int | None = None, path: str | None = None):
+        super().__init__(problem, line, path)
+        self.problem = problem
+        self.line = line
+        self.path = path
+
+    def in_file(self, path: str) -> "FormatError":
+        """The same error, with the file's name in its message."""
+        return type(self)(self.problem, line=self.line, path=path)
+
+    def __str__(self) -> str:
+        if self.path is None:
+            return self.problem if self.line is None else f"line {self.line}: {self.problem}"
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.problem}"
+
+
+def line_of(source: str, position: int) -> int:
+    """The line (from 1) on which `source[position]` stands."""
+    return source.count("\n", 0, position) + 1

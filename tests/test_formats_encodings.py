@@ -1,0 +1,109 @@
+"""Files in many encodings: found, or refused with a reason; never read wrongly, always written back as they were."""
+
+import codecs
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from punctuation_restoration.formats import FormatError, read_bytes, restore_transcript
+from punctuation_restoration.formats.encodings import decode
+
+MANDARIN = "大家好我们今天在北京开会\n你们都知道这个问题吗\n"
+FRENCH = "on est allé à la plage hier\nc'était très agréable\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        MANDARIN.encode("utf-8"),
+        codecs.BOM_UTF8 + MANDARIN.encode("utf-8"),
+        codecs.BOM_UTF16_LE + MANDARIN.encode("utf-16-le"),
+        codecs.BOM_UTF16_BE + MANDARIN.encode("utf-16-be"),
+        codecs.BOM_UTF32_LE + MANDARIN.encode("utf-32-le"),
+        MANDARIN.encode("utf-16-le"),
+        MANDARIN.encode("utf-16-be"),
+        MANDARIN.encode("gb18030"),
+        ("1\n00:00:01,000 --> 00:00:02,000\n" + MANDARIN).encode("gb18030"),
+    ],
+    ids=["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "utf-32", "bare-le", "bare-be", "gb18030", "gb18030-srt"],
+)
+def test_mandarin_is_read_in_every_encoding_and_written_back(content: bytes) -> None:
+    text, encoding = decode(content)
+    assert text.endswith(MANDARIN)
+    assert not text.startswith("\ufeff")
+    assert encoding.encode(text) == content
+
+
+@pytest.mark.parametrize("codec", ["latin-1", "cp1252"])
+def test_western_european_text_is_read_and_written_back(codec: str) -> None:
+    text = FRENCH + ("“quoted” — text…\n" if codec == "cp1252" else "")
+    assert decode(text.encode(codec))[0] == text
+    assert decode(text.encode(codec))[1].name == codec
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        ("안녕하세요 오늘 회의를 시작하겠습니다 질문 있습니까", "euc-kr"),
+        ("привет всем сегодня мы начинаем встречу", "cp1251"),
+        ("привет всем сегодня мы начинаем встречу", "koi8-r"),
+        ("大家好我們今天在臺北開會你們都知道這個問題嗎", "big5"),
+        ("皆さんこんにちは今日は会議を始めます", "shift-jis"),
+        ("皆さんこんにちは今日は会議を始めます", "euc-jp"),
+        ("สวัสดีครับวันนี้เราจะเริ่มประชุม", "cp874"),
+        ("καλημέρα σε όλους σήμερα αρχίζουμε", "cp1253"),
+    ],
+)
+def test_other_encodings_are_refused_rather_than_guessed_and_read_when_named(text: str, codec: str) -> None:
+    content = (text + "\n").encode(codec)
+    with pytest.raises(FormatError, match="Name its encoding"):
+        decode(content)
+    assert decode(content, codec)[0] == text + "\n"
+
+
+def test_a_damaged_utf8_file_is_refused_with_file_and_line() -> None:
+    content = "大家好\n我们".encode()[:-1]
+    with pytest.raises(FormatError, match=r"talk\.txt:2: Expected UTF-8, got byte 0xe4"):
+        read_bytes(content, name="talk.txt")
+
+
+def test_a_binary_file_is_refused() -> None:
+    with pytest.raises(FormatError, match="looks binary"):
+        decode(b"\x7fELF\x02\x01\x01\x00\x00\x00\x03")
+
+
+@pytest.mark.parametrize("name", ["utf-8", "ascii", "gb18030"])
+def test_a_wrong_name_is_refused_with_the_line(name: str) -> None:
+    with pytest.raises(FormatError, match="line 2: Expected"):
+        decode(b"hello\nth\xffre\xff\xff\n", name)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(FormatError, match="Expected the name of an encoding"):
+        decode(b"hello", "utf-9")
+
+
+def test_a_mark_that_the_encoding_lacks_is_an_error_and_not_a_question_mark() -> None:
+    transcript, encoding = read_bytes(FRENCH.encode("latin-1"), "txt")
+    restored = restore_transcript(transcript, lambda texts: ({"text": text.rstrip() + "。\n"} for text in texts))
+    with pytest.raises(FormatError, match="line 2: Expected text that latin-1 can write"):
+        encoding.encode(restored.source())
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60))
+def test_whatever_is_read_is_written_back_byte_for_byte(content: bytes) -> None:
+    try:
+        text, encoding = decode(content)
+    except FormatError:
+        return
+    assert encoding.encode(text) == content
+
+
+@settings(deadline=None)
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60))
+def test_all_utf8_text_is_read_as_utf8(text: str) -> None:
+    content = text.encode()
+    if not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
+        assert decode(content)[0] == text

@@ -1,0 +1,249 @@
+"""Subtitles: marks cross cue borders, and nothing but marks ever changes."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from punctuation_restoration.formats import FormatError, Transcript, read_bytes, read_source, restore_transcript
+
+SIGN = "‡"  # stands for a mark; it occurs nowhere else
+
+
+def mark_everything(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
+    """Writes a sign after every word and every Han character: the most that a restorer could do."""
+    for text in texts:
+        words = [
+            {"word": m.group(), "start": m.start(), "end": m.end(), "score": 1.0}
+            for m in re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", text)
+        ]
+        marked = re.sub(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", lambda m: m.group() + SIGN, text)
+        yield {"text": marked, "words": words}
+
+
+def spoken(source: str, file_format: str = "srt") -> str:
+    speeches = read_source(source, file_format).speeches
+    return speeches[0].text if speeches else ""
+
+
+def srt(*texts: str) -> str:
+    return "\n".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{text}\n" for n, text in enumerate(texts, start=1))
+
+
+def marked(transcript: Transcript) -> str:
+    return restore_transcript(transcript, mark_everything).source()
+
+
+TAGS = st.sampled_from(
+    ["<i>", "</i>", "<b>", '<font color="#fff">', "</font>", r"{\an8}", "<c.yellow>", "<00:00:01.500>", "<v Ann>"]
+)
+WORDS = st.sampled_from(
+    ["hello", "we're", "3.5", "大家好", "走", "saya", "&amp;", "[door]", "♪", "a", "2019", "<", "{x}"]
+)
+JUNK = st.text(alphabet="ab 好-–<>{}[]()&;:\\/'\"♪>\t1", max_size=12)
+PIECE = st.one_of(TAGS, WORDS, st.sampled_from([" ", "  ", "- ", ">> ", "ANNA: ", "\n"]), JUNK)
+CUE_TEXT = st.lists(PIECE, max_size=8).map("".join).filter(lambda text: "-->" not in text)
+LINE_END = st.sampled_from(["\n", "\r\n"])
+
+
+@st.composite
+def subtitle_files(draw: st.DrawFn, file_format: str) -> str:
+    point = "," if file_format == "srt" else "."
+    blocks = ["WEBVTT - title\n"] if file_format == "vtt" else []
+    for n, text in enumerate(draw(st.lists(CUE_TEXT, max_size=6)), start=1):
+        name = draw(st.sampled_from([f"{n}\n", f"{n + 7}\n", "" if file_format == "vtt" else f" {n} \n"]))
+        settings = draw(st.sampled_from(["", " align:start position:0%", " X1:40 X2:600 Y1:20 Y2:50"]))
+        begins, ends = sorted(draw(st.tuples(st.integers(0, 59), st.integers(0, 59))))
+        times = f"00:00:{begins:02}{point}000 --> 00:00:{ends:02}{point}500{settings}\n"
+        blocks.append(f"{name}{times}{text}" + draw(st.sampled_from(["\n", "\n\n", ""])))
+    if file_format == "vtt" and draw(st.booleans()):
+        blocks.insert(1, "NOTE a comment\nhello there\n")
+        blocks.insert(2, "STYLE\n::cue { color: red }\n")
+    return "\n".join(blocks).replace("\n", draw(LINE_END))
+
+
+@settings(deadline=None)
+@given(subtitle_files("srt"))
+@example(srt("<i>hel</i>lo", "a&nbsp;b", "大家\n好"))
+def test_an_srt_file_changes_only_by_marks(source: str) -> None:
+    transcript = read_source(source, "srt")
+    assert marked(transcript).replace(SIGN, "") == source
+    assert_marks_stand_in_words(transcript)
+
+
+@settings(deadline=None)
+@given(subtitle_files("vtt"))
+def test_a_vtt_file_changes_only_by_marks(source: str) -> None:
+    transcript = read_source(source, "vtt")
+    assert marked(transcript).replace(SIGN, "") == source
+    assert_marks_stand_in_words(transcript)
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="12:,.->\n ab好<i/&;{}[]", max_size=80), st.sampled_from(["srt", "vtt"]))
+def test_any_text_is_read_or_refused_with_a_line(body: str, file_format: str) -> None:
+    source = ("WEBVTT\n\n" if file_format == "vtt" else "") + body
+    line, transcript = 1, None
+    try:
+        transcript = read_source(source, file_format)
+    except FormatError as error:
+        line = error.line or 0
+    assert line > 0
+    assert transcript is None or marked(transcript).replace(SIGN, "") == source
+
+
+def assert_marks_stand_in_words(transcript: Transcript) -> None:
+    """Every word got its sign, and none stands in a time line, a comment or a tag."""
+    lines = marked(transcript).splitlines()
+    original = transcript.source.splitlines()
+    n_words = sum(len(re.findall(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", s.text)) for s in transcript.speeches)
+    assert sum(line.count(SIGN) for line in lines) >= n_words  # copies of scrolling lines have theirs too
+    for line, before in zip(lines, original, strict=True):
+        if "-->" in before or before.startswith(("NOTE", "STYLE", "WEBVTT", "::cue")):
+            assert line == before
+
+
+@settings(deadline=None)
+@given(subtitle_files("srt"))
+def test_a_real_pipeline_changes_only_marks(tiny_pipeline: Any, source: str) -> None:
+    restored = restore_transcript(read_source(source, "srt"), tiny_pipeline)
+    changed = restored.source()
+    n_inserted = sum(len(edit.written) for speech in restored.speeches for edit in speech.edits)
+    assert len(changed) == len(source) + n_inserted
+    letters = re.compile(r"[,.?，。？]")
+    assert letters.sub("", changed) == letters.sub("", source)
+
+
+def test_the_whole_file_is_read_as_one_text() -> None:
+    assert spoken(srt("we came back\nin two thousand", "and nineteen")) == "we came back in two thousand and nineteen"
+    assert spoken(srt("大家好我们", "走了")) == "大家好我们\n走了"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<i>hello</i> there", "hello there"),
+        ("hel<b>lo</b>", "hello"),
+        (r"{\an8}hello", "hello"),
+        ("- hello\n- there", "hello there"),
+        ("-Hello", "Hello"),
+        (">> hello >>> there", "hello >>> there"),
+        ("ANNA: hello", "hello"),
+        ("- DR. SMITH 2: hello", "hello"),
+        ("the time is 12:30", "the time is 12:30"),
+        ("Note: hello", "Note: hello"),
+        ("[door opens] hello", "hello"),
+        ("[door\nopens]\nhello", "hello"),
+        ("(laughs)\nhello (as I said)", "hello (as I said)"),
+        ("♪ hello ♪", "hello"),
+        ("fish &amp; chips", "fish & chips"),
+        ("3 < 5 and 7 > 6", "3 < 5 and 7 > 6"),
+        ("-5 degrees", "-5 degrees"),
+        ("hello\n\nthere", "hello there"),
+    ],
+)
+def test_what_is_shown_to_the_model(text: str, expected: str) -> None:
+    assert " ".join(spoken(srt(text)).split()) == expected
+
+
+def test_marks_go_behind_words_inside_their_tags_and_keep_everything_else() -> None:
+    source = srt("- <i>hello</i>\n- you  &amp; me", r"{\an8}[door] BOB: yes")
+    assert marked(read_source(source, "srt")) == srt(
+        f"- <i>hello{SIGN}</i>\n- you{SIGN}  &amp; me{SIGN}", rf"{{\an8}}[door] BOB: yes{SIGN}"
+    )
+
+
+def test_speaker_changes_are_turns() -> None:
+    speech = read_source(srt("- hello\n- there", "you", "<b>ANNA: yes</b>"), "srt").speeches[0]
+    assert speech.text == "hello there you yes"
+    assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["there", "yes"]
+
+
+def test_captions_that_scroll_are_read_once_and_marked_in_every_copy() -> None:
+    lines = ["hi everyone welcome", "today we bake", "bread are you", "ready first we", "need flour"]
+    blocks = ["WEBVTT\n"]
+    for n, (above, below) in enumerate(zip(["", *lines], lines, strict=False)):
+        blocks.append(f"00:{n:02}.000 --> 00:{n:02}.990\n{above or ' '}\n{below}\n")
+        blocks.append(f"00:{n:02}.990 --> 00:{n + 1:02}.000\n{below}\n \n")
+    source = "\n".join(blocks)
+    transcript = read_source(source, "vtt")
+    assert transcript.speeches[0].text == " ".join(lines)
+
+    def bake(texts: Iterable[str]) -> Iterator[dict[str, Any]]:
+        for text in texts:
+            yield {"text": text.replace("bake", "bake."), "words": []}
+
+    restored = restore_transcript(transcript, bake).source()
+    assert restored == source.replace("today we bake", "today we bake.")
+    assert restored.count("bake.") == 3
+
+
+def test_what_was_said_twice_elsewhere_is_read_twice() -> None:
+    assert spoken(srt("no", "no", "yes", "yes please", "come")) == "no no yes yes please come"
+    assert spoken(srt("la la la", "la la la", "la la la", "la la la")) == "la la la la la la la la la la la la"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("1\n00:00:01,000 -> 00:00:02,000\nhello\n", r"talk:1: Expected cue times below the number 1"),
+        ("1\n00:00:01,000 --> 00:00:0x,000\nhello\n", r"talk:2: Expected cue times such as .* got '00:00:01,000"),
+        (srt("hello") + "\n2\n00:00:09,000 --> 00:00:08,000\nyou\n", r"talk:6: Expected a cue that ends after"),
+        (srt("hello") + "\n2\n00:00:99,000 --> 00:01:08,000\nyou\n", r"talk:6: Expected cue times"),
+        ("hello there\n", r"talk:1: Expected a cue's number or times, got 'hello there'"),
+    ],
+)
+def test_broken_srt_is_refused_with_file_and_line(source: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_bytes(source.encode(), "srt", name="talk")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("00:01.000 --> 00:02.000\nhello\n", r"talk:1: Expected WEBVTT in the first line"),
+        ("WEBVTT\n\n00:01,000 --> 00:02,000\nhello\n", r"talk:3: Expected cue times such as 00:00:01.000"),
+        ("WEBVTT\n\n00:03.000 --> 00:02.000\nhello\n", r"talk:3: Expected a cue that ends after"),
+    ],
+)
+def test_broken_vtt_is_refused_with_file_and_line(source: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_bytes(source.encode(), "vtt", name="talk")
+
+
+def test_overlapping_and_empty_cues_are_reported_and_kept() -> None:
+    source = (
+        "1\n00:00:01,000 --> 00:00:03,000\nhello\n\n2\n00:00:02,000 --> 00:00:04,000\n\n"
+        "3\n00:00:01,500 --> 00:00:05,000\nthere\n"
+    )
+    transcript = read_source(source, "srt")
+    assert transcript.warnings == [
+        "line 6: the cue overlaps the cue above it",
+        "line 6: the cue has no text",
+        "line 9: the cue begins before the cue above it; they are read in this order",
+    ]
+    assert marked(transcript) == source.replace("hello", "hello" + SIGN).replace("there", "there" + SIGN)
+
+
+def test_sentences_have_the_times_of_their_cues() -> None:
+    restored = restore_transcript(
+        read_source(srt("hello there", "you stop now"), "srt"),
+        lambda texts: (
+            {
+                "text": "hello there you stop. now",
+                "words": [
+                    {"start": 0, "end": 5}, {"start": 6, "end": 11}, {"start": 12, "end": 15},
+                    {"start": 16, "end": 20}, {"start": 21, "end": 24},
+                ],
+            }
+            for _ in texts
+        ),
+    )  # fmt: skip
+    first, second = restored.speeches[0].sentences
+    assert (first.text, first.begins) == ("hello there you stop.", 1.0)
+    assert (second.text, second.ends) == ("now", 2.9)
+    assert first.ends == 2.6  # eight of the cue's twelve characters
+    assert second.begins == 2.675
