@@ -22,7 +22,6 @@ from punctuation_restoration.pipeline.words import WordFinder
 
 # Clitics that the IWSLT files split from their word; other tokens with an apostrophe are opening quotes.
 CLITICS = frozenset(("'s", "'re", "'m", "'ll", "'d", "'ve", "n't"))
-QUOTES = "\"'“”‘’"
 
 _HAN_CHARACTER = regex.compile(r"\p{Han}\p{M}*")
 _HAN_WORD = regex.compile(r"(?:\p{Han}\p{M}*)+")
@@ -65,7 +64,7 @@ def example_from_tokens(
     unknown = sorted(set(labels) - set(label_set.names))
     if unknown:
         raise ValueError(f"Expected labels among {list(label_set.names)} in {id!r}, got {unknown}. Check the file.")
-    marks = "".join(label_set.mark_labels)
+    marks = frozenset(label_set.mark_labels)
     units = [_without_marks(token.lower(), marks) for token in tokens]
     joined = [unit in CLITICS or _both_han(before, unit) for before, unit in zip(["", *units], units, strict=False)]
     return _example(units, joined, labels, id=id, source=source)
@@ -131,13 +130,19 @@ def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str]
     return Example(id, source, "".join(pieces), tuple(spans), tuple(labels))
 
 
-def _without_marks(token: str, marks: str) -> str:
-    """A token without marks at its edges, which would give the reference away; empty if no letter or digit is left."""
+def _without_marks(token: str, marks: frozenset[str]) -> str:
+    """A token without the marks that would give the reference away; empty if it has no letter or digit.
+
+    A mark between letters or digits belongs to the token: 1,000, 9:00, u.s.
+    """
     if not _LETTER_OR_DIGIT.search(token):
         return ""
-    token = token.strip(marks)
-    unquoted = token.rstrip(QUOTES)
-    return unquoted.rstrip(marks) if unquoted[-1:] in marks else token
+    return "".join(
+        sign
+        for index, sign in enumerate(token)
+        if sign not in marks
+        or (_LETTER_OR_DIGIT.match(token[index - 1 : index]) and _LETTER_OR_DIGIT.match(token, index + 1))
+    )
 
 
 def _both_han(before: str, after: str) -> bool:

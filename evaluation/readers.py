@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.data.readers import open_text
+from punctuation_restoration.data.readers import numbered_lines, plain_suffix
 from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.pipeline.words import WordFinder
@@ -43,12 +43,10 @@ class Reader:
         path = Path(path)
         if not path.is_file():
             raise ValueError(f"Expected a file to score at {path}, found none. Check the path or --bench-root.")
-        kind = Path(path.name.removesuffix(".gz")).suffix
-        read = {".tsv": self._read_tsv, ".jsonl": self._read_jsonl}.get(kind, self._read_text)
-        try:
-            examples = [example for example in read(path, keep) if example.spans]
-        except UnicodeDecodeError as error:
-            raise ValueError(f"Expected UTF-8 text in {path}, got {error}. Convert the file.") from error
+        read = {".tsv": self._read_tsv, ".jsonl": self._read_jsonl}.get(plain_suffix(path), self._read_text)
+        if keep is not None and read != self._read_jsonl:
+            raise ValueError(f"Expected a JSONL file to choose documents from, got {path}. Leave out --documents.")
+        examples = [example for example in read(path, keep) if example.spans]
         if not examples and keep is None:
             raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
         return examples
@@ -59,44 +57,41 @@ class Reader:
         labels: list[str] = []
         n_documents = 0
         source = stem(path)
-        with open_text(path) as lines:
-            for number, line in enumerate(lines, 1):
-                row = line.rstrip("\r\n").split("\t")
-                if len(row) == 2:
-                    tokens.append(row[0])
-                    labels.append(row[1])
-                elif line.strip():
-                    raise ValueError(
-                        f"Expected token and label, separated by a tab, in {path}, line {number}, got {line!r}."
-                    )
-                elif tokens:
-                    n_documents += 1
-                    yield example_from_tokens(
-                        tokens, labels, self.label_set, id=f"{source}:{n_documents}", source=source
-                    )
-                    tokens, labels = [], []
+        for number, line in numbered_lines(path):
+            row = line.rstrip("\r\n").split("\t")
+            if len(row) == 2:
+                tokens.append(row[0])
+                labels.append(row[1])
+            elif line.strip():
+                raise ValueError(
+                    f"Expected token and label, separated by a tab, in {path}, line {number}, got {line!r}."
+                )
+            elif tokens:
+                n_documents += 1
+                yield example_from_tokens(tokens, labels, self.label_set, id=f"{source}:{n_documents}", source=source)
+                tokens, labels = [], []
         if tokens:
             name = f"{source}:{n_documents + 1}" if n_documents else source
             yield example_from_tokens(tokens, labels, self.label_set, id=name, source=source)
 
     def _read_jsonl(self, path: Path, keep: Keep | None) -> Iterator[Example]:
-        """One document a line: `text`, or `words` and `labels`; `id` and `source` where there are any."""
-        with open_text(path) as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                place = f"{path}, line {number}"
-                try:
-                    row = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise ValueError(f"Expected a JSON document in {place}, got {line[:60]!r}: {error}") from error
-                if not isinstance(row, dict):
-                    raise ValueError(f"Expected a JSON object in {place}, got {line[:60]!r}.")
-                if keep is not None and not keep(row):
-                    continue
-                yield self._example_of(row, str(row.get("id", f"{stem(path)}:{number}")), stem(path), place)
+        """One document a line: `text`, or `words` and `labels`; `id` and `domain`, its source, where there are any."""
+        for number, line in numbered_lines(path):
+            if not line.strip():
+                continue
+            place = f"{path}, line {number}"
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ValueError(f"Expected a JSON document in {place}, got {line[:60]!r}: {error}") from error
+            if not isinstance(row, dict):
+                raise ValueError(f"Expected a JSON object in {place}, got {line[:60]!r}.")
+            if keep is not None and not keep(row):
+                continue
+            yield self._example_of(row, str(row.get("id", f"{stem(path)}:{number}")), place, path)
 
-    def _example_of(self, row: dict[str, Any], id: str, source: str, place: str) -> Example:
+    def _example_of(self, row: dict[str, Any], id: str, place: str, path: Path) -> Example:
+        source = str(row.get("domain") or stem(path))
         if isinstance(row.get("text"), str):
             return example_from_text(row["text"], self.finder, self.label_set, id=id, source=source)
         words, labels = row.get("words"), row.get("labels")
@@ -108,12 +103,11 @@ class Reader:
 
     def _read_text(self, path: Path, keep: Keep | None) -> Iterator[Example]:
         """Documents separated by empty lines. Lines are joined: one sentence a line would give its stop away."""
-        with open_text(path) as lines:
-            paragraphs = _paragraphs(lines)
-            for number, paragraph in enumerate(paragraphs, 1):
-                yield example_from_text(
-                    paragraph, self.finder, self.label_set, id=f"{stem(path)}:{number}", source=stem(path)
-                )
+        paragraphs = _paragraphs(line for _, line in numbered_lines(path))
+        for number, paragraph in enumerate(paragraphs, 1):
+            yield example_from_text(
+                paragraph, self.finder, self.label_set, id=f"{stem(path)}:{number}", source=stem(path)
+            )
 
 
 def documents_in(ids: Container[str]) -> Keep:
@@ -138,8 +132,7 @@ def read_ids(path: str | Path) -> set[str]:
 
 def stem(path: Path) -> str:
     """The file's name without its endings."""
-    name = path.name.removesuffix(".gz")
-    return Path(name).stem
+    return Path(path.name.removesuffix(".gz")).stem
 
 
 def digest_of(examples: list[Example]) -> str:

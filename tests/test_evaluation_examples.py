@@ -71,8 +71,8 @@ def test_a_mark_before_a_clitic_is_out_of_reach_and_counts_as_a_miss():
 
 
 def test_tokens_give_no_mark_away_and_those_without_a_word_are_still_scored():
-    example = from_tokens(("More?'", P), ("--", P), ("", C), ("daughter,", C), ("2,000", O), ("Dr.", O))
-    assert example.text == "more daughter 2,000 dr"
+    example = from_tokens(("More?'", P), ("--", P), ("", C), ("♪?daughter,", C), ("2,000", O), ("Dr.", O))
+    assert example.text == "more' ♪daughter 2,000 dr"
     given = words(example.text, ("more", P), ("daughter", C), ("2,000", O), ("dr", O))
     counts = counts_of(example, given)
     assert counts.n_words == 6

@@ -55,13 +55,17 @@ def test_characters_separated_by_blanks_are_put_together_again(tmp_path):
 
 
 def test_jsonl_holds_texts_or_words_with_labels(tmp_path):
-    rows = ({"id": "a", "text": "One, two."}, {"words": ["three", "four"], "labels": ["O", "QUESTION"]})
+    rows = (
+        {"id": "a", "text": "One, two."},
+        {"words": ["three", "four"], "labels": ["O", "QUESTION"], "domain": "talk"},
+    )
     for name in ("rows.jsonl", "rows.jsonl.gz"):
         examples = READER.read(write(tmp_path / name, *rows))
         assert [(example.id, example.text, example.labels) for example in examples] == [
             ("a", "one two", ("COMMA", "PERIOD")),
             ("rows:2", "three four", ("O", "QUESTION")),
         ]
+        assert [example.source for example in examples] == ["rows", "talk"]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +98,8 @@ def test_chosen_documents_only(tmp_path):
     assert [example.id for example in READER.read(path, documents_in(ids))] == ["1", "3"]
     with pytest.raises(ValueError, match="none was chosen"):
         loader(tmp_path, documents=frozenset({"9"}))(str(path))
+    with pytest.raises(ValueError, match="a JSONL file to choose documents from"):
+        READER.read(write(tmp_path / "a.tsv", "a\tO\n"), documents_in(ids))
     with pytest.raises(ValueError, match="one a line"):
         read_ids(write(tmp_path / "empty.txt", "\n"))
 
