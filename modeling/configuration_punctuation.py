@@ -71,7 +71,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
-        self.mark_labels = dict(DEFAULT_MARK_LABELS if self.mark_labels is None else self.mark_labels)
+        if self.mark_labels is None:  # a label that this table lacks is a mark that is only removed
+            names = self.label_names
+            self.mark_labels = {mark: name if name in names else None for mark, name in DEFAULT_MARK_LABELS.items()}
+        self.mark_labels = dict(self.mark_labels)
         self._check_labels()
         self._check_windows()
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
@@ -95,7 +98,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     @property
     def label_names(self) -> list[str]:
         """Names of the labels, in the order of their ids."""
-        return [label["name"] for label in self.labels or ()]
+        return [label.get("name", "") for label in self.labels or ()]
 
     def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> PreTrainedConfig:
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""

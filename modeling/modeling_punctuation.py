@@ -7,6 +7,7 @@ languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word)
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers.modeling_outputs import TokenClassifierOutput
@@ -86,6 +87,31 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "complete encoder."
             )
         return model
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers, but weights that are missing or unreadable are an error, not a warning.
+
+        Raises:
+            OSError: if there is no checkpoint, or its weights cannot be read.
+            ValueError: if the checkpoint lacks weights of this model; new ones would be random.
+        """
+        wants_info = kwargs.pop("output_loading_info", False)
+        place = pretrained_model_name_or_path
+        try:
+            model, report = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
+        except SafetensorError as error:
+            raise OSError(
+                f"Expected safetensors weights in {place}, could not read them: {error}. Download or copy the "
+                "checkpoint again; a Git checkout without its large files holds only pointers."
+            ) from error
+        missing = sorted(report["missing_keys"])
+        if missing:
+            raise ValueError(
+                f"Expected weights for all of this model in {place}, {len(missing)} are missing, such as "
+                f"{missing[:3]}. Use a complete checkpoint, or from_encoder to start a new model from an encoder."
+            )
+        return (model, report) if wants_info else model
 
     def get_input_embeddings(self) -> nn.Module:
         return self.encoder.get_input_embeddings()

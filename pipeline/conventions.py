@@ -1,37 +1,72 @@
-"""How each script writes each mark: a table, and the scripts of characters. Knows nothing of words or labels.
+"""How each script writes each mark, and which signs are quotes and brackets: tables. Knows nothing of words or labels.
 
 To teach it another script, add a row; whatever a row leaves out is written as in Latin text.
 """
 
+from collections.abc import Iterable
+
 import regex
 
-# Marks as labels name them -> marks as the script writes them.
+# Marks as labels name them -> marks as the script writes them. Rows are named as Unicode names the script; Kana stands
+# for Hiragana and Katakana, Latin for all that have no row. A word's script is that of its last letter.
 WRITTEN_MARKS: dict[str, dict[str, str]] = {
     "Han": {",": "，", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
+    "Kana": {",": "、", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
     "Arabic": {",": "،", "?": "؟", ";": "؛"},
     "Devanagari": {".": "।"},
+    "Bengali": {".": "।"},
+    "Gurmukhi": {".": "।"},
+    "Oriya": {".": "।"},
+    "Myanmar": {",": "၊", ".": "။"},
+    "Khmer": {".": "។"},
+    "Ethiopic": {",": "፣", ".": "።", ";": "፤"},
+    "Armenian": {".": "։"},
     "Latin": {},
 }
+UNSPACED = ("Han", "Kana")  # written without blanks: a blank ends their say in how a number beside them is treated
 
 SENTENCE_ENDS = ".?!"  # as labels name them
 
-OPENERS = "\"'“‘„‚«‹「『（(《〈【〔[{¿¡"
-CLOSERS = "\"'”’»›」』）)》〉】〕]}"
-AMBIGUOUS_QUOTES = "\"'"  # the same sign opens and closes
-QUOTES_AND_BRACKETS = "".join(sorted(set(OPENERS + CLOSERS) - set("¿¡"))) + "`´"
+# Embedding and isolate controls of right-to-left text are brackets that nobody sees.
+OPENERS = frozenset("([{（［｛〈《「『【〔〖〘〚｢⟨⟪“‘„‚«‹〝❝¿¡" + "\u2066\u2067\u2068\u202a\u202b\u202d\u202e")
+CLOSERS = frozenset(")]}）］｝〉》」』】〕〗〙〛｣⟩⟫”’»›〞〟❞" + "\u2069\u202c")
+EITHER = frozenset("\"'`´＂＇")  # the same sign opens and closes
+TURNED_CLOSERS = frozenset("“‘«‹")  # „German“ and »Danish« quotes close with signs that open elsewhere
+TURNED_OPENERS = frozenset("”’»›")
+QUOTES_AND_BRACKETS = OPENERS | CLOSERS | EITHER
 
-_SCRIPT = regex.compile(r"(?P<Han>\p{Han})|(?P<Arabic>\p{Arabic})|(?P<Devanagari>\p{Devanagari})|(?P<Latin>\p{L})")
+# Faces typed with marks, between blanks: neither words nor marks. (The inside of a pattern.)
+EMOTICON = r"(?<!\S)(?:[:;]['’]?-?[()\[\]DP/\\|*]++|<3)(?![\p{L}\p{N}])"
+
+_LETTERS_OF = {
+    **{name: rf"\p{{{name}}}" for name in WRITTEN_MARKS},
+    "Han": r"\p{Han}\p{Bopomofo}",
+    "Kana": r"\p{Hiragana}\p{Katakana}ー",
+    "Latin": r"\p{L}",
+}
+_LAST_LETTER = regex.compile("(?r)" + "|".join(f"(?P<{name}>[{_LETTERS_OF[name]}])" for name in WRITTEN_MARKS))
 
 
 def script_of(word: str) -> str | None:
     """Script of a word's last letter, a row of the table; None for a word without letters, such as a number."""
-    script = None
-    for match in _SCRIPT.finditer(word):
-        script = match.lastgroup
-    return script
+    if word.isascii():
+        return "Latin" if word.upper() != word.lower() else None
+    letter = _LAST_LETTER.search(word)
+    return letter.lastgroup if letter else None
 
 
 def written(mark: str, script: str) -> str:
     """`mark` as `script` writes it."""
-    row = WRITTEN_MARKS.get(script, {})
-    return "".join(row.get(sign, sign) for sign in mark)
+    row = WRITTEN_MARKS[script]
+    return "".join(row.get(sign, sign) for sign in mark) if row else mark
+
+
+def known_marks(marks: Iterable[str]) -> dict[str, str]:
+    """Every sign that counts as a mark -> the one of `marks` that it stands for.
+
+    Those are the given marks themselves, and the forms in which some script writes them: what we write ourselves is
+    always known when it is read again.
+    """
+    given = list(marks)
+    forms = {form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given}
+    return forms | {mark: mark for mark in given}

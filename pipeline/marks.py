@@ -3,11 +3,12 @@
 Takes text, its words and the table of marks; gives one label, or none, for each word. Knows nothing of pieces.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import regex
 
+from .conventions import EMOTICON, known_marks
 from .words import Word, WordFinder
 
 
@@ -26,7 +27,7 @@ def find_marks(
     """The mark in the gap after each word.
 
     Where several stand together (`?!`, `."—`), the label that comes last in `label_names` counts: a question mark
-    outweighs a period, which outweighs a comma.
+    outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash.
 
     Args:
         text: the text.
@@ -35,28 +36,45 @@ def find_marks(
         label_names: all labels in the order of their ids.
     """
     rank = {name: index for index, name in enumerate(label_names)}
+    labels_of = {sign: mark_labels[mark] for sign, mark in known_marks(mark_labels).items()}
     found: list[FoundMark | None] = []
     for index, word in enumerate(words):
-        following = words[index + 1].start if index + 1 < len(words) else len(text)
-        gap = text[word.end : following]
-        places = [place for place, sign in enumerate(gap) if sign in mark_labels]
-        labels = [mark_labels[gap[place]] for place in places]
-        dashes = [match.span() for match in _SPACED_HYPHEN.finditer(gap)] if index + 1 < len(words) else []
-        if dashes and "—" in mark_labels:  # a hyphen between blanks is a typed dash
-            labels.append(mark_labels["—"])
-        if not places and not dashes:
+        is_last = index + 1 == len(words)
+        # What opens the next word (¿) is not a mark of this one.
+        start, end = word.end, len(text) if is_last else max(word.end, words[index + 1].mark_from)
+        gap = text[start:end]
+        if gap in _NO_MARKS:
             found.append(None)
             continue
-        start = min(places + [dash[0] for dash in dashes])
-        end = max([place + 1 for place in places] + [dash[1] for dash in dashes])
+        places = mark_places(text, start, end, labels_of)
+        spans = [(place, place + 1) for place in places]
+        labels = [labels_of[text[place]] for place in places]
+        if not is_last and "-" in gap and "—" in labels_of:
+            dashes = [match.span() for match in _TYPED_DASH.finditer(text, start, end + 1)]
+            labels += [labels_of["—"]] * len(dashes)
+            spans += dashes
+        if not spans:
+            found.append(None)
+            continue
         named = [label for label in labels if label is not None]
-        label = max(named, key=lambda name: rank[name]) if named else None
-        found.append(FoundMark(label, word.end + start, word.end + end))
+        label = max(named, key=rank.__getitem__) if named else None
+        found.append(FoundMark(label, min(span[0] for span in spans), max(span[1] for span in spans)))
     return found
 
 
-# `word - word` and `word -- word`, on one line: at the start of a line a hyphen is a list or a new speaker.
-_SPACED_HYPHEN = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
+def mark_places(text: str, start: int, end: int, marks: Container[str]) -> list[int]:
+    """Offsets of the marks between two offsets, where no word is; what belongs to a typed face is no mark."""
+    places = [place for place in range(start, end) if text[place] in marks]
+    if places:
+        faces = [match.span() for match in _FACE.finditer(text, start, end)]
+        places = [place for place in places if not any(first <= place < last for first, last in faces)]
+    return places
+
+
+_NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words
+_FACE = regex.compile(EMOTICON)
+# `word - word`, `word -- word` and `word--word`, on one line: at the start of a line a hyphen is a list or a speaker.
+_TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
 
 
 def strip_marks(

@@ -83,6 +83,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         super().__init__(*args, **kwargs)
         if self._batch_size is None:
             self._batch_size = DEFAULT_BATCH_SIZE
+        if self.tokenizer is None:
+            raise ValueError(
+                "Expected a tokenizer beside the model, found none. Save one into the model's folder, or pass tokenizer=."
+            )
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         self.slots = SlotEncoder(self.tokenizer, config)

@@ -8,13 +8,9 @@ import functools
 import logging
 import os
 from collections.abc import Iterable
+from typing import Any
 
 from huggingface_hub import constants
-
-try:
-    import jieba
-except ImportError:  # checked when Han text comes
-    jieba = None
 
 # jieba's own default is a file in the shared temporary folder, which another user may own or have written.
 CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration")
@@ -42,7 +38,7 @@ class HanSegmenter:
         return list(self._tokenizer.cut(run, HMM=False)) if len(run) > 1 else [run]
 
     @functools.cached_property
-    def _tokenizer(self) -> "jieba.Tokenizer":
+    def _tokenizer(self) -> Any:
         if self.dictionary is None:
             return _default_tokenizer()
         tokenizer = _new_tokenizer()
@@ -65,15 +61,17 @@ class HanSegmenter:
 
 
 @functools.cache
-def _default_tokenizer() -> "jieba.Tokenizer":
+def _default_tokenizer() -> Any:
     return _new_tokenizer()
 
 
-def _new_tokenizer() -> "jieba.Tokenizer":
-    if jieba is None:
+def _new_tokenizer() -> Any:
+    try:
+        import jieba  # here, because it takes as long to load as all of this package
+    except ImportError as error:
         raise ImportError(
             "Expected jieba, which finds the words of Mandarin text; it is not installed. Run `pip install jieba`."
-        )
+        ) from error
     jieba.setLogLevel(logging.CRITICAL)  # with a read-only home jieba builds its table anew, in a second: no news
     with contextlib.suppress(OSError):
         os.makedirs(CACHE_FOLDER, exist_ok=True)

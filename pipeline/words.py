@@ -9,29 +9,42 @@ nothing of pieces or models.
                              ^ mark_at: after the closing quote
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import regex
 
-from .conventions import AMBIGUOUS_QUOTES, CLOSERS, OPENERS, QUOTES_AND_BRACKETS, script_of
+from .conventions import (
+    CLOSERS,
+    EITHER,
+    EMOTICON,
+    OPENERS,
+    QUOTES_AND_BRACKETS,
+    TURNED_CLOSERS,
+    TURNED_OPENERS,
+    UNSPACED,
+    known_marks,
+    script_of,
+)
 from .segmentation import HanSegmenter
 
 # Words whose final point belongs to them, in lower case and without that point. A single capital before a capital
 # (an initial) and letters with points between them (u.s.a., e.g.) are found by their shape.
 ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st sr jr rev hon gov capt lt sgt maj mt vs etc inc ltd corp dept approx vol eds cf jan feb apr "
-    "aug sept oct nov dec dll dsb sdn bhd hjh jln spt yb yab ybhg".split()
+    "aug sept oct nov dec dll dsb sdn bhd hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
 )
+ABBREVIATIONS_BEFORE_NUMBERS = frozenset("no nos p pp fig figs ch sec art eq bil".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word of a text.
+class Word(NamedTuple):
+    """One word of a text. (A tuple, since a text has many: frozen dataclasses take three times as long to make.)
 
     Attributes:
         start, end: character offsets in the text; `text` is what stands there.
-        spoken: what the encoder is shown: no blanks inside a Han word, plain apostrophes, no final point.
+        spoken: what the encoder is shown: no blanks inside a Han word, plain apostrophes and hyphens, nothing
+            invisible, no final point.
         mark_from: offset at which something before the word is written: in front of its opening quotes and brackets.
         mark_at: offset at which a mark after the word is written: behind its closing quotes and brackets.
         script: row of the table of conventions by which its marks are written.
@@ -46,149 +59,246 @@ class Word:
     script: str
 
 
+class Span(NamedTuple):
+    """A word on its way: where it stands and what is spoken. `script` is known already for a plain word.
+
+    A plain word has ASCII letters only, and blanks around it, so that quotes and neighbours do not matter.
+    """
+
+    start: int
+    end: int
+    spoken: str
+    script: str | None = None
+
+
 class WordFinder:
     """Finds the words of a text.
 
     Args:
-        marks: the signs that are marks, one character each.
+        marks: the signs that are marks, one character each; the forms in which other scripts write them are added.
         jieba_dictionary: see `HanSegmenter`.
+
+    Raises:
+        ValueError: if the dictionary is a path at which there is no file.
     """
 
     def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
-        self.marks = frozenset(marks)
+        self.marks = frozenset(known_marks(marks))
         self.segment = HanSegmenter(jieba_dictionary)
         self._pattern = _word_pattern(self.marks)
+        self._link_tail = regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(self.marks | CLOSERS | EITHER)}]*+\Z")
+        over_marks = f"[{_escaped(self.marks)}]*+[ ]"
+        self._before_capital = regex.compile(rf"{over_marks}\p{{Lu}}")
+        self._before_number = regex.compile(rf"{over_marks}\p{{N}}")
 
     def __call__(self, text: str) -> list[Word]:
         """Words of `text`, in order and without overlap. Text without letter or digit has none."""
-        spans: list[tuple[int, int, str]] = []
-        for match in self._pattern.finditer(text):
-            if match.lastgroup == "han":
-                spans.extend(self._han_spans(match.group(), match.start()))
-            elif match.lastgroup == "link":
-                spans.append(_link_span(match, self.marks))
-            elif _HAS_LETTER_OR_DIGIT.search(match.group()):
-                spans.append(_with_final_point(match, text))
-        return _as_words(text, spans)
+        return _as_words(text, list(self._spans(text)), self.marks)
 
-    def _han_spans(self, run: str, offset: int) -> Iterable[tuple[int, int, str]]:
+    def _spans(self, text: str) -> Iterator[Span]:
+        for match in self._pattern.finditer(text):
+            kind = match.lastgroup
+            if kind == "plain":
+                place = match.start()
+                for word in match.group().split(" ")[:-1]:
+                    end = place + len(word)
+                    yield Span(place, end, word, "Latin")
+                    place = end + 1
+            elif kind == "han":
+                yield from self._han_spans(match.group(), match.start())
+            elif kind == "link":
+                # A link without the marks, brackets and pictures that come after it.
+                link = match.group()[: self._link_tail.search(match.group()).start()]
+                yield Span(match.start(), match.start() + len(link), link)
+            elif kind == "other" and _HAS_LETTER_OR_DIGIT.search(match.group()):
+                yield self._other_span(match.group(), match.start(), match.end(), text)
+
+    def _other_span(self, word: str, start: int, end: int, text: str) -> Span:
+        """A word, with the point that follows it if that belongs to it; the point is never spoken."""
+        if text.startswith(".", end) and not text.startswith("..", end) and self._owns_point(word, text, end):
+            end += 1
+        return Span(start, end, word if word.isascii() else word.translate(_SPOKEN))
+
+    def _owns_point(self, word: str, text: str, end: int) -> bool:
+        lower = word.lower()
+        if lower in ABBREVIATIONS or _LETTERS_WITH_POINTS.fullmatch(word):
+            return True
+        if lower in ABBREVIATIONS_BEFORE_NUMBERS:
+            return self._before_number.match(text, end + 1) is not None
+        is_capital = len(word) == 1 and word.isupper() and word != "I"
+        return is_capital and self._before_capital.match(text, end + 1) is not None
+
+    def _han_spans(self, run: str, offset: int) -> Iterator[Span]:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
         places = [match.span() for match in _HAN_CHARACTER.finditer(run)]
         characters = "".join(run[start] for start, _ in places)
         # A jieba word never reaches over a mark that the user has written.
-        borders = {
-            index
-            for index in range(1, len(places))
-            if any(sign in self.marks for sign in run[places[index - 1][1] : places[index][0]])
-        }
+        borders = set()
+        if places[-1][1] != len(places):
+            borders = {
+                index
+                for index in range(1, len(places))
+                if not self.marks.isdisjoint(run[places[index - 1][1] : places[index][0]])
+            }
         first = 0
         for piece in self.segment(characters):
-            for part in _split_at(first, first + len(piece), borders):
-                yield offset + places[part[0]][0], offset + places[part[1] - 1][1], characters[part[0] : part[1]]
+            for start, end in _split_at(first, first + len(piece), borders):
+                yield Span(offset + places[start][0], offset + places[end - 1][1], characters[start:end])
             first += len(piece)
 
 
+# Pictures, flags and skin tones; the signs that Unicode counts among them but print sets as letters belong to words.
+_PICTURE = r"[\p{Extended_Pictographic}--[©®™ℹ]]\p{Regional_Indicator}\p{Emoji_Modifier}"
+_KEYCAP = r"[0-9#*]\uFE0F?+\u20E3"
+_HYPHENS = "-‐‑"
 _HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
-_HAN_CHARACTER = regex.compile(r"\p{Han}\p{M}*")
+_HAN_CHARACTER = regex.compile(r"\p{Han}[\p{M}\p{Cf}]*+")
 _LETTERS_WITH_POINTS = regex.compile(r"\p{L}(?:\.\p{L})+")
-# Pictures with their joiners, skin tones, flags and key caps. Digits count as emoji in Unicode, and are left out here.
-_EMOJI = r"\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\uFE0F\u20E3"
+_COMBINING = regex.compile(r"[\p{M}\u200D]*+")
+_BLANK = regex.compile(r"\s")
+_SPOKEN = str.maketrans(
+    dict.fromkeys("’‘`´＇ʼ", "'")
+    | dict.fromkeys("‐‑", "-")
+    | dict.fromkeys("\u00ad\u180e\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff", None)
+)
+
+
+def _escaped(signs: Iterable[str]) -> str:
+    """The signs as the inside of a set in a pattern."""
+    return "".join(f"\\U{ord(sign):08x}" for sign in sorted(signs))
 
 
 def _word_pattern(marks: frozenset[str]) -> regex.Pattern:
     """The pattern of everything that may be a word; possessive throughout, so that time stays linear."""
-    mark = "[" + "".join(map(regex.escape, sorted(marks))) + "]"
-    plain = rf"[^\s\p{{Cc}}\p{{Han}}{_EMOJI}{regex.escape(QUOTES_AND_BRACKETS + ''.join(sorted(marks)))}\-‐‑]"
-    core = rf"(?:{plain}|(?<![-‐‑])[-‐‑](?![-‐‑]))"
-    # Signs that belong to a word only between two of its characters: 3.5, 1,000, 12:30, it's, example.com.
-    joiner = rf"(?:\.(?={plain})|(?<=\p{{N}})[,:：](?=\p{{N}})|(?<=[\p{{L}}\p{{M}}\p{{N}}])['’](?=[\p{{L}}\p{{N}}]))"
-    return regex.compile(
-        r"(?P<link>(?<![\p{L}\p{N}])(?:\p{Latin}[\p{Latin}0-9+.\-]{0,19}+://|www\.)[^\s\p{Cc}\p{Han}<>\"“”«»‘’]++)"
-        rf"|(?P<han>(?:\p{{Han}}\p{{M}}*+)(?:{mark}*+(?:[ ]{mark}*+)?+\p{{Han}}\p{{M}}*+)*+)"
-        rf"|(?P<other>(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++(?:{joiner}{core}++)*+)"
+    mark = f"[{_escaped(marks)}]"
+    hyphens = f"[{_escaped(_HYPHENS)}]"
+    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(QUOTES_AND_BRACKETS | marks | set(_HYPHENS))}]"
+    core = rf"(?:[A-Za-z]++|(?!{_KEYCAP}){sign}"
+    if marks.isdisjoint(_HYPHENS):
+        core += rf"|(?<!{hyphens}){hyphens}(?!{hyphens})"
+    core += ")"
+    # Signs that belong to a word only between two of its characters.
+    joiner = "|".join(
+        (
+            rf"\.(?={sign})",  # 3.5, example.com
+            r"(?<=\p{N})[,:：．–—‒](?=\p{N})",  # 1,000, 12:30, 1990–1995
+            r"(?<=[\p{L}\p{M}\p{N}])['’＇](?=[\p{L}\p{N}])|(?<=\p{L})[‘`´](?=\p{L})",  # it's, Hawai‘i
+            r"(?<=\p{Latin}):(?=[\\/])",  # C:\file
+            r"\?(?=[\p{Latin}0-9_.\-]{1,40}+=)",  # watch?v=1
+            rf"{hyphens}(?={sign})",  # well-known, where hyphens are marks
+        )
     )
-
-
-def _link_span(match: regex.Match, marks: frozenset[str]) -> tuple[int, int, str]:
-    """A link without the marks and brackets that end the sentence around it."""
-    link = match.group().rstrip("".join(marks | set(CLOSERS)))
-    return match.start(), match.start() + len(link), link
-
-
-def _with_final_point(match: regex.Match, text: str) -> tuple[int, int, str]:
-    """A word, with the point that follows it if that belongs to it; the point is never spoken."""
-    start, end = match.span()
-    word = match.group()
-    if text.startswith(".", end) and not text.startswith("..", end):
-        is_initial = len(word) == 1 and word.isupper() and word != "I" and _NEXT_IS_CAPITAL.match(text, end + 1)
-        if word.lower() in ABBREVIATIONS or _LETTERS_WITH_POINTS.fullmatch(word) or is_initial:
-            end += 1
-    return start, end, word.replace("’", "'")
-
-
-_NEXT_IS_CAPITAL = regex.compile(r"[ ]\p{Lu}")
+    # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
+    outside = _escaped(sign for sign in QUOTES_AND_BRACKETS | marks if not sign.isascii())
+    link = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
+    han = r"\p{Han}[\p{M}\p{Cf}]*+"
+    return regex.compile(
+        r"(?V1)(?P<plain>(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++)"
+        rf"|(?P<picture>{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON})"
+        rf"|(?P<link>(?<![\p{{Latin}}\p{{N}}])(?:\p{{Latin}}[\p{{Latin}}0-9+.\-]{{0,19}}+://|www\.|mailto:){link})"
+        rf"|(?P<han>{han}(?:{mark}*+(?:[ ]{mark}*+)?+{han})*+)"
+        rf"|(?P<other>(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++(?:(?:{joiner}){core}++|(?<=\p{{L}})\([A-Za-z]{{1,2}}\))*+)"
+    )
 
 
 def _split_at(first: int, end: int, borders: set[int]) -> Iterable[tuple[int, int]]:
     """The range from `first` to `end`, cut at the borders inside it."""
-    start = first
-    for index in range(first + 1, end):
-        if index in borders:
-            yield start, index
-            start = index
-    yield start, end
+    cuts = [first, *(index for index in range(first + 1, end) if index in borders), end] if borders else [first, end]
+    return itertools.pairwise(cuts)
 
 
-def _as_words(text: str, spans: list[tuple[int, int, str]]) -> list[Word]:
+def _as_words(text: str, spans: Sequence[Span], marks: frozenset[str]) -> list[Word]:
     """Words from spans: with the places for their marks, and their scripts."""
     words: list[Word] = []
-    previous_end, previous_script, quotes = 0, "Latin", dict.fromkeys(AMBIGUOUS_QUOTES, 0)
-    for index, (start, end, spoken) in enumerate(spans):
-        following = spans[index + 1][0] if index + 1 < len(spans) else len(text)
-        gap = text[previous_end:start]
-        mark_from = start
-        while mark_from > previous_end and text[mark_from - 1] in OPENERS:
-            mark_from -= 1
-        for quote in quotes:
-            quotes[quote] += gap.count(quote)
-        mark_at = _after_closers(text, end, following, dict(quotes))
-        touches = bool(words) and not any(sign.isspace() for sign in gap)
-        # A number takes the script of what it touches (2020年), else it is written as in Latin text.
-        script = script_of(spoken) or (previous_script if touches else "Latin")
-        words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
-        previous_end, previous_script = max(end, mark_at), script
-        for quote in quotes:
-            quotes[quote] += text.count(quote, end, mark_at)
+    quotes = _Quotes(text)
+    previous_end, previous_script = 0, "Latin"
+    for index, (start, end, spoken, script) in enumerate(spans):
+        if script is not None:
+            words.append(Word(start, end, spoken, spoken, start, end, script))
+        else:
+            following = spans[index + 1].start if index + 1 < len(spans) else len(text)
+            mark_from = _before_openers(text, previous_end, start)
+            mark_at = _after_closers(text, end, following, marks, quotes)
+            script = script_of(spoken)
+            if script is None:  # a number is written like what it touches (2020年), or like the word before it
+                touches = bool(words) and not _BLANK.search(text, previous_end, start)
+                script = previous_script if touches or previous_script not in UNSPACED else "Latin"
+            words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
+            end = mark_at
+        previous_end, previous_script = end, script
     return _with_han_neighbours(text, words)
 
 
-def _after_closers(text: str, end: int, following: int, quotes: dict[str, int]) -> int:
-    """Offset behind the quotes and brackets that close right after a word."""
-    place = end
-    while place < following and text[place] in CLOSERS:
-        sign = text[place]
-        if sign in AMBIGUOUS_QUOTES:
-            opens_next = place + 1 == following and following < len(text)
-            if opens_next and quotes[sign] % 2 == 0:  # as many have closed as opened: this one opens
-                break
-            quotes[sign] += 1
-        place += 1
+def _before_openers(text: str, previous_end: int, start: int) -> int:
+    """Offset in front of the quotes and brackets that open right before a word."""
+    run_start = start
+    while run_start > previous_end and text[run_start - 1] in QUOTES_AND_BRACKETS:
+        run_start -= 1
+    touches = 0 < run_start == previous_end
+    place = start
+    while place > run_start:
+        sign = text[place - 1]
+        if sign not in OPENERS and sign not in EITHER and (touches or sign not in TURNED_OPENERS):
+            break
+        place -= 1
     return place
+
+
+def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: "_Quotes") -> int:
+    """Offset behind the quotes and brackets that close right after a word; marks between them are read over."""
+    run_end = end
+    while run_end < following and (text[run_end] in QUOTES_AND_BRACKETS or text[run_end] in marks):
+        run_end += 1
+    touches = run_end == following < len(text)
+    mark_at = end
+    for place in range(end, run_end):
+        sign = text[place]
+        if sign in EITHER:
+            if touches and place + 1 == run_end and not quotes.is_open(sign, place):
+                break
+        elif sign not in CLOSERS and (touches or sign not in TURNED_CLOSERS):
+            if sign in marks:
+                continue
+            break
+        mark_at = place + 1
+    if mark_at < following and not text[mark_at].isascii():
+        mark_at = _COMBINING.match(text, mark_at, following).end()  # never between a sign and its accent
+    return mark_at
+
+
+class _Quotes:
+    """Tells whether a quote is open at a place in a text; asked from left to right, it reads the text once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._read_to = 0
+        self._open: set[str] = set()
+
+    def is_open(self, quote: str, place: int) -> bool:
+        for match in _STANDING_QUOTE.finditer(self.text, self._read_to, place):
+            self._open ^= {match.group()}
+        self._read_to = place
+        return quote in self._open
+
+
+# Apostrophes inside words are no quotes.
+_IN_WORD = r"[[\p{L}\p{N}]--\p{Han}]"
+_STANDING_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_IN_WORD})['`´＇]|['`´＇](?!{_IN_WORD})")
 
 
 def _with_han_neighbours(text: str, words: list[Word]) -> list[Word]:
     """Give Latin words and numbers Han marks where they touch Han text without white space, on either side."""
-    scripts = [word.script for word in words]
-    for order in (range(len(words) - 1), range(len(words) - 2, -1, -1)):
-        for index in order:
-            left, right = words[index], words[index + 1]
-            if any(sign.isspace() for sign in text[left.end : right.start]):
-                continue
-            if "Han" in (scripts[index], scripts[index + 1]):
-                scripts[index] = scripts[index + 1] = "Han"
-    return [
-        word
-        if word.script == script
-        else Word(word.start, word.end, word.text, word.spoken, word.mark_from, word.mark_at, script)
-        for word, script in zip(words, scripts, strict=True)
-    ]
+    scripts = {word.script for word in words}
+    if "Han" not in scripts or scripts <= set(UNSPACED):
+        return words
+    first = 0
+    for end in range(1, len(words) + 1):
+        if end < len(words) and not _BLANK.search(text, words[end - 1].end, words[end].start):
+            continue
+        chain = range(first, end)  # words without white space between them
+        if any(words[index].script == "Han" for index in chain):
+            for index in chain:
+                if words[index].script not in UNSPACED:
+                    words[index] = words[index]._replace(script="Han")
+        first = end
+    return words

@@ -1,7 +1,9 @@
 """Tells transformers about our configuration, model and task. Knows where the default model is, and nothing else."""
 
 from pathlib import Path
+from typing import Any
 
+from huggingface_hub import constants, try_to_load_from_cache
 from transformers import AutoConfig, AutoModelForTokenClassification
 from transformers.pipelines import PIPELINE_REGISTRY
 
@@ -15,17 +17,35 @@ CHECKOUT_MODEL = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms
 DEFAULT_MODEL = str(CHECKOUT_MODEL) if (CHECKOUT_MODEL / "config.json").is_file() else HUB_MODEL
 
 
+class DefaultModel(dict):
+    """transformers' entry for the default model; says what to do where that can be neither found nor fetched."""
+
+    def __getitem__(self, key: str) -> Any:
+        is_cached = DEFAULT_MODEL != HUB_MODEL or isinstance(try_to_load_from_cache(HUB_MODEL, "config.json"), str)
+        if key == "model" and not is_cached and constants.HF_HUB_OFFLINE:
+            raise OSError(
+                f"Expected the default model {HUB_MODEL} in the cache, it is not there and HF_HUB_OFFLINE is set. Run "
+                f"`hf download {HUB_MODEL}` once where there is a network, or pass "
+                'pipeline("punctuation-restoration", model="path/to/checkpoint").'
+            )
+        return super().__getitem__(key)
+
+
 def register() -> None:
     """Register configuration, model and pipeline; harmless when called again."""
     AutoConfig.register(PunctuationRestorationConfig.model_type, PunctuationRestorationConfig, exist_ok=True)
     AutoModelForTokenClassification.register(PunctuationRestorationConfig, PunctuationRestorationModel, exist_ok=True)
     PunctuationRestorationConfig.register_for_auto_class()
     PunctuationRestorationModel.register_for_auto_class("AutoModelForTokenClassification")
-    if TASK not in PIPELINE_REGISTRY.get_supported_tasks():
-        PIPELINE_REGISTRY.register_pipeline(
-            TASK,
-            pipeline_class=PunctuationRestorationPipeline,
-            pt_model=AutoModelForTokenClassification,  # transformers wants one of its own names here
-            default={"model": (DEFAULT_MODEL, "main")},
-            type="text",
-        )
+    if TASK in PIPELINE_REGISTRY.get_supported_tasks():
+        return
+    PIPELINE_REGISTRY.register_pipeline(
+        TASK,
+        pipeline_class=PunctuationRestorationPipeline,
+        pt_model=AutoModelForTokenClassification,  # transformers wants one of its own names here
+        default=DefaultModel(model=(DEFAULT_MODEL, "main")),
+        type="text",
+    )
+    # What a saved pipeline says of itself must not name a folder of this machine.
+    entry = PunctuationRestorationPipeline._registered_impl[TASK]
+    PunctuationRestorationPipeline._registered_impl = {TASK: {k: v for k, v in entry.items() if k != "default"}}

@@ -1,0 +1,187 @@
+"""The model: tensors in, tensors out."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import (
+    AutoConfig, AutoModel, AutoModelForTokenClassification, BertConfig, ModernBertConfig, RobertaConfig, XLMRobertaConfig,
+)  # fmt: skip
+
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+SMALL = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32}
+ENCODERS = [
+    BertConfig(**SMALL),
+    RobertaConfig(**SMALL, pad_token_id=1),
+    XLMRobertaConfig(**SMALL, pad_token_id=1),
+    ModernBertConfig(**SMALL, pad_token_id=1, bos_token_id=0, eos_token_id=2, cls_token_id=0, sep_token_id=2),
+]
+
+
+@pytest.fixture
+def batch() -> dict[str, torch.Tensor]:
+    return {
+        "input_ids": torch.tensor([[0, 5, 9, 6, 9, 2], [0, 7, 9, 2, 1, 1]]),
+        "attention_mask": torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]]),
+        "slot_positions": torch.tensor([[2, 4], [2, 0]]),
+    }
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.model_type)
+def test_any_encoder_gives_one_row_of_logits_a_slot(encoder, batch):
+    config = PunctuationRestorationConfig(encoder_config=encoder.to_dict(), head_width=24)
+    model = PunctuationRestorationModel(config).eval()
+    assert model(**batch).logits.shape == (2, 2, 4)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.model_type)
+def test_starting_from_an_encoder_keeps_its_first_layers(encoder, batch, tmp_path):
+    torch.manual_seed(1)
+    pretrained = AutoModel.from_config(encoder).eval()
+    pretrained.save_pretrained(tmp_path)
+    model = PunctuationRestorationModel.from_encoder(str(tmp_path), n_layers=2, head_width=24).eval()
+    assert model.config.encoder_config.num_hidden_layers == 2
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    whole = pretrained(**inputs, output_hidden_states=True).hidden_states[2]
+    cut = model.encoder(**inputs, output_hidden_states=True).hidden_states[2]
+    if encoder.model_type != "modernbert":  # which puts a final norm behind its last layer
+        torch.testing.assert_close(cut, whole)
+    assert not any("path" in key for key in json.loads(model.config.to_json_string())["encoder_config"])
+
+
+def test_more_layers_than_there_are_is_an_error(tmp_path):
+    AutoModel.from_config(ENCODERS[0]).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="from 1 to 3, got 4"):
+        PunctuationRestorationModel.from_encoder(str(tmp_path), n_layers=4)
+
+
+def test_the_loss_is_the_mean_cross_entropy_of_scored_slots(tiny_model, batch):
+    logits = tiny_model(**batch).logits
+    expected = -torch.log_softmax(logits, dim=-1)
+    loss = tiny_model(**batch, labels=torch.tensor([[1, -100], [3, -100]])).loss
+    assert loss.item() == pytest.approx((expected[0, 0, 1] + expected[1, 0, 3]).item() / 2, rel=1e-5)
+    assert tiny_model(**batch, labels=torch.full((2, 2), -100)).loss == 0
+
+
+def test_padding_changes_nothing(tiny_model, batch):
+    alone = {name: rows[1:, :4] if name != "slot_positions" else rows[1:, :1] for name, rows in batch.items()}
+    torch.testing.assert_close(tiny_model(**batch).logits[1, :1], tiny_model(**alone).logits[0], atol=1e-5, rtol=1e-5)
+
+
+def test_slots_must_be_given_and_fit_the_labels(tiny_model, batch):
+    with pytest.raises(ValueError, match="slot_positions"):
+        tiny_model(input_ids=batch["input_ids"])
+    with pytest.raises(ValueError, match="one label a slot"):
+        tiny_model(**batch, labels=torch.zeros(2, 3, dtype=torch.long))
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_saving_and_loading_is_exact(tiny_model, batch, tmp_path, attention):
+    tiny_model.save_pretrained(tmp_path)
+    loaded = AutoModelForTokenClassification.from_pretrained(tmp_path, attn_implementation=attention)
+    assert type(loaded) is PunctuationRestorationModel
+    assert loaded.config.encoder_config._attn_implementation == attention
+    torch.testing.assert_close(loaded(**batch).logits, tiny_model(**batch).logits, atol=1e-6, rtol=1e-5)
+    for name, weight in tiny_model.state_dict().items():
+        assert torch.equal(weight, loaded.state_dict()[name])
+    assert {path.suffix for path in Path(tmp_path).iterdir()} <= {".json", ".safetensors", ".py"}
+
+
+def test_output_can_be_a_tuple(tiny_model, batch):
+    (logits,) = tiny_model(**batch, return_dict=False)
+    torch.testing.assert_close(logits, tiny_model(**batch).logits)
+
+
+def test_missing_weights_are_an_error_and_not_random(tiny_model, tmp_path):
+    tiny_model.save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["classifier.renamed.weight"] = weights.pop("classifier.dense.weight")
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"1 are missing, such as \['classifier.dense.weight'\]"):
+        PunctuationRestorationModel.from_pretrained(tmp_path)
+
+
+def test_damaged_weights_are_named(tiny_model, tmp_path):
+    tiny_model.save_pretrained(tmp_path)
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(OSError, match="could not read them"):
+        PunctuationRestorationModel.from_pretrained(tmp_path)
+
+
+def test_a_folder_without_checkpoint_is_an_error(tmp_path):
+    with pytest.raises((OSError, ValueError), match=re.escape(str(tmp_path))):
+        AutoModelForTokenClassification.from_pretrained(tmp_path)
+
+
+def test_gradients_flow_through_checkpointed_layers(tiny_config, batch):
+    model = PunctuationRestorationModel(tiny_config).train()
+    model.activation_checkpointing_enable()
+    model(**batch, labels=torch.tensor([[1, 2], [3, -100]])).loss.backward()
+    assert all(parameter.grad is not None for parameter in model.encoder.encoder.layer.parameters())
+
+
+def test_token_embeddings_can_grow(tiny_config, batch):
+    model = PunctuationRestorationModel(tiny_config).eval()
+    before = model(**batch).logits
+    model.resize_token_embeddings(tiny_config.encoder_config.vocab_size + 5)
+    assert model.get_input_embeddings().num_embeddings == model.config.encoder_config.vocab_size
+    torch.testing.assert_close(model(**batch).logits, before)
+
+
+def test_the_configuration_survives_saving(tiny_config, tmp_path):
+    tiny_config.save_pretrained(tmp_path)
+    loaded = AutoConfig.from_pretrained(tmp_path)
+    assert type(loaded) is PunctuationRestorationConfig
+    assert {**loaded.to_dict(), "_name_or_path": ""} == tiny_config.to_dict()
+
+
+def test_custom_pipelines_are_hidden_from_transformers_and_saved_again(tiny_config, tmp_path):
+    fields = tiny_config.to_dict() | {"custom_pipelines": {"punctuation-restoration": {"impl": "x.Y"}}}
+    config = PunctuationRestorationConfig(**fields)
+    assert not hasattr(config, "custom_pipelines")
+    config.save_pretrained(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["custom_pipelines"] == fields["custom_pipelines"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"labels": [{"name": "O"}]}, "label 0 to have the text keys"),
+        ({"labels": [{"name": "O", "before": "", "after": "", "fill": ""}] * 2}, "a name and a fill piece"),
+        ({"labels": [{"name": "O", "before": "", "after": "", "fill": "_"}] * 2}, "different names"),
+        (
+            {"labels": [{"name": n, "before": "", "after": a, "fill": "_"} for n, a in (("A", ","), ("O", ""))]},
+            "first label",
+        ),
+        ({"labels": [{"name": n, "before": "", "after": a, "fill": "_"} for n, a in (("O", ""), ("X", "†"))]}, "'†'"),
+        ({"mark_labels": {",": "KOMMA"}}, "KOMMA"),
+        ({"mark_labels": {"ab": "COMMA"}}, "one sign"),
+        ({"window": 50, "left_context": 40, "right_context": 15}, "Widen the window"),
+        ({"left_context": -1}, "Widen the window"),
+        ({"max_window_pieces": 3}, "max_window_pieces"),
+        ({"slot_style": "both"}, "slot_style"),
+        ({"head_width": 0}, "head_width"),
+        ({"head_dropout": 1.0}, "head_dropout"),
+    ],
+)
+def test_a_configuration_that_cannot_work_is_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        PunctuationRestorationConfig(**fields)
+
+
+def test_another_label_set_is_a_configuration():
+    labels = [
+        {"name": name, "before": before, "after": after, "fill": fill}
+        for name, before, after, fill in (
+            ("O", "", "", "_"), ("COMMA", "", ",", ","), ("OPEN_QUESTION", "¿", "", "¿"), ("FULL_QUESTION", "¿", "?", "?"),
+        )
+    ]  # fmt: skip
+    config = PunctuationRestorationConfig(labels=labels, mark_labels={",": "COMMA", "?": "FULL_QUESTION", "¿": None})
+    assert config.num_labels == 4
+    assert config.id2label[3] == "FULL_QUESTION"
