@@ -52,9 +52,8 @@ class PunctuationRestorationModel(PreTrainedModel):
     def __init__(self, config: PunctuationRestorationConfig) -> None:
         super().__init__(config)
         self.encoder = AutoModel.from_config(config.encoder_config, **_without_pooler(config.encoder_config))
-        self.classifier = SlotClassifier(
-            config.encoder_config.hidden_size, config.head_width, len(config.labels), config.head_dropout
-        )
+        hidden_size = config.get_text_config().hidden_size
+        self.classifier = SlotClassifier(hidden_size, config.head_width, config.num_labels, config.head_dropout)
         self.post_init()
 
     @classmethod
@@ -99,12 +98,13 @@ class PunctuationRestorationModel(PreTrainedModel):
         wants_info = kwargs.pop("output_loading_info", False)
         place = pretrained_model_name_or_path
         try:
-            model, report = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
+            loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
         except SafetensorError as error:
             raise OSError(
                 f"Expected safetensors weights in {place}, could not read them: {error}. Download or copy the "
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
+        model, report = loaded
         missing = sorted(report["missing_keys"])
         if missing:
             raise ValueError(

@@ -155,7 +155,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
     ) -> tuple[list[int | None], list[tuple[int, str] | None]]:
         """For each word the label that fills its slot, if any, and the label that is fixed, with its source."""
-        label_ids = self.model.config.label2id
+        label_ids = {name: index for index, name in enumerate(self.model.config.label_names)}
         shown: list[int | None] = [None] * len(found)
         fixed: list[tuple[int, str] | None] = [None] * len(found)
         for index, mark in enumerate(found):
