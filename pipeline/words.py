@@ -13,12 +13,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import regex
-
 from .conventions import (
     CLOSERS,
     EITHER,
-    EMOTICON,
     OPENERS,
     QUOTES_AND_BRACKETS,
     TURNED_CLOSERS,
@@ -28,14 +25,20 @@ from .conventions import (
     script_of,
 )
 from .segmentation import HanSegmenter
-
-# Words whose final point belongs to them, in lower case and without that point. A single capital before a capital
-# (an initial) and letters with points between them (u.s.a., e.g.) are found by their shape.
-ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof st sr jr rev hon gov capt lt sgt maj mt vs etc inc ltd corp dept approx vol eds cf jan feb apr "
-    "aug sept oct nov dec dll dsb sdn bhd hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
+from .word_patterns import (
+    ABBREVIATIONS,
+    ABBREVIATIONS_BEFORE_NUMBERS,
+    BLANK,
+    COMBINING,
+    HAN_CHARACTER,
+    HAS_LETTER_OR_DIGIT,
+    LETTERS_WITH_POINTS,
+    SPOKEN,
+    STANDING_QUOTE,
+    before,
+    link_tail,
+    word_pattern,
 )
-ABBREVIATIONS_BEFORE_NUMBERS = frozenset("no nos p pp fig figs ch sec art eq bil".split())
 
 
 class Word(NamedTuple):
@@ -85,11 +88,10 @@ class WordFinder:
     def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
         self.marks = frozenset(known_marks(marks))
         self.segment = HanSegmenter(jieba_dictionary)
-        self._pattern = _word_pattern(self.marks)
-        self._link_tail = regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(self.marks | CLOSERS | EITHER)}]*+\Z")
-        over_marks = f"[{_escaped(self.marks)}]*+[ ]"
-        self._before_capital = regex.compile(rf"{over_marks}\p{{Lu}}")
-        self._before_number = regex.compile(rf"{over_marks}\p{{N}}")
+        self._pattern = word_pattern(self.marks)
+        self._link_tail = link_tail(self.marks)
+        self._before_capital = before(self.marks, r"\p{Lu}")
+        self._before_number = before(self.marks, r"\p{N}")
 
     def __call__(self, text: str) -> list[Word]:
         """Words of `text`, in order and without overlap. Text without letter or digit has none."""
@@ -110,27 +112,26 @@ class WordFinder:
                 # A link without the marks, brackets and pictures that come after it.
                 link = match.group()[: self._link_tail.search(match.group()).start()]
                 yield Span(match.start(), match.start() + len(link), link)
-            elif kind == "other" and _HAS_LETTER_OR_DIGIT.search(match.group()):
+            elif kind == "other" and HAS_LETTER_OR_DIGIT.search(match.group()):
                 yield self._other_span(match.group(), match.start(), match.end(), text)
 
     def _other_span(self, word: str, start: int, end: int, text: str) -> Span:
         """A word, with the point that follows it if that belongs to it; the point is never spoken."""
         if text.startswith(".", end) and not text.startswith("..", end) and self._owns_point(word, text, end):
             end += 1
-        return Span(start, end, word if word.isascii() else word.translate(_SPOKEN))
+        return Span(start, end, word if word.isascii() else word.translate(SPOKEN))
 
     def _owns_point(self, word: str, text: str, end: int) -> bool:
         lower = word.lower()
-        if lower in ABBREVIATIONS or _LETTERS_WITH_POINTS.fullmatch(word):
+        if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(word):
             return True
-        if lower in ABBREVIATIONS_BEFORE_NUMBERS:
-            return self._before_number.match(text, end + 1) is not None
-        is_capital = len(word) == 1 and word.isupper() and word != "I"
-        return is_capital and self._before_capital.match(text, end + 1) is not None
+        if len(word) == 1 and word.isupper() and word != "I" and self._before_capital.match(text, end + 1):
+            return True  # an initial
+        return lower in ABBREVIATIONS_BEFORE_NUMBERS and self._before_number.match(text, end + 1) is not None
 
     def _han_spans(self, run: str, offset: int) -> Iterator[Span]:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
-        places = [match.span() for match in _HAN_CHARACTER.finditer(run)]
+        places = [match.span() for match in HAN_CHARACTER.finditer(run)]
         characters = "".join(run[start] for start, _ in places)
         # A jieba word never reaches over a mark that the user has written.
         borders = set()
@@ -145,60 +146,6 @@ class WordFinder:
             for start, end in _split_at(first, first + len(piece), borders):
                 yield Span(offset + places[start][0], offset + places[end - 1][1], characters[start:end])
             first += len(piece)
-
-
-# Pictures, flags and skin tones; the signs that Unicode counts among them but print sets as letters belong to words.
-_PICTURE = r"[\p{Extended_Pictographic}--[©®™ℹ]]\p{Regional_Indicator}\p{Emoji_Modifier}"
-_KEYCAP = r"[0-9#*]\uFE0F?+\u20E3"
-_HYPHENS = "-‐‑"
-_HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
-_HAN_CHARACTER = regex.compile(r"\p{Han}[\p{M}\p{Cf}]*+")
-_LETTERS_WITH_POINTS = regex.compile(r"\p{L}(?:\.\p{L})+")
-_COMBINING = regex.compile(r"[\p{M}\u200D]*+")
-_BLANK = regex.compile(r"\s")
-_SPOKEN = str.maketrans(
-    dict.fromkeys("’‘`´＇ʼ", "'")
-    | dict.fromkeys("‐‑", "-")
-    | dict.fromkeys("\u00ad\u180e\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff", None)
-)
-
-
-def _escaped(signs: Iterable[str]) -> str:
-    """The signs as the inside of a set in a pattern."""
-    return "".join(f"\\U{ord(sign):08x}" for sign in sorted(signs))
-
-
-def _word_pattern(marks: frozenset[str]) -> regex.Pattern:
-    """The pattern of everything that may be a word; possessive throughout, so that time stays linear."""
-    mark = f"[{_escaped(marks)}]"
-    hyphens = f"[{_escaped(_HYPHENS)}]"
-    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(QUOTES_AND_BRACKETS | marks | set(_HYPHENS))}]"
-    core = rf"(?:[A-Za-z]++|(?!{_KEYCAP}){sign}"
-    if marks.isdisjoint(_HYPHENS):
-        core += rf"|(?<!{hyphens}){hyphens}(?!{hyphens})"
-    core += ")"
-    # Signs that belong to a word only between two of its characters.
-    joiner = "|".join(
-        (
-            rf"\.(?={sign})",  # 3.5, example.com
-            r"(?<=\p{N})[,:：．–—‒](?=\p{N})",  # 1,000, 12:30, 1990–1995
-            r"(?<=[\p{L}\p{M}\p{N}])['’＇](?=[\p{L}\p{N}])|(?<=\p{L})[‘`´](?=\p{L})",  # it's, Hawai‘i
-            r"(?<=\p{Latin}):(?=[\\/])",  # C:\file
-            r"\?(?=[\p{Latin}0-9_.\-]{1,40}+=)",  # watch?v=1
-            rf"{hyphens}(?={sign})",  # well-known, where hyphens are marks
-        )
-    )
-    # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
-    outside = _escaped(sign for sign in QUOTES_AND_BRACKETS | marks if not sign.isascii())
-    link = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
-    han = r"\p{Han}[\p{M}\p{Cf}]*+"
-    return regex.compile(
-        r"(?V1)(?P<plain>(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++)"
-        rf"|(?P<picture>{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON})"
-        rf"|(?P<link>(?<![\p{{Latin}}\p{{N}}])(?:\p{{Latin}}[\p{{Latin}}0-9+.\-]{{0,19}}+://|www\.|mailto:){link})"
-        rf"|(?P<han>{han}(?:{mark}*+(?:[ ]{mark}*+)?+{han})*+)"
-        rf"|(?P<other>(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++(?:(?:{joiner}){core}++|(?<=\p{{L}})\([A-Za-z]{{1,2}}\))*+)"
-    )
 
 
 def _split_at(first: int, end: int, borders: set[int]) -> Iterable[tuple[int, int]]:
@@ -221,7 +168,7 @@ def _as_words(text: str, spans: Sequence[Span], marks: frozenset[str]) -> list[W
             mark_at = _after_closers(text, end, following, marks, quotes)
             script = script_of(spoken)
             if script is None:  # a number is written like what it touches (2020年), or like the word before it
-                touches = bool(words) and not _BLANK.search(text, previous_end, start)
+                touches = bool(words) and not BLANK.search(text, previous_end, start)
                 script = previous_script if touches or previous_script not in UNSPACED else "Latin"
             words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
             end = mark_at
@@ -262,7 +209,7 @@ def _after_closers(text: str, end: int, following: int, marks: frozenset[str], q
             break
         mark_at = place + 1
     if mark_at < following and not text[mark_at].isascii():
-        mark_at = _COMBINING.match(text, mark_at, following).end()  # never between a sign and its accent
+        mark_at = COMBINING.match(text, mark_at, following).end()  # never between a sign and its accent
     return mark_at
 
 
@@ -275,15 +222,10 @@ class _Quotes:
         self._open: set[str] = set()
 
     def is_open(self, quote: str, place: int) -> bool:
-        for match in _STANDING_QUOTE.finditer(self.text, self._read_to, place):
+        for match in STANDING_QUOTE.finditer(self.text, self._read_to, place):
             self._open ^= {match.group()}
         self._read_to = place
         return quote in self._open
-
-
-# Apostrophes inside words are no quotes.
-_IN_WORD = r"[[\p{L}\p{N}]--\p{Han}]"
-_STANDING_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_IN_WORD})['`´＇]|['`´＇](?!{_IN_WORD})")
 
 
 def _with_han_neighbours(text: str, words: list[Word]) -> list[Word]:
@@ -293,7 +235,7 @@ def _with_han_neighbours(text: str, words: list[Word]) -> list[Word]:
         return words
     first = 0
     for end in range(1, len(words) + 1):
-        if end < len(words) and not _BLANK.search(text, words[end - 1].end, words[end].start):
+        if end < len(words) and not BLANK.search(text, words[end - 1].end, words[end].start):
             continue
         chain = range(first, end)  # words without white space between them
         if any(words[index].script == "Han" for index in chain):

@@ -1,0 +1,105 @@
+"""What may be a word, as patterns: letters, links, numbers, abbreviations, pictures. Knows signs, not offsets.
+
+Every pattern is possessive throughout, so that time stays linear whatever the text.
+"""
+
+from collections.abc import Iterable
+
+import regex
+
+from .conventions import CLOSERS, EITHER, EMOTICON, QUOTES_AND_BRACKETS
+
+# Words whose final point belongs to them, in lower case and without that point. Letters with points between them
+# (u.s.a., e.g.) are found by their shape.
+ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof st sr jr rev hon gov capt lt sgt maj mt vs etc inc ltd corp dept approx vol eds cf jan feb apr "
+    "aug sept oct nov dec dll dsb sdn bhd hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
+)
+ABBREVIATIONS_BEFORE_NUMBERS = frozenset("no nos p pp fig figs ch sec art eq bil".split())
+
+# Pictures, flags and skin tones; the signs that Unicode counts among them but print sets as letters belong to words.
+_PICTURE = r"[\p{Extended_Pictographic}--[©®™ℹ]]\p{Regional_Indicator}\p{Emoji_Modifier}"
+_KEYCAP = r"[0-9#*]\uFE0F?+\u20E3"
+_HYPHENS = "-‐‑"
+_HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
+# An apostrophe or a quote between these is inside a word.
+_LETTER = r"[[\p{L}\p{N}]--\p{Han}]"
+
+HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
+HAN_CHARACTER = regex.compile(_HAN)
+LETTERS_WITH_POINTS = regex.compile(r"\p{L}(?:\.\p{L})+")
+COMBINING = regex.compile(r"[\p{M}\u200D]*+")
+BLANK = regex.compile(r"\s")
+STANDING_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
+
+# What is spoken of a word: plain apostrophes and hyphens, nothing invisible.
+SPOKEN = str.maketrans(
+    dict.fromkeys("’‘`´＇ʼ", "'")
+    | dict.fromkeys("‐‑", "-")
+    | dict.fromkeys("\u00ad\u180e\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff", None)
+)
+
+
+def word_pattern(marks: frozenset[str]) -> regex.Pattern:
+    """The pattern of everything that is or may be a word, and of the pictures that are none.
+
+    Its groups: `plain`, ASCII words with a blank before and after each; `picture`; `link`; `han`, a run of Han
+    characters, which marks and single blanks may interrupt; `other`, a word if it has a letter or a digit.
+
+    Args:
+        marks: the signs that are marks.
+    """
+    mark = _set(marks)
+    core, word = _word_parts(marks)
+    # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
+    outside = _escaped(sign for sign in QUOTES_AND_BRACKETS | marks if not sign.isascii())
+    link = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
+    groups = {
+        "plain": r"(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++",
+        "picture": rf"{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON}",
+        "link": rf"(?<![\p{{Latin}}\p{{N}}])(?:\p{{Latin}}[\p{{Latin}}0-9+.\-]{{0,19}}+://|www\.|mailto:){link}",
+        "han": rf"{_HAN}(?:{mark}*+(?:[ ]{mark}*+)?+{_HAN})*+",
+        "other": rf"(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++{word}",  # .5 and .NET begin with their point
+    }
+    return regex.compile("(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items()))
+
+
+def link_tail(marks: frozenset[str]) -> regex.Pattern:
+    """What stands at the end of a link but does not belong to it: marks, brackets and pictures."""
+    return regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | CLOSERS | EITHER)}]*+\Z")
+
+
+def before(marks: frozenset[str], following: str) -> regex.Pattern:
+    """The gap, which may hold marks, between a point and a word that begins with `following`."""
+    return regex.compile(rf"{_set(marks)}*+[ ]{following}")
+
+
+def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
+    """One character of a word; and how a word goes on over signs that belong to it only between its characters."""
+    hyphen = _set(_HYPHENS)
+    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(QUOTES_AND_BRACKETS | marks | set(_HYPHENS))}]"
+    core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}"
+    joiners = [
+        rf"\.(?={sign})",  # 3.5, example.com
+        r"(?<=\p{N})[,:：．–—‒](?=\p{N})",  # 1,000, 12:30, 1990–1995
+        r"(?<=[\p{L}\p{M}\p{N}])['’＇](?=[\p{L}\p{N}])",  # it's
+        r"(?<=\p{L})[‘`´](?=\p{L})",  # Hawai‘i
+        r"(?<=\p{Latin}):(?=[\\/])",  # C:\file
+        r"\?(?=[\p{Latin}0-9_.\-]{1,40}+=)",  # watch?v=1
+    ]
+    if marks.isdisjoint(_HYPHENS):
+        core += rf"|(?<!{hyphen}){hyphen}(?!{hyphen})"
+    else:  # a label set in which hyphens are marks
+        joiners.append(rf"{hyphen}(?={sign})")
+    core = f"(?:{core})"
+    plural = rf"(?<=\p{{L}})\([A-Za-z]{{1,2}}\){core}*+"  # file(s)
+    return core, rf"(?:(?:{'|'.join(joiners)}){core}++|{plural})*+"
+
+
+def _set(signs: Iterable[str]) -> str:
+    return f"[{_escaped(signs)}]"
+
+
+def _escaped(signs: Iterable[str]) -> str:
+    """The signs as the inside of a set."""
+    return "".join(f"\\U{ord(sign):08x}" for sign in sorted(signs))
