@@ -1,6 +1,7 @@
 """Takes a transcript and a restorer, gives the transcript restored, in memory that does not grow with the text.
 
-A restorer is any callable that takes an iterator of texts and gives, in order, one
+A restorer is any callable that takes an iterator of items (texts; with `pause`, `{"text", "chunks"}`) and gives, in
+order, one
 `{"text": ..., "words": [{"start", "end", ...}, ...]}` for each; `transformers.pipeline("punctuation-restoration")` is
 one. It knows nothing about formats.
 """
@@ -77,16 +78,19 @@ def restore_transcript(
     on_progress: Callable[[int], None] | None = None,
     block_characters: int = BLOCK_CHARACTERS,
     context_characters: int = CONTEXT_CHARACTERS,
+    keep_words: bool = True,
     **options: Any,
 ) -> RestoredTranscript:
     """Restore all speeches of a transcript.
 
     Args:
         transcript: what a reader gave.
-        restore: the restorer; it gets `options`.
+        restore: the restorer; it gets `options`. With an option `pause` it also gets the times.
         on_progress: called with the number of characters just done.
         block_characters, context_characters: a longer text is cut into overlapping blocks of this size, of which only
             the middle is kept, so that no mark depends on where the cut fell.
+        keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; speeches
+            that have a place for sentences keep them all the same.
 
     Raises:
         ValueError: the restorer changed words, or gave another number of results than it got texts.
@@ -96,17 +100,30 @@ def restore_transcript(
         for n, speech in enumerate(transcript.speeches)
         for block in _plan_blocks(n, speech.text, block_characters, context_characters)
     ]
-    texts = (transcript.speeches[b.n_speech].text[b.shown_from : b.shown_to] for b in blocks)
+    items = (_item(transcript.speeches[block.n_speech], block, "pause" in options) for block in blocks)
     speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
-    results = iter(restore(texts, **options)) if blocks else iter(())
+    results = iter(restore(items, **options)) if blocks else iter(())
     for block in blocks:
         result = next(results, None)
         if result is None:
             raise ValueError(f"Expected one result a text, got fewer than {len(blocks)}. Is the restorer right?")
-        _take_over(speeches[block.n_speech], block, result)
+        _take_over(speeches[block.n_speech], block, result, keep_words)
         if on_progress:
             on_progress(block.end - block.start)
     return RestoredTranscript(transcript, speeches)
+
+
+def _item(speech: Speech, block: _Block, with_times: bool) -> str | dict[str, Any]:
+    """What the restorer gets: the text, with times only where they are asked for and known."""
+    text = speech.text[block.shown_from : block.shown_to]
+    if not with_times or not speech.timings:
+        return text
+    chunks = [
+        {"text": speech.text[timing.start : timing.end], "timestamp": (timing.begins, timing.ends)}
+        for timing in sorted(speech.timings, key=lambda timing: timing.start)
+        if block.shown_from <= timing.start and timing.end <= block.shown_to
+    ]
+    return {"text": text, "chunks": chunks}
 
 
 def _plan_blocks(n_speech: int, text: str, size: int, context: int) -> Iterator[_Block]:
@@ -130,7 +147,7 @@ def _cut(text: str, near: int, reach: int) -> int:
     return near
 
 
-def _take_over(restored: RestoredSpeech, block: _Block, result: Mapping[str, Any]) -> None:
+def _take_over(restored: RestoredSpeech, block: _Block, result: Mapping[str, Any], keep_words: bool) -> None:
     """Add what a block decides; what it only saw is decided by its neighbours."""
     shown = restored.speech.text[block.shown_from : block.shown_to]
     words = [_moved(word, block.shown_from) for word in result.get("words") or ()]
@@ -140,7 +157,8 @@ def _take_over(restored: RestoredSpeech, block: _Block, result: Mapping[str, Any
     ]
     owned = [edit for edit in edits if block.start <= _owner_place(edit) < block.end]
     restored.edits.extend(_scored(owned, words))
-    restored.words.extend(word for word in words if block.start <= word["start"] < block.end)
+    if keep_words or restored.speech.addition is not None:
+        restored.words.extend(word for word in words if block.start <= word["start"] < block.end)
 
 
 def _owner_place(edit: Edit) -> int:

@@ -1,0 +1,71 @@
+"""Loads the restorer when it is first needed, so that wrong options and unreadable files are told at once.
+
+It knows transformers, and nothing about files.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+
+class ModelError(RuntimeError):
+    """The model cannot be loaded."""
+
+
+class OptionError(ValueError):
+    """The model does not take the options."""
+
+
+class LazyRestorer:
+    """A restorer that loads its model at the first text.
+
+    Args:
+        model: folder or Hub id; None for the default model.
+        device: "cpu", "cuda", "cuda:1", "mps"; None lets transformers choose.
+        options: keywords of the pipeline, checked when it is loaded.
+    """
+
+    def __init__(self, model: str | None = None, device: str | None = None, options: Mapping[str, Any] | None = None):
+        self.model = model
+        self.device = device
+        self.options = dict(options or {})
+        self._pipeline: Any = None
+
+    def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[Mapping[str, Any]]:
+        """Restore items as they come."""
+        if self._pipeline is None:
+            self._pipeline = self.load()
+        # The pipeline streams generators only
+        yield from self._pipeline((item for item in items), **options)
+
+    def load(self) -> Any:
+        """The pipeline.
+
+        Raises:
+            ModelError: it cannot be loaded; with what to do.
+            OptionError: an option that it does not know, or a value that it cannot have.
+        """
+        import transformers  # seconds to import; mistakes in options need not wait for it
+        from transformers import logging
+
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
+        given = {"model": self.model, "device": self.device}
+        try:
+            restore = build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
+        except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+            raise ModelError(
+                f"Expected a model to load from {self.model or 'the default place'}, got: {first_line(error)} Give a "
+                "folder or a Hub id (--model), or check the connection."
+            ) from error
+        try:
+            restore._sanitize_parameters(**{k: v for k, v in self.options.items() if k != "batch_size"})
+        except (TypeError, ValueError) as error:
+            raise OptionError(str(error)) from error
+        return restore
+
+
+def first_line(error: BaseException) -> str:
+    """The gist of a long message."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

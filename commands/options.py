@@ -1,0 +1,125 @@
+"""The options of `punctuate`, with their help texts. It knows typer, and does nothing."""
+
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..formats import FORMATS, WRITABLE
+
+_FILES, _MARKS, _MODEL, _CUES = "Files and formats", "Marks", "Model", "Subtitles"
+
+
+def _option(panel: str, *names: str, text: str, metavar: str | None = None, **more: Any) -> typer.models.OptionInfo:
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel, show_default=False, **more)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"punctuate {metadata.version('punctuation-restoration')}")
+        raise typer.Exit
+
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="FILES", help="Files and folders; standard input if there are none.", show_default=False),
+]
+Text = Annotated[str | None, _option(_FILES, "--text", text="Restore this text instead of files.", metavar="TEXT")]
+Output = Annotated[
+    Path | None,
+    _option(
+        _FILES, "--output", "-o", metavar="OUT",
+        text="File, or folder for several files; the extension may choose another format. Default: standard output.",
+    ),
+]  # fmt: skip
+Format = Annotated[
+    str | None,
+    _option(
+        _FILES, "--format", text=f"Format of the input: {', '.join(FORMATS)}. Default: by extension.", metavar="NAME"
+    ),
+]
+To = Annotated[
+    str | None,
+    _option(_FILES, "--to", text=f"Write another format: {', '.join(WRITABLE)}.", metavar="NAME"),
+]
+Json = Annotated[
+    bool, _option(_FILES, "--json", text="Write JSON lines: text, words with labels and scores, sentences.")
+]
+Sentences = Annotated[bool, _option(_FILES, "--sentences", text="Write plain text with one sentence a line.")]
+Field = Annotated[
+    str | None, _option(_FILES, "--field", text="JSON key or TSV column that has the text.", metavar="NAME")
+]
+EncodingName = Annotated[
+    str | None,
+    _option(
+        _FILES, "--encoding", text="Encoding of the input, if it is not found. The output has the same.", metavar="NAME"
+    ),
+]
+Force = Annotated[bool, _option(_FILES, "--force", "-f", text="Overwrite files that exist.")]
+SkipExisting = Annotated[
+    bool, _option(_FILES, "--skip-existing", text="Leave out files that have their output already.")
+]
+Color = Annotated[
+    bool, _option(_FILES, "--color", text="Show new marks in colour: green sure, yellow less so, red unsure.")
+]
+Quiet = Annotated[bool, _option(_FILES, "--quiet", "-q", text="No progress bar, no warnings.")]
+
+Existing = Annotated[
+    str | None,
+    _option(_MARKS, "--existing", metavar="keep|condition|replace",
+            text="Marks that the text has: keep them, show them to the model as well, or replace them."),
+]  # fmt: skip
+Marks = Annotated[
+    str | None,
+    _option(_MARKS, "--marks", text="Marks that may be written: all, sentence-ends, or labels such as COMMA,PERIOD.",
+            metavar="NAMES"),
+]  # fmt: skip
+Threshold = Annotated[
+    list[str] | None,
+    _option(_MARKS, "--threshold", text="Probability from which a mark is written, such as COMMA=0.4; repeatable.",
+            metavar="NAME=P"),
+]  # fmt: skip
+Truecase = Annotated[bool, _option(_MARKS, "--truecase", text="Give sentences their capitals.")]
+Pause = Annotated[
+    float | None,
+    _option(_MARKS, "--pause", text="A pause from so many seconds on makes a mark likelier, where words have times.",
+            metavar="SECONDS", min=0.01),
+]  # fmt: skip
+Passes = Annotated[
+    int | None,
+    _option(_MARKS, "--passes", text="2: fill the surest marks first, then decide the rest again.", metavar="1|2",
+            min=1, max=2),
+]  # fmt: skip
+
+Model = Annotated[str | None, _option(_MODEL, "--model", "-m", text="Folder or Hub id.", metavar="MODEL")]
+Device = Annotated[str | None, _option(_MODEL, "--device", text="cpu, cuda, cuda:1, mps.", metavar="NAME")]
+BatchSize = Annotated[
+    int | None, _option(_MODEL, "--batch-size", text="Windows in one forward pass.", metavar="N", min=1)
+]
+Window = Annotated[
+    int | None, _option(_MODEL, "--window", text="Words that the model reads at once.", metavar="N", min=1)
+]
+LeftContext = Annotated[
+    int | None,
+    _option(_MODEL, "--left-context", text="Words of a window read before those decided.", metavar="N", min=0),
+]
+RightContext = Annotated[
+    int | None,
+    _option(_MODEL, "--right-context", text="Words of a window read after those decided.", metavar="N", min=0),
+]
+
+Resegment = Annotated[
+    bool, _option(_CUES, "--resegment", text="Cut subtitles anew, at sentence ends. Tags and positions are lost.")
+]
+LineWidth = Annotated[
+    int, _option(_CUES, "--line-width", text="Characters a line, 42; Han characters count twice.", metavar="N", min=1)
+]
+Lines = Annotated[int, _option(_CUES, "--lines", text="Lines a cue, 2.", metavar="N", min=1)]
+ReadingSpeed = Annotated[
+    float, _option(_CUES, "--reading-speed", text="Characters a second, 20.", metavar="N", min=0.1)
+]
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+]

@@ -1,0 +1,56 @@
+"""Writes files so that none is ever half there: beside its place first, and renamed when it is complete.
+
+It knows file systems, and nothing about what is written.
+"""
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+
+
+def write_whole(path: Path, content: bytes, force: bool = False) -> None:
+    """Write a file under its name only when all of it is on the disk.
+
+    Raises:
+        FileExistsError: it exists, and `force` is not set.
+        OSError: it cannot be written, for example because the disk is full; nothing is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(beside, _mode_of(path))
+        if force:
+            os.replace(beside, path)
+        else:
+            _rename_to_new(beside, path)
+    finally:
+        Path(beside).unlink(missing_ok=True)
+
+
+def _rename_to_new(beside: str, path: Path) -> None:
+    """A link fails where the name is taken, even by a program that was faster; a rename would replace it."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        os.replace(beside, path)
+
+
+def _mode_of(path: Path) -> int:
+    """The mode of the file that is replaced, or what a new file would have."""
+    try:
+        return path.stat().st_mode & 0o7777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

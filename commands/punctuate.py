@@ -1,0 +1,341 @@
+"""The command `punctuate`: transcripts in, transcripts with marks out.
+
+    punctuate talk.srt -o talk.punctuated.srt
+    punctuate meetings/ -o restored/
+    echo "hello how are you" | punctuate
+
+It composes reading, restoring and writing, and knows how each of them may fail.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..formats import (
+    FORMATS,
+    WRITABLE,
+    CueLimits,
+    Encoding,
+    FormatError,
+    RestoredTranscript,
+    Transcript,
+    format_of_name,
+    read_bytes,
+    restore_transcript,
+    write_as,
+)
+from . import options as opt
+from .input_files import Job, plan_jobs
+from .models import LazyRestorer, ModelError, OptionError, first_line
+from .output_files import FULL_DISK, write_whole
+from .terminal import Reporter, legend, paint, reporting, say
+
+DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
+MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user asked for, checked."""
+
+    input_format: str | None = None
+    output_format: str | None = None
+    text_field: str | None = None
+    encoding: str | None = None
+    limits: CueLimits | None = None  # None: subtitles keep their cues
+    color: bool = False
+    force: bool = False
+    quiet: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        app(args=list(sys.argv[1:] if argv is None else argv), prog_name="punctuate")
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
+    return DONE
+
+
+@app.command(
+    no_args_is_help=False,
+    epilog="Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model, "
+    "130 interrupted (finished files are kept).",
+)
+def punctuate(
+    files: opt.Files = None,
+    text: opt.Text = None,
+    output: opt.Output = None,
+    input_format: opt.Format = None,
+    to: opt.To = None,
+    json: opt.Json = False,
+    sentences: opt.Sentences = False,
+    field_name: opt.Field = None,
+    encoding: opt.EncodingName = None,
+    force: opt.Force = False,
+    skip_existing: opt.SkipExisting = False,
+    color: opt.Color = False,
+    quiet: opt.Quiet = False,
+    existing: opt.Existing = None,
+    marks: opt.Marks = None,
+    threshold: opt.Threshold = None,
+    truecase: opt.Truecase = False,
+    pause: opt.Pause = None,
+    passes: opt.Passes = None,
+    model: opt.Model = None,
+    device: opt.Device = None,
+    batch_size: opt.BatchSize = None,
+    window: opt.Window = None,
+    left_context: opt.LeftContext = None,
+    right_context: opt.RightContext = None,
+    resegment: opt.Resegment = False,
+    line_width: opt.LineWidth = 42,
+    lines: opt.Lines = 2,
+    reading_speed: opt.ReadingSpeed = 20.0,
+    version: opt.Version = False,
+) -> None:
+    """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.
+
+    Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without
+    --force, and no file is ever left half-written.
+    """
+    chosen = {
+        "existing": existing, "marks": _mark_names(marks), "thresholds": _thresholds(threshold),
+        "truecase": truecase or None, "pause": pause, "passes": passes, "batch_size": batch_size,
+        "window": window, "left_context": left_context, "right_context": right_context,
+    }  # fmt: skip
+    settings = Settings(
+        _checked(input_format, FORMATS, "--format"), _output_format(to, json, sentences, output, files),
+        field_name, encoding, CueLimits(line_width, lines, reading_speed) if resegment else None,
+        color, force, quiet, {name: value for name, value in chosen.items() if value is not None},
+    )  # fmt: skip
+    if text is not None and files:
+        raise typer.BadParameter("Expected --text or FILES, got both.")
+    if color and output is not None:
+        raise typer.BadParameter("Expected --color for standard output only, got --output too.")
+    restorer = LazyRestorer(model, device, settings.options)
+    raise typer.Exit(_run(settings, restorer, files or [], text, output, skip_existing))
+
+
+def _run(
+    settings: Settings, restorer: LazyRestorer, files: list[Path], text: str | None, output: Path | None, skip: bool
+) -> int:
+    try:
+        if text is not None or not files or files == [Path("-")]:
+            return _restore_stream(settings, restorer, text, output)
+        return _restore_files(settings, restorer, files, output, skip)
+    except OptionError as error:
+        raise typer.BadParameter(str(error)) from error
+    except ModelError as error:
+        say(str(error))
+        return NO_MODEL
+    except BrokenPipeError:
+        # What reads our output has closed it, as `head` does; Python must not complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+
+
+def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None, output: Path | None) -> int:
+    """Restore --text or standard input; their encoding is UTF-8 unless it is found or named."""
+    name = None if text is not None else "standard input"
+    _refuse_existing([output], settings)
+    if text is not None:
+        settings = replace(settings, encoding="utf-8")
+    content = text.encode("utf-8", "surrogateescape") if text is not None else sys.stdin.buffer.read()
+    wanted = settings.input_format or ("txt" if text is not None else None)
+    try:
+        with reporting(1, settings.quiet) as reporter:
+            restored = _restored(content, name, wanted, settings, restorer, reporter)
+        _put_out(restored, output, settings, end="\n" if text is not None else "")
+    except KeyboardInterrupt:
+        say("interrupted; nothing was written")
+        return INTERRUPTED
+    except (FormatError, ValueError, OSError) as error:
+        if isinstance(error, BrokenPipeError | OptionError):
+            raise
+        say(_reason(error, name or "--text"))
+        return SOME_FAILED
+    return DONE
+
+
+def _restore_files(
+    settings: Settings, restorer: LazyRestorer, files: list[Path], output: Path | None, skip: bool
+) -> int:
+    suffix = f".{settings.output_format}" if settings.output_format else None
+    try:
+        plan = plan_jobs(files, output, suffix)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    jobs = [job for job in plan.jobs if not (skip and job.target is not None and job.target.exists())]
+    if not skip:
+        _refuse_existing([job.target for job in jobs], settings)
+    for name, problem in plan.problems:
+        say(f"{name}: {problem}")
+    n_done, n_failed = 0, len(plan.problems)
+    try:
+        with reporting(len(jobs), settings.quiet) as reporter:
+            for job in jobs:
+                is_done, goes_on = _restore_file(job, settings, restorer, reporter)
+                n_done, n_failed = n_done + is_done, n_failed + (not is_done)
+                reporter.finish()
+                if not goes_on:
+                    break
+    except KeyboardInterrupt:
+        say(f"interrupted; {n_done} of {len(jobs)} files are done and kept")
+        return INTERRUPTED
+    if n_failed and len(jobs) + len(plan.problems) > 1:
+        say(f"{n_done} files done, {len(jobs) + len(plan.problems) - n_done} not")
+    return SOME_FAILED if n_failed else DONE
+
+
+def _restore_file(job: Job, settings: Settings, restorer: LazyRestorer, reporter: Reporter) -> tuple[bool, bool]:
+    """Whether the file is done, and whether it makes sense to go on with others."""
+    try:
+        restored = _restored(
+            job.source.read_bytes(), str(job.source), settings.input_format, settings, restorer, reporter
+        )
+        _put_out(restored, job.target, settings)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        say(_reason(error, str(job.target if error.errno in FULL_DISK else job.source)))
+        return False, error.errno not in FULL_DISK
+    except OptionError:
+        raise
+    except ValueError as error:
+        say(_reason(error, str(job.source)))
+        return False, True
+    return True, True
+
+
+def _restored(
+    content: bytes,
+    name: str | None,
+    input_format: str | None,
+    settings: Settings,
+    restorer: LazyRestorer,
+    reporter: Reporter,
+) -> tuple[RestoredTranscript, Encoding]:
+    transcript, encoding = read_bytes(
+        content, input_format, name=name, encoding=settings.encoding, field=settings.text_field
+    )
+    _warn(transcript, name, settings)
+    reporter.begin(name or "", sum(len(speech.text) for speech in transcript.speeches))
+    restored = restore_transcript(
+        transcript,
+        restorer,
+        on_progress=reporter.advance,
+        keep_words=_is_rewritten(transcript, settings),
+        **settings.options,
+    )
+    return restored, encoding
+
+
+def _put_out(
+    result: tuple[RestoredTranscript, Encoding], target: Path | None, settings: Settings, end: str = ""
+) -> None:
+    restored, encoding = result
+    if _is_rewritten(restored.transcript, settings):
+        own = restored.transcript.format
+        written = write_as(restored, settings.output_format or own, settings.limits)
+    else:
+        written = restored.source(paint if settings.color else None) + end
+    if settings.color:
+        typer.echo(legend(), err=True)
+    content = encoding.encode(written)
+    if target is not None:
+        write_whole(target, content, settings.force)
+        return
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def _is_rewritten(transcript: Transcript, settings: Settings) -> bool:
+    """Whether the file is written anew, in another format or with other cues, instead of edited in place."""
+    return settings.output_format is not None or (settings.limits is not None and transcript.format in ("srt", "vtt"))
+
+
+def _warn(transcript: Transcript, name: str | None, settings: Settings) -> None:
+    if settings.quiet:
+        return
+    for warning in transcript.warnings[:MAX_WARNINGS]:
+        say(f"{name or '--text'}: {warning}")
+    if len(transcript.warnings) > MAX_WARNINGS:
+        say(f"{name or '--text'}: and {len(transcript.warnings) - MAX_WARNINGS} warnings more")
+
+
+def _reason(error: Exception, name: str) -> str:
+    """One line: where, what was wrong, and what to do."""
+    if isinstance(error, FormatError) and error.path is not None:
+        return str(error)
+    if isinstance(error, FileExistsError):
+        return f"{error.filename}: it exists; use --force to overwrite it"
+    if isinstance(error, OSError):
+        kept = "; nothing was written for it, finished files are kept" if error.errno in FULL_DISK else ""
+        return f"{name}: {os.strerror(error.errno or errno.EIO).lower()}{kept}"
+    return f"{name}: {first_line(error)}"
+
+
+def _refuse_existing(targets: Sequence[Path | None], settings: Settings) -> None:
+    existing = [target for target in targets if target is not None and target.exists()]
+    if existing and not settings.force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        raise typer.BadParameter(
+            f"Expected new files, got {existing[0]}{more}, which exist. Use --force to overwrite, or --skip-existing."
+        )
+
+
+def _checked(name: str | None, known: Sequence[str], option: str) -> str | None:
+    if name is not None and name not in known:
+        raise typer.BadParameter(f"Expected {option} to be one of {', '.join(known)}, got {name!r}.")
+    return name
+
+
+def _output_format(
+    to: str | None, json: bool, sentences: bool, output: Path | None, files: Sequence[Path] | None
+) -> str | None:
+    """The format to write, None where files keep theirs."""
+    if (to is not None) + json + sentences > 1:
+        raise typer.BadParameter("Expected one of --to, --json and --sentences, got several.")
+    if to is not None:
+        return _checked(to, WRITABLE, "--to")
+    if json:
+        return "json" if output is not None and output.suffix == ".json" else "jsonl"
+    if sentences:
+        return "txt"
+    if output is None or output.is_dir() or not files or len(files) != 1 or files[0].is_dir():
+        return None
+    named, own = format_of_name(output.name), format_of_name(files[0].name)
+    return named if named != own and named in WRITABLE else None
+
+
+def _mark_names(marks: str | None) -> str | list[str] | None:
+    if marks is None or marks in ("all", "sentence-ends"):
+        return marks
+    return [name.strip() for name in marks.split(",") if name.strip()]
+
+
+def _thresholds(given: Sequence[str] | None) -> dict[str, float] | None:
+    thresholds: dict[str, float] = {}
+    for pair in given or ():
+        name, separator, number = pair.partition("=")
+        try:
+            thresholds[name] = float(number)
+        except ValueError as error:
+            raise typer.BadParameter(f"Expected --threshold NAME=PROBABILITY, got {pair!r}.") from error
+        if not separator:
+            raise typer.BadParameter(f"Expected --threshold NAME=PROBABILITY, got {pair!r}.")
+    return thresholds or None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,358 @@
+"""The command `punctuate`: what it reads and writes, when it refuses, and how it ends."""
+
+import errno
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from punctuation_restoration.commands import models, output_files, punctuate
+from punctuation_restoration.commands.terminal import reporting
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDED = ROOT / "examples" / "transcripts"
+
+
+class StandIn:
+    """A pipeline that puts a period after every third word, and knows no language."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+
+    def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[dict[str, Any]]:
+        self.calls.append(options)
+        for item in items:
+            text = item if isinstance(item, str) else item["text"]
+            words, parts, done = [], [], 0
+            for n, match in enumerate(re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", text), start=1):
+                mark = "." if n % 3 == 0 else ""
+                words.append({"word": match.group(), "start": match.start(), "end": match.end(), "mark": mark})
+                words[-1]["score"] = (0.95, 0.8, 0.4)[n // 3 % 3]
+                parts += [text[done : match.end()], mark]
+                done = match.end()
+            yield {"text": "".join([*parts, text[done:]]), "words": words}
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    restore = StandIn()
+    monkeypatch.setattr(models.LazyRestorer, "load", lambda self: restore)
+    return restore
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(self: models.LazyRestorer) -> Any:
+        raise AssertionError("Expected no model to be loaded.")
+
+    monkeypatch.setattr(models.LazyRestorer, "load", load)
+
+
+def give_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_text_goes_to_standard_output(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main(["--text", "hello how are you"]) == 0
+    assert capfd.readouterr() == ("hello how are. you\n", "")
+
+
+def test_standard_input_goes_to_standard_output(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for content in (b"hello how are you\r\n", "大家好\n".encode("gb18030") * 9, "大家好\n".encode("utf-16")):
+        give_stdin(monkeypatch, content)
+        assert punctuate.main([]) == 0
+        out, err = capfdbinary.readouterr()
+        assert err == b""
+        assert out.replace(".".encode("utf-16-le"), b"").replace(b".", b"") == content
+
+
+def test_standard_input_may_be_subtitles_or_json(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("talk.srt", "talk.vtt", "words.json", "code_switching.jsonl"):
+        give_stdin(monkeypatch, (RECORDED / name).read_bytes())
+        assert punctuate.main([]) == 0
+        from_stdin = capfd.readouterr().out
+        assert punctuate.main([str(RECORDED / name)]) == 0
+        assert capfd.readouterr().out == from_stdin
+
+
+def test_json_has_words_scores_and_sentences(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main(["--json", str(RECORDED / "words.json")]) == 0
+    row = json.loads(capfd.readouterr().out)
+    assert row["text"] == "the train is. late again why."
+    assert row["words"][2] == {
+        "word": "is", "start": 10, "end": 12, "mark": ".", "score": 0.8, "begins": 0.5, "ends": 0.62,
+    }  # fmt: skip
+    assert row["sentences"][0] == {"start": 0.0, "end": 0.62, "text": "the train is."}
+
+
+def test_color_shows_how_sure_a_mark_is(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main(["--color", "--text", "a b c d e f g h i"]) == 0
+    shown = capfd.readouterr().out
+    assert re.findall(r"\x1b\[(\d+)m\x1b\[1m", shown) == ["33", "31", "32"]
+    assert re.sub(r"\x1b\[\d+m", "", shown) == "a b c. d e f. g h i.\n"
+
+
+def test_a_file_and_a_folder_keep_their_names(stand_in: StandIn, tmp_path: Path) -> None:
+    assert punctuate.main([str(RECORDED / "talk.srt"), "-o", str(tmp_path / "out.srt")]) == 0
+    assert (tmp_path / "out.srt").read_bytes().replace(b".", b"") == (RECORDED / "talk.srt").read_bytes().replace(
+        b".", b""
+    )
+    assert punctuate.main([str(RECORDED / "meetings"), "-o", str(tmp_path / "all")]) == 0
+    written = sorted(str(path.relative_to(tmp_path / "all")) for path in (tmp_path / "all").rglob("*.txt"))
+    assert written == ["june/tuesday.txt", "june/wednesday.txt", "monday.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "out.srt"], "nothing is left beside"
+
+
+@pytest.mark.parametrize(("name", "first"), [("o.srt", "1"), ("o.vtt", "WEBVTT"), ("o.tsv", "start\tend\ttext")])
+def test_the_extension_of_the_output_chooses_its_format(
+    stand_in: StandIn, tmp_path: Path, name: str, first: str
+) -> None:
+    assert punctuate.main([str(RECORDED / "whisper.json"), "-o", str(tmp_path / name)]) == 0
+    assert (tmp_path / name).read_text().splitlines()[0] == first
+
+
+def test_sentences_and_other_formats_for_a_folder(
+    stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert punctuate.main(["--sentences", str(RECORDED / "meetings" / "monday.txt")]) == 0
+    assert capfd.readouterr().out.splitlines()[:2] == ["good morning everyone.", "shall we begin."]
+    assert punctuate.main([str(RECORDED / "meetings"), "--to", "jsonl", "-o", str(tmp_path / "o")]) == 0
+    assert json.loads((tmp_path / "o" / "monday.jsonl").read_text())["text"].startswith("good morning everyone.")
+
+
+def test_resegmenting_cuts_cues_at_sentence_ends(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main(["--resegment", "-q", str(RECORDED / "talk.srt")]) == 0
+    assert "\nwe came back.\n" in capfd.readouterr().out
+
+
+def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
+    arguments = (
+        "--existing replace --marks COMMA,PERIOD --threshold COMMA=0.3 --threshold PERIOD=0.6 --truecase "
+        "--pause 0.5 --passes 2 --batch-size 4 --window 60 --left-context 20 --right-context 10"
+    )
+    assert punctuate.main([*arguments.split(), "--text", "a b"]) == 0
+    assert stand_in.calls == [
+        {
+            "existing": "replace", "marks": ["COMMA", "PERIOD"], "thresholds": {"COMMA": 0.3, "PERIOD": 0.6},
+            "truecase": True, "pause": 0.5, "passes": 2, "batch_size": 4, "window": 60, "left_context": 20,
+            "right_context": 10,
+        }
+    ]  # fmt: skip
+
+
+def test_existing_files_are_not_overwritten_without_force(
+    stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "a.txt", tmp_path / "b.txt"
+    source.write_text("a b c d")
+    target.write_text("precious")
+    assert punctuate.main([str(source), "-o", str(target)]) == 2
+    assert "--force" in capfd.readouterr().err
+    assert target.read_text() == "precious"
+    assert not stand_in.calls, "refused before the model ran"
+    assert punctuate.main([str(source), "-o", str(target), "--skip-existing"]) == 0
+    assert target.read_text() == "precious"
+    assert punctuate.main([str(source), "-o", str(source), "--force"]) == 0
+    assert source.read_text() == "a b c. d"
+
+
+def test_files_that_fail_are_named_and_the_others_are_done(
+    stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "good.txt").write_text("a b c d")
+    (folder / "broken.srt").write_text("1\n00:00:01,000 -> 00:00:02,000\nhello\n")
+    (folder / "cut.json").write_text('{"text": "a", "segments": [')
+    (folder / "damaged.txt").write_bytes("大家好\n我们".encode()[:-1])
+    (folder / "notes.docx").write_text("not for us")
+    assert punctuate.main([str(folder), str(tmp_path / "missing.txt"), "-o", str(tmp_path / "out")]) == 1
+    err = capfd.readouterr().err
+    assert f"punctuate: {folder}/broken.srt:1: Expected cue times below the number 1, got none." in err
+    assert f"punctuate: {folder}/cut.json:1: Expected the rest of the JSON" in err
+    assert f"punctuate: {folder}/damaged.txt:2: Expected UTF-8" in err
+    assert f"punctuate: {tmp_path}/missing.txt: no such file or folder" in err
+    assert "1 files done, 4 not" in err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["good.txt"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_unreadable_files_are_named(stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "a.txt").chmod(0)
+    assert punctuate.main([str(tmp_path / "a.txt")]) == 1
+    assert "a.txt: permission denied" in capfd.readouterr().err
+
+
+def test_an_unreadable_file_does_not_stop_the_others(
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("a b c d")
+    read = Path.read_bytes
+
+    def read_unless_a(path: Path) -> bytes:
+        if path.name == "a.txt":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_unless_a)
+    assert punctuate.main([str(tmp_path), "-o", str(tmp_path / "out")]) == 1
+    assert "a.txt: permission denied" in capfd.readouterr().err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["b.txt"]
+
+
+def test_a_full_disk_leaves_nothing_half_written_and_stops(
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text("a b c d")
+    out = tmp_path / "out"
+    synced: list[int] = []
+
+    def run_out_of_space(handle: int) -> None:
+        synced.append(handle)
+        if len(synced) > 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(output_files.os, "fsync", run_out_of_space)
+    assert punctuate.main([str(tmp_path), "-o", str(out)]) == 1
+    err = capfd.readouterr().err
+    assert "out/b.txt: no space left on device; nothing was written for it, finished files are kept" in err
+    assert "1 files done, 2 not" in err
+    assert [path.name for path in out.iterdir()] == ["a.txt"]
+
+
+def test_interrupting_keeps_what_is_done(
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text("a b c d")
+    restore = punctuate.restore_transcript
+
+    def interrupted_at_b(transcript: Any, *args: Any, **kwargs: Any) -> Any:
+        if (tmp_path / "out" / "a.txt").exists():
+            raise KeyboardInterrupt
+        return restore(transcript, *args, **kwargs)
+
+    monkeypatch.setattr(punctuate, "restore_transcript", interrupted_at_b)
+    assert punctuate.main([str(tmp_path), "-o", str(tmp_path / "out")]) == 130
+    assert "interrupted; 1 of 3 files are done and kept" in capfd.readouterr().err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.txt", "b.txt"], "--output FOLDER for several files"),
+        (["--text", "a", "a.txt"], "Expected --text or FILES"),
+        (["--format", "docx", "a.txt"], "Expected --format to be one of txt"),
+        (["--to", "ctm", "a.txt"], "Expected --to to be one of txt"),
+        (["--json", "--sentences", "a.txt"], "Expected one of --to, --json and --sentences"),
+        (["--color", "-o", "x.txt", "a.txt"], "Expected --color for standard output only"),
+        (["--threshold", "COMMA", "a.txt"], "Expected --threshold NAME=PROBABILITY"),
+        (["a.txt", "c/a.txt", "-o", "out"], "Expected a place for every file"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_wrong_use_is_told_before_a_model_is_loaded(
+    no_model: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
+    arguments: list[str], message: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "c").mkdir()
+    for name in ("a.txt", "b.txt", "c/a.txt"):
+        Path(name).write_text("hello")
+    assert punctuate.main(arguments) == 2
+    assert message in capfd.readouterr().err
+
+
+def test_files_that_cannot_be_read_need_no_model(no_model: None, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{")
+    (tmp_path / "empty.txt").write_text("")
+    assert punctuate.main([str(tmp_path / "a.json")]) == 1
+    assert punctuate.main([str(tmp_path / "empty.txt"), "-o", str(tmp_path / "o.txt")]) == 0
+    assert (tmp_path / "o.txt").read_bytes() == b""
+
+
+def test_a_missing_model_has_its_own_exit_code(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main(["--model", str(tmp_path / "none"), "--text", "hello"]) == 3
+    assert "Expected a model to load from" in capfd.readouterr().err
+
+
+def test_options_that_the_model_does_not_take_are_wrong_use(
+    tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert punctuate.main(["--model", tiny_checkpoint, "--marks", "COMA", "--text", "hello"]) == 2
+    assert "COMA" in capfd.readouterr().err
+
+
+def test_a_progress_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with reporting(2, quiet=False) as reporter:
+        assert type(reporter).__name__ == "SilentReporter"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with reporting(2, quiet=False) as reporter:
+        assert type(reporter).__name__ == "BarReporter"
+        reporter.begin("talk.srt", 10)
+        reporter.advance(10)
+        reporter.finish()
+    with reporting(2, quiet=True) as reporter:
+        assert type(reporter).__name__ == "SilentReporter"
+
+
+def run(*arguments: str, stdin: bytes = b"", **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """The command as users run it, in a process of its own."""
+    command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=ROOT, timeout=120, check=False, **more)
+
+
+def test_as_a_program_it_is_silent_in_a_pipe_and_changes_only_marks(tiny_checkpoint: str) -> None:
+    content = (RECORDED / "talk.srt").read_bytes()
+    done = run("--model", tiny_checkpoint, "--quiet", "--device", "cpu", stdin=content)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert re.sub("[,.?，。？]", "", done.stdout.decode()) == re.sub("[,.?，。？]", "", content.decode())
+    assert done.stdout != content
+
+
+def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
+    waiting = tmp_path / "waiting.txt"
+    os.mkfifo(waiting)
+    command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", str(waiting)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    try:
+        writer = open_when_read(waiting, process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        os.close(writer)
+        assert process.returncode == 130
+        assert out == b""
+        assert err == b"punctuate: interrupted; 0 of 1 files are done and kept\n"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def open_when_read(fifo: Path, process: subprocess.Popen[bytes]) -> int:
+    """The writing end of a pipe, as soon as the program has opened the other."""
+    for _ in range(600):
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert process.poll() is None, "the program ended before it read anything"
+            time.sleep(0.1)
+    raise AssertionError("Expected the program to open its input within a minute.")
