@@ -6,7 +6,7 @@ Letters in shapes: B windows, P pieces, W words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,21 +24,30 @@ class WindowCollator:
         slots: the `SlotEncoder` of the model: ids of `<s>`, `</s>`, padding, mask and fills.
         filled_windows: share of windows in which some slots show their true label.
         max_filled: the share of slots filled in such a window is uniform from 0 to this.
+        augmenter: changes each window first; None for nothing.
     """
 
-    def __init__(self, slots: Any, filled_windows: float = 0.0, max_filled: float = 0.5):
+    def __init__(
+        self,
+        slots: Any,
+        filled_windows: float = 0.0,
+        max_filled: float = 0.5,
+        augmenter: Callable[[CutWindow], CutWindow] | None = None,
+    ):
         self.slots = slots
         self.fill_ids = np.asarray(slots.fill_ids, dtype=np.int64)
         self.filled_windows = filled_windows if slots.has_slots else 0.0
-        self.max_filled = max_filled
+        self.max_filled, self.augmenter = max_filled, augmenter
 
     def __call__(self, windows: Sequence[CutWindow]) -> dict[str, torch.Tensor]:
         """Make one batch.
 
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
-            with -100 where nothing is scored, all long.
+            with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is.
         """
+        if self.augmenter:
+            windows = [self.augmenter(window) for window in windows]
         n_pieces = max(self._n_pieces(window) for window in windows)
         n_words = max(len(window.labels) for window in windows)
         input_ids = np.full((len(windows), n_pieces), self.slots.pad_id, dtype=np.int64)
@@ -55,6 +64,8 @@ class WindowCollator:
             "slot_positions": slot_positions,
             "labels": labels,
         }
+        if any(window.is_pseudo for window in windows):
+            arrays["is_pseudo"] = np.array([window.is_pseudo for window in windows])
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def _n_pieces(self, window: CutWindow) -> int:

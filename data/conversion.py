@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.data.readers import Document
-from punctuation_restoration.data.recipe import Filters
+from punctuation_restoration.data.leaks import LeakCheck
+from punctuation_restoration.data.normalisation import NumberSpeller
+from punctuation_restoration.data.readers import Document, known_labels
+from punctuation_restoration.data.recipe import Filters, Source
 from punctuation_restoration.data.shards import MAX_WORD_PIECES, PackedDocument
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -23,10 +25,14 @@ from punctuation_restoration.pipeline.words import WordFinder
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """Why a document is not used."""
+class Conversion:
+    """What became of a document: `packed`, or the `reason` why it is not used."""
 
-    reason: str
+    id: str
+    packed: PackedDocument | None = None
+    reason: str | None = None
+    n_shared: int = 0  # stretches of text that a benchmark has too
+    n_stretches: int = 0
 
 
 class Converter:
@@ -35,22 +41,53 @@ class Converter:
     Args:
         tokenizer: the encoder's tokenizer.
         config: a `PunctuationRestorationConfig`: its labels, marks and casing.
+        spell_numbers: whether numbers become words first.
+        leak_check: benchmarks that documents may not repeat.
+        max_leak: the share of shared stretches above which a document is left out.
     """
 
-    def __init__(self, tokenizer: Any, config: Any):
+    def __init__(
+        self,
+        tokenizer: Any,
+        config: Any,
+        spell_numbers: bool = False,
+        leak_check: LeakCheck | None = None,
+        max_leak: float = 0.02,
+    ):
         self.mark_labels, self.label_names = config.mark_labels, config.label_names
         self.finder = WordFinder(config.mark_labels)
         self.slots = SlotEncoder(tokenizer, config)
         self.label_ids = {name: index for index, name in enumerate(config.label_names)}
         self.stop_ids = stop_label_ids(config.labels)
         self.piece_kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
+        self.spell_numbers, self.leak_check, self.max_leak = spell_numbers, leak_check, max_leak
+        self._spellers: dict[str, NumberSpeller] = {}
 
-    def convert(self, document: Document, filters: Filters) -> PackedDocument | Skipped:
-        """Convert one document, or say why not."""
-        spoken, names = strip_marks(document.text, self.finder, self.mark_labels, self.label_names)
-        labels = np.array([self.label_ids[name] for name in names], dtype=np.uint8)
-        reason = self.reason_to_skip(labels, filters)
-        return Skipped(reason) if reason else self.pack(document.id, spoken, labels)
+    def convert(self, document: Document, source: Source) -> Conversion:
+        """Convert one document of a source, or say why not."""
+        n_shared, n_stretches = 0, 0
+        if self.leak_check:
+            n_shared, n_stretches = self.leak_check.shared(document.text or " ".join(document.words))
+            if n_shared > self.max_leak * n_stretches:
+                return Conversion(document.id, None, "in a benchmark", n_shared, n_stretches)
+        spoken, labels = self.words_and_labels(document, source.language)
+        if source.labelled:
+            reason = self.reason_to_skip(labels, source.filters)
+        else:
+            reason = "too few words" if len(labels) < max(source.filters.min_words, 1) else None
+            labels = np.zeros_like(labels)
+        packed = None if reason else self.pack(document.id, spoken, labels)
+        return Conversion(document.id, packed, reason, n_shared, n_stretches)
+
+    def words_and_labels(self, document: Document, language: str) -> tuple[list[str], np.ndarray]:
+        """Spoken words of a document and their label ids, (n_words,) uint8."""
+        if document.words:
+            known_labels(document, self.label_names)
+            spoken, names = list(document.words), list(document.labels)
+        else:
+            text = self._speller(language)(document.text) if self.spell_numbers else document.text
+            spoken, names = strip_marks(text, self.finder, self.mark_labels, self.label_names)
+        return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 
     def pack(self, document_id: str, spoken: Sequence[str], labels: np.ndarray) -> PackedDocument:
         """Words and their label ids, (n_words,), as arrays of pieces."""
@@ -75,14 +112,23 @@ class Converter:
             return "no marks"
         if np.isin(labels, self.stop_ids).sum() < filters.min_sentences:
             return "too few sentences"
-        if not filters.min_marks_per_word <= n_marks / n_words <= filters.max_marks_per_word:
-            return "too few marks a word" if n_marks / n_words < filters.min_marks_per_word else "too many marks a word"
+        if n_marks / n_words < filters.min_marks_per_word:
+            return "too few marks a word"
+        if n_marks / n_words > filters.max_marks_per_word:
+            return "too many marks a word"
         return None
+
+    def _speller(self, language: str) -> NumberSpeller:
+        if language not in self._spellers:
+            self._spellers[language] = NumberSpeller(language)
+        return self._spellers[language]
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
-    """Ids of the labels that end a sentence: those that write a sentence-ending sign after the word."""
-    return [index for index, label in enumerate(labels) if set(label["after"]) & set(".?!。？！؟।॥۔")]
+    """Ids of the labels that end a sentence, questions last: those that write a sentence-ending sign after a word."""
+    stops = [index for index, label in enumerate(labels) if set(label["after"]) & set(".!。！।॥۔")]
+    questions = [index for index, label in enumerate(labels) if set(label["after"]) & set("?？؟")]
+    return [index for index in stops if index not in questions] + questions
 
 
 def hash_id(document_id: str) -> int:

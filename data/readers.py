@@ -1,50 +1,237 @@
 """Files of text → documents. Knows formats; knows nothing about words, labels or pieces.
 
-Everything is read as a stream, so a source may be larger than memory.
+Reads JSONL (`{"text": ...}` a line), plain text, label files (`word<TAB>LABEL` a line) and `datasets` data sets,
+gzipped or not, and folders of them. Everything is read as a stream, so a source may be larger than memory.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+
+FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
+SUFFIX_FORMATS = {".jsonl": "jsonl", ".json": "jsonl", ".txt": "text", ".md": "text", ".tsv": "tsv"}
+LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
+WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines
+ENCODINGS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One running text. `place` is the file and line it came from, for messages."""
+    """One running text, or words with their labels. `place` is the file and line it came from, for messages."""
 
     id: str
     text: str
     place: str
+    words: tuple[str, ...] = ()  # of a label file; `text` is empty then
+    labels: tuple[str, ...] = ()  # names, one a word
 
 
-def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Document]:
-    """Read the documents of a JSONL file, gzipped or not, one a line.
+def read_documents(path: str | Path, text_field: str = "text", format: str = "auto") -> Iterator[Document]:
+    """Read the documents of a file, a folder or a data set.
+
+    JSONL: one document a line. Plain text: paragraphs between blank lines are documents; a text without blank lines is
+    cut every 200 lines. Label files: blank lines separate documents. `datasets`: `name`, `name:split`,
+    `name/configuration:split` or a folder that `save_to_disk` wrote.
 
     Raises:
-        ValueError: if a line is not such a document; the message names file and line.
+        ValueError: if a file is missing, empty, binary, mixes encodings or has a wrong line; the message names file
+            and line.
     """
-    path = Path(path)
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, 1):
-            place = f"{path}, line {number}"
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ValueError(f"Expected a JSON document in {place}, got {line[:60]!r}: {error}") from error
-            if not isinstance(row, dict) or not isinstance(row.get(text_field), str):
-                raise ValueError(f"Expected a document with the text key {text_field!r} in {place}, got {line[:60]!r}.")
-            yield Document(str(row.get("id", f"{path.name}:{number}")), row[text_field], place)
+    if format not in FORMATS:
+        raise ValueError(f"Expected a format out of {FORMATS}, got {format!r} for {path}. Choose one.")
+    if format == "datasets" or (format == "auto" and is_saved_data_set(Path(path))):
+        yield from read_data_set(str(path), text_field)
+        return
+    for file in list_files(Path(path), format):
+        kind = SUFFIX_FORMATS[plain_suffix(file)] if format == "auto" else format
+        documents = {"jsonl": read_jsonl, "text": read_plain, "tsv": read_labels}[kind]
+        n_documents = 0
+        for document in documents(file, text_field):
+            n_documents += 1
+            yield document
+        if not n_documents:
+            raise ValueError(f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe.")
 
 
-def open_text(path: Path) -> IO[str]:
-    """Open a text file, gzipped or not, as UTF-8."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8")
-    return open(path, encoding="utf-8")
+def list_files(path: Path, format: str = "auto") -> list[Path]:
+    """The file itself, or the files of a folder in order.
+
+    Raises:
+        ValueError: if there is nothing to read.
+    """
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        if format == "auto":
+            files = [file for file in files if plain_suffix(file) in SUFFIX_FORMATS]
+        if not files:
+            raise ValueError(
+                f"Expected files ending in {sorted(SUFFIX_FORMATS)} under {path}, found none. Rename them."
+            )
+        return files
+    if not path.is_file():
+        raise ValueError(f"Expected text at {path}, there is no such file or folder. Check the path.")
+    if format == "auto" and plain_suffix(path) not in SUFFIX_FORMATS:
+        raise ValueError(
+            f"Expected a file ending in {sorted(SUFFIX_FORMATS)}, or these with .gz, got {path.name}. Rename it, or "
+            "name its 'format' in the recipe."
+        )
+    return [path]
+
+
+def plain_suffix(path: Path) -> str:
+    """The suffix that says the format: of `talks.jsonl.gz` it is `.jsonl`."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def read_jsonl(path: Path, text_field: str = "text") -> Iterator[Document]:
+    """One JSON document a line, its text under `text_field`, its id under `id` if it has one."""
+    for number, line in numbered_lines(path):
+        place = f"{path}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"Expected a JSON document in {place}, got {line[:60]!r}: {error}. Correct the line, or give the file "
+                "another suffix (.txt for plain text)."
+            ) from error
+        if not isinstance(row, dict) or not isinstance(row.get(text_field), str):
+            keys = sorted(row) if isinstance(row, dict) else type(row).__name__
+            raise ValueError(
+                f"Expected a document with the text key {text_field!r} in {place}, got {keys}. Correct the line, or "
+                "name the key as 'text_field' in the recipe."
+            )
+        yield Document(str(row.get("id", f"{path.name}:{number}")), row[text_field], place)
+
+
+def read_plain(path: Path, text_field: str = "text") -> Iterator[Document]:
+    """Paragraphs of running text; `text_field` plays no part."""
+    lines: list[str] = []
+    first = 1
+    for number, line in _with_end(numbered_lines(path)):
+        if line.strip():
+            first = number if not lines else first
+            lines.append(line.strip())
+        if lines and (not line.strip() or len(lines) >= LINES_PER_DOCUMENT):
+            yield Document(f"{path.name}:{first}", "\n".join(lines), f"{path}, line {first}")
+            lines = []
+
+
+def read_labels(path: Path, text_field: str = "text") -> Iterator[Document]:
+    """Words with label names, `word<TAB>LABEL` a line; `text_field` plays no part."""
+    words: list[str] = []
+    labels: list[str] = []
+    first = 1
+    for number, line in _with_end(numbered_lines(path)):
+        if line.strip():
+            columns = line.rstrip("\r\n").split("\t")
+            if len(columns) != 2 or not all(column.strip() for column in columns):
+                raise ValueError(
+                    f"Expected two columns, word<TAB>LABEL, in {path}, line {number}, got {line[:60]!r}. Correct the "
+                    "line, or give the file another suffix (.txt for running text)."
+                )
+            first = number if not words else first
+            words.append(columns[0].strip())
+            labels.append(columns[1].strip())
+        if words and (not line.strip() or len(words) >= WORDS_PER_DOCUMENT):
+            yield Document(f"{path.name}:{first}", "", f"{path}, line {first}", tuple(words), tuple(labels))
+            words, labels = [], []
+
+
+def is_saved_data_set(path: Path) -> bool:
+    """Whether `datasets.save_to_disk` wrote this folder."""
+    return (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file()
+
+
+def read_data_set(name: str, text_field: str = "text") -> Iterator[Document]:
+    """The rows of a `datasets` data set: saved on disk, or by its Hub name, streamed.
+
+    Raises:
+        ValueError: if the library is missing, the data set cannot be opened, or has no such column.
+    """
+    try:
+        import datasets
+    except ImportError as error:
+        raise ValueError("Expected the library datasets, it is missing. Run `pip install datasets`.") from error
+    name, _, split = name.partition(":")
+    try:
+        if is_saved_data_set(Path(name)):
+            rows = datasets.load_from_disk(name)
+            if isinstance(rows, datasets.DatasetDict):
+                rows = rows[split or "train"]
+        else:
+            rows = datasets.load_dataset(name, split=split or "train", streaming=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"Expected a data set {name!r}, could not open it: {error}") from error
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row.get(text_field), str):
+            raise ValueError(
+                f"Expected a text column {text_field!r} in data set {name!r}, row {number}, got the columns "
+                f"{sorted(row)}. Name the column as 'text_field' in the recipe."
+            )
+        yield Document(str(row.get("id", f"{name}:{number}")), row[text_field], f"{name}, row {number}")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a text file from 1 on, gzipped or not, in UTF-8, or UTF-16 with its byte order mark.
+
+    Raises:
+        ValueError: if the file is binary, cut off, or has a line in another encoding.
+    """
+    with open(path, "rb") as start:
+        magic = start.read(2)
+    opener = gzip.open if magic == b"\x1f\x8b" else open
+    number = 0
+    try:
+        with opener(path, "rb") as file:
+            head = file.read(4096)
+            encoding = next((name for mark, name in ENCODINGS.items() if head.startswith(mark)), "utf-8")
+            if encoding != "utf-16" and b"\0" in head:
+                raise ValueError(f"Expected text in {path}, it is a binary file. Remove it, or convert it to UTF-8.")
+            file.seek(0)
+            for number, line in enumerate(_decoded_lines(file, encoding), 1):
+                yield number, line
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"Expected {encoding} in {path}, line {number + 1} is not ({error.reason}). Convert the file to UTF-8; "
+            "where it mixes encodings, that line."
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"Expected a whole gzip file in {path}, it is damaged after line {number}: {error}. Fetch it again."
+        ) from error
+
+
+def _decoded_lines(file: Iterable[bytes], encoding: str) -> Iterator[str]:
+    """Lines decoded one by one, so that an error has a line number; UTF-16 lines cannot be split as bytes."""
+    if encoding == "utf-16":
+        yield from b"".join(file).decode(encoding).splitlines()
+        return
+    for number, line in enumerate(file):
+        yield line.decode("utf-8-sig" if number == 0 else "utf-8")
+
+
+def _with_end(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Lines with a blank one behind the last, so that the last document ends like the others."""
+    yield from lines
+    yield 0, ""
+
+
+def known_labels(document: Document, names: Sequence[str]) -> None:
+    """Check the labels of a document from a label file.
+
+    Raises:
+        ValueError: for a label that the configuration does not have.
+    """
+    unknown = sorted(set(document.labels) - set(names))
+    if unknown:
+        raise ValueError(
+            f"Expected the labels {list(names)} from {document.place} on, got {unknown}. Rename them, or configure "
+            "labels of these names."
+        )

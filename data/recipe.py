@@ -36,7 +36,8 @@ class Source:
     weight: float = 1.0  # times its number of words: how often it is drawn within its language
     validation: float | None = None  # share of its documents held out; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
-    format: str = "auto"
+    labelled: bool = True  # False: its marks are thrown away, for self-training
+    format: str = "auto"  # jsonl, text, tsv, datasets; auto goes by the file's name
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 
@@ -51,9 +52,35 @@ class Sampling:
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
     sentence_starts: float = 0.3  # share of windows that begin after a sentence end
-    sentence_ends: float = 0.0  # share of windows that end with a sentence end, at the price of some padding
     filled_windows: float = 0.5  # share of windows that show some true marks in their slots
     max_filled: float = 0.5  # the share of such a window's slots that shows its mark is uniform from 0 to this
+    utterances: float = 0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
+    stops: Mapping[int, float] = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})  # shares by number of stops
+    questions: Mapping[str, float] = field(default_factory=dict)  # share of a language's windows that get a question
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """How training windows are changed on the fly, see `data.augmentation`. All rates are a word, 0 to 1."""
+
+    windows: float = 1.0  # share of windows that Alam et al.'s changes are tried on
+    rate: float = 0.0  # alpha: a word is touched; Alam et al. (2020) use 0.15
+    substitute: float = 0.4  # alpha_sub, of the touched
+    delete: float = 0.4  # alpha_del, of the touched; the rest get <unk> before them
+    random_pieces: float = 0.0  # of the substituted: by a random piece instead of <unk>
+    noise_windows: float = 1.0  # share of windows that get the changes below
+    fillers: float = 0.0
+    repeats: float = 0.0
+    cut_offs: float = 0.0
+    losses: float = 0.0
+    filler_words: Mapping[str, list[str]] = field(  # by language
+        default_factory=lambda: {
+            "en": ["uh", "um", "er", "you know", "like"],
+            "zh": ["嗯", "呃", "啊", "那个"],
+            "ms": ["err", "emm", "aa", "apa tu"],
+            "id": ["eh", "em", "anu"],
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +92,10 @@ class Recipe:
     root: str = "."
     validation: float = 0.015
     sampling: Sampling = field(default_factory=Sampling)
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    spell_numbers: bool = False  # write numbers, amounts and links in words, see `data.normalisation`
+    leak_check: tuple[str, ...] = ()  # benchmark files or folders that no training document may repeat
+    max_leak: float = 0.02  # a document sharing more of its text with them is left out
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 
@@ -106,6 +137,9 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
         row["filters"] = settings_from(Filters, {**defaults, **row.get("filters", {})}, f"{place}, filters")
         sources.append(settings_from(Source, row, place))
     sampling = settings_from(Sampling, content.pop("sampling", {}), f"{where}, sampling")
+    content["augmentation"] = settings_from(Augmentation, content.get("augmentation", {}), f"{where}, augmentation")
+    if isinstance(content.get("leak_check"), list):
+        content["leak_check"] = tuple(map(str, content["leak_check"]))
     recipe = settings_from(Recipe, {**content, "sources": tuple(sources), "sampling": sampling}, where)
     _check_recipe(recipe, where)
     return recipe
@@ -152,21 +186,39 @@ def _stem(path: str) -> str:
 
 
 def _check_recipe(recipe: Recipe, where: str) -> None:
-    if not recipe.sources:
-        raise ValueError(f"Expected one source or more in {where}, got none. Add a list under 'sources'.")
     names = [source.name for source in recipe.sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"Expected different source names in {where}, got {twice} twice. Give each a 'name'.")
-    sampling = recipe.sampling
-    if not sampling.lengths or min(sampling.lengths) < 8 or min(sampling.lengths.values()) < 0:
-        raise ValueError(f"Expected window lengths of 8 pieces or more with shares, got {dict(sampling.lengths)}.")
-    for name in ("document_starts", "document_ends", "sentence_starts", "sentence_ends", "filled_windows"):
-        if not 0 <= getattr(sampling, name) <= 1:
-            raise ValueError(f"Expected {name} in {where} from 0 to 1, got {getattr(sampling, name)}.")
-    if sampling.document_starts + sampling.document_ends + sampling.sentence_starts > 1:
-        raise ValueError(f"Expected the shares of document starts, ends and sentence starts in {where} to stay below 1.")
-    if not 0 <= sampling.max_filled <= 1 or sampling.temperature <= 0:
-        raise ValueError(f"Expected max_filled from 0 to 1 and a temperature above 0 in {where}.")
     if not 0 <= recipe.validation < 1 or any(source.weight < 0 for source in recipe.sources):
         raise ValueError(f"Expected a validation share from 0 to below 1 and weights of 0 or more in {where}.")
+    _check_sampling(recipe.sampling, where)
+    _check_augmentation(recipe.augmentation, where)
+
+
+def _check_sampling(sampling: Sampling, where: str) -> None:
+    if not sampling.lengths or min(sampling.lengths) < 8 or min(sampling.lengths.values()) < 0:
+        raise ValueError(f"Expected window lengths of 8 pieces or more with shares in {where}, got {sampling.lengths}.")
+    if not sampling.stops or min(sampling.stops) < 1 or min(sampling.stops.values()) < 0:
+        raise ValueError(f"Expected numbers of stops from 1 on with shares in {where}, got {sampling.stops}.")
+    shares = ("document_starts", "document_ends", "sentence_starts", "filled_windows", "max_filled", "utterances")
+    for name, share in [*((name, getattr(sampling, name)) for name in shares), *sampling.questions.items()]:
+        if not 0 <= share <= 1:
+            raise ValueError(f"Expected {name} in {where} from 0 to 1, got {share}. Correct it.")
+    if sampling.document_starts + sampling.document_ends + sampling.sentence_starts > 1:
+        raise ValueError(
+            f"Expected document_starts, document_ends and sentence_starts in {where} to add up to 1 at most. Lower one."
+        )
+    if sampling.temperature <= 0:
+        raise ValueError(f"Expected a temperature above 0 in {where}, got {sampling.temperature}. Raise it.")
+
+
+def _check_augmentation(augmentation: Augmentation, where: str) -> None:
+    for f in dataclasses.fields(augmentation):
+        share = getattr(augmentation, f.name)
+        if f.name != "filler_words" and not 0 <= share <= 1:
+            raise ValueError(f"Expected {f.name} in {where}, augmentation, from 0 to 1, got {share}. Correct it.")
+    if augmentation.substitute + augmentation.delete > 1:
+        raise ValueError(f"Expected substitute and delete in {where} to add up to 1 at most. Lower one.")
+    if augmentation.fillers + augmentation.repeats + augmentation.cut_offs + augmentation.losses > 1:
+        raise ValueError(f"Expected the rates of noise in {where} to add up to 1 at most. Lower them.")

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.data.streams import QuestionBank, Words, WordStream, first_words
 
 SEARCH_WORDS = 120  # how far the next sentence start is looked for
+UTTERANCE_DRAWS = 32  # utterances tried for each window of full length
+UTTERANCE_SPREAD = 0.8  # those of one step are no shorter than this share of the longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,75 +30,41 @@ class CutWindow:
     labels: np.ndarray  # (n_words,)
     language_id: int
     seed: tuple[int, ...]  # seeds whatever is drawn for this window later
+    is_pseudo: bool = False  # labelled by a model, for self-training
 
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """Where the windows of one step start: one row a window, all processes together."""
+    """Where the windows of one step come from: one row a window, all processes together."""
 
-    length: int  # pieces of every window, `<s>` and `</s>` included
-    stream_ids: np.ndarray  # (n_windows,)
     step: int
+    length: int  # pieces of every window at most, `<s>` and `</s>` included
+    stream_ids: np.ndarray  # (n_windows,)
+    draws: np.ndarray  # (n_windows,) number that seeds each window
+    is_utterances: bool = False
 
     def __len__(self) -> int:
         return len(self.stream_ids)
-
-
-class WordStream:
-    """The words of one shard, one after the other, round and round; documents of a source follow each other."""
-
-    def __init__(self, path: Path, language_id: int):
-        arrays = open_shard(path)
-        self.language_id = language_id
-        self.piece_ids, self.piece_counts, self.labels = (
-            arrays["piece_ids"],
-            arrays["piece_counts"],
-            arrays["labels"],
-        )
-        self.document_starts = arrays["document_starts"]
-        self.n_words = len(self.labels)
-        # Offsets of every 256th word only: exact places are summed up from there.
-        sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, 256), dtype=np.int64)
-        self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
-
-    def piece_offset(self, word: int) -> int:
-        """Where the pieces of a word begin."""
-        block = word // 256
-        return int(self._block_offsets[block] + self.piece_counts[block * 256 : word].sum(dtype=np.int64))
-
-    def words(self, first: int, n_words: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Piece ids, piece counts and labels of `n_words` words from `first` on, going round at the end."""
-        end = min(first + n_words, self.n_words)
-        parts = [self._straight(first, end)]
-        if end - first < n_words:
-            parts.append(self._straight(0, min(n_words - (end - first), first)))
-        ids, counts, labels = zip(*parts)
-        return np.concatenate(ids), np.concatenate(counts), np.concatenate(labels)
-
-    def _straight(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        counts = self.piece_counts[first:end]
-        offset = self.piece_offset(first)
-        n_pieces = int(counts.sum(dtype=np.int64))
-        return self.piece_ids[offset : offset + n_pieces], counts, self.labels[first:end]
 
 
 class WindowSampler:
     """Draws the windows of each step.
 
     Args:
-        folder: prepared data.
-        index: its index.
+        index: of prepared data, from `data.shards.read_index`.
         sampling: lengths, shares and language weights.
-        weights: weight of each source by name, times its number of words; sources left out keep the index's.
         pieces_per_step: pieces of one step, all processes and accumulated batches together.
         slot_cost: pieces that a slot takes: 1 for masks, 0 for tagging.
-        stop_ids: label ids that end a sentence.
+        stop_ids: label ids that end a sentence; the last of them is the question's.
         seed: of the whole run.
+        weights: weight of each source by name, times its number of words; sources left out keep the index's.
+
+    Raises:
+        ValueError: if there are no words to draw from.
     """
 
     def __init__(
         self,
-        folder: Path,
         index: Mapping[str, Any],
         sampling: Sampling,
         pieces_per_step: int,
@@ -111,87 +78,146 @@ class WindowSampler:
         self.pieces_per_step = pieces_per_step
         self.streams: list[WordStream] = []
         shares: list[float] = []
-        languages: list[str] = []
         # Sources of a language stand together: systematic sampling then gives every step each language's share.
         for row in sorted(index["sources"], key=lambda row: row["language"]):
             weight = (weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
-                self.streams.append(WordStream(folder / shard["file"], index["languages"].index(row["language"])))
+                language_id = index["languages"].index(row["language"])
+                self.streams.append(WordStream(shard["file"], language_id, row.get("is_pseudo", False)))
                 shares.append(weight * shard["n_words"])
-                languages.append(row["language"])
+        languages = [index["languages"][stream.language_id] for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
         self._edges = np.cumsum(self.probabilities)
-        lengths = sorted(sampling.lengths)
-        self._lengths = np.array(lengths)
-        length_shares = np.array([sampling.lengths[length] for length in lengths], dtype=np.float64)
-        self._length_edges = np.cumsum(length_shares / length_shares.sum())
+        self._lengths, self._length_edges = _sorted_shares(sampling.lengths)
+        self._n_stops, self._stop_edges = _sorted_shares(sampling.stops)
+        self._questions = {
+            index["languages"].index(language): share
+            for language, share in sampling.questions.items()
+            if language in index["languages"] and share > 0
+        }
+        self._bank = QuestionBank(self.streams, self.stop_ids) if self._questions else None
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
         generator = np.random.default_rng((self.seed, step))
-        length = int(self._lengths[min(self._length_edges.searchsorted(generator.random()), len(self._lengths) - 1)])
+        length = _draw(self._lengths, self._length_edges, generator)
+        if generator.random() < self.sampling.utterances:
+            return self._utterance_plan(step, generator)
         n_windows = max(1, self.pieces_per_step // length)
-        # Systematic sampling: one draw in each of n equal strata.
-        places = (np.arange(n_windows) + generator.random(n_windows)) / n_windows
-        stream_ids = np.minimum(self._edges.searchsorted(places * self._edges[-1]), len(self.streams) - 1)
-        return StepPlan(length, generator.permutation(stream_ids), step)
+        return StepPlan(step, length, self._draw_streams(n_windows, generator), np.arange(n_windows))
 
     def cut(self, plan: StepPlan, row: int) -> CutWindow:
         """Cut window `row` of a step out of its stream: as many words as fit its length, without a break."""
         stream = self.streams[plan.stream_ids[row]]
-        seed = (self.seed, plan.step, row)
+        seed = (self.seed, plan.step, int(plan.draws[row]))
         generator = np.random.default_rng(seed)
         room = plan.length - 2  # <s> and </s>
-        first, end_word = self._place(stream, generator)
-        if end_word is not None:
-            first = self._first_word_before(stream, end_word, room)
-            ids, counts, labels = stream.words(first, end_word - first)
+        if plan.is_utterances:
+            first = self._sentence_start(stream, int(generator.integers(stream.n_words)))
+            words = stream.words(first, min(room, stream.n_words))
+            words = self._until_stop(words, room, _draw(self._n_stops, self._stop_edges, generator))
         else:
-            ids, counts, labels = stream.words(first, min(room, stream.n_words))
-        n_words = int(np.cumsum(counts + np.int64(self.slot_cost)).searchsorted(room, side="right"))
-        n_words = max(n_words, 1)
-        n_words = self._sentence_end(labels, n_words, generator)
-        counts = counts[:n_words]
-        n_pieces = min(int(counts.sum(dtype=np.int64)), room - self.slot_cost)  # a first word may be too long alone
-        counts = counts if n_words > 1 else np.array([n_pieces], dtype=np.uint8)
-        return CutWindow(ids[:n_pieces], counts, labels[:n_words], stream.language_id, (*seed, 1))
+            words = self._place(stream, room, generator)
+            if self._bank and generator.random() < self._questions.get(stream.language_id, 0.0):
+                words = self._with_question(words, room, stream.language_id, generator)
+        ids, counts, labels = self._fit(words, room)
+        return CutWindow(ids, counts, labels, stream.language_id, (*seed, 1), stream.is_pseudo)
 
-    def _place(self, stream: WordStream, generator: np.random.Generator) -> tuple[int, int | None]:
-        """First word of a window, or the word before which it ends."""
+    def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
+        """Utterances of like length, so that little is padded.
+
+        One of a few drawn utterances sets the length, a longer one more often, since fewer of its length make a step:
+        over many steps each utterance is then as likely as any other. Others are drawn until the step is full.
+        """
+        longest = int(self._lengths[-1])
+        n_drawn = UTTERANCE_DRAWS * max(1, self.pieces_per_step // longest)
+        drawn = StepPlan(step, longest, self._draw_streams(n_drawn, generator), np.arange(n_drawn), True)
+        lengths = np.array([self._length(drawn, row) for row in range(min(n_drawn, UTTERANCE_DRAWS))])
+        high = int(lengths[_draw(np.arange(len(lengths)), np.cumsum(lengths) / lengths.sum(), generator)])
+        rows: list[int] = []
+        for row in range(n_drawn):
+            if UTTERANCE_SPREAD * high <= self._length(drawn, row) <= high:
+                rows.append(row)
+            if (len(rows) + 1) * high > self.pieces_per_step:
+                break
+        return StepPlan(step, longest, drawn.stream_ids[rows], np.array(rows), True)
+
+    def _length(self, plan: StepPlan, row: int) -> int:
+        """Pieces of a window, slots and both ends included."""
+        window = self.cut(plan, row)
+        return len(window.piece_ids) + self.slot_cost * len(window.labels) + 2
+
+    def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> np.ndarray:
+        """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
+        places = (np.arange(n_windows) + generator.random(n_windows)) / n_windows
+        stream_ids = np.minimum(self._edges.searchsorted(places * self._edges[-1]), len(self.streams) - 1)
+        return generator.permutation(stream_ids)
+
+    def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> Words:
+        """Words from a drawn place on, or up to one; more than fit."""
         sampling, kind = self.sampling, generator.random()
+        n_words = min(room, stream.n_words)
         if kind < sampling.document_starts:
-            return int(stream.document_starts[generator.integers(len(stream.document_starts))]), None
+            return stream.words(stream.document_start(generator), n_words)
         kind -= sampling.document_starts
         if kind < sampling.document_ends:
-            document = int(generator.integers(len(stream.document_starts)))
-            ends = stream.document_starts[document + 1 : document + 2]
-            return 0, int(ends[0]) if len(ends) else stream.n_words
-        kind -= sampling.document_ends
+            end = stream.document_end(generator)
+            n_words = max(self._n_fitting(stream.piece_counts[max(0, end - room) : end][::-1], room), 1)
+            return stream.words(end - n_words, n_words)
         first = int(generator.integers(stream.n_words))
-        if kind < sampling.sentence_starts:
-            stops = np.isin(stream.labels[first : first + SEARCH_WORDS], self.stop_ids).nonzero()[0]
-            first = (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
-        return first, None
+        if kind - sampling.document_ends < sampling.sentence_starts:
+            first = self._sentence_start(stream, first)
+        return stream.words(first, n_words)
 
-    def _first_word_before(self, stream: WordStream, end_word: int, room: int) -> int:
-        """The first of as many words before `end_word` as fit."""
-        counts = stream.piece_counts[max(0, end_word - room) : end_word]
-        n_words = int(np.cumsum(counts[::-1] + np.int64(self.slot_cost)).searchsorted(room, side="right"))
-        return end_word - max(n_words, 1)
+    def _sentence_start(self, stream: WordStream, first: int) -> int:
+        """The first word after the next stop, if there is one nearby."""
+        stops = np.isin(stream.labels[first : first + SEARCH_WORDS], self.stop_ids).nonzero()[0]
+        return (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
 
-    def _sentence_end(self, labels: np.ndarray, n_words: int, generator: np.random.Generator) -> int:
-        """Shorten a share of windows to their last sentence end."""
-        if not self.sampling.sentence_ends or generator.random() >= self.sampling.sentence_ends:
-            return n_words
-        stops = np.isin(labels[:n_words], self.stop_ids).nonzero()[0]
-        return int(stops[-1]) + 1 if len(stops) else n_words
+    def _n_fitting(self, piece_counts: np.ndarray, room: int) -> int:
+        """How many words, from the first on, fit into `room` pieces with their slots."""
+        return int(np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right"))
+
+    def _stops(self, words: Words, room: int) -> np.ndarray:
+        """Which of the words that fit end a sentence."""
+        _, counts, labels = words
+        return np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
+
+    def _until_stop(self, words: Words, room: int, n_stops: int) -> Words:
+        """Words up to stop number `n_stops`, or the last before it that fits; all where none does."""
+        stops = self._stops(words, room)[:n_stops]
+        return first_words(words, int(stops[-1]) + 1) if len(stops) else words
+
+    def _with_question(self, words: Words, room: int, language_id: int, generator: np.random.Generator) -> Words:
+        """The words with a question of the same language put in after one of their sentences."""
+        question = self._bank.draw(language_id, generator) if self._bank else None
+        stops = self._stops(words, room)
+        if question is None or not len(stops):
+            return words
+        ids, counts, labels = words
+        place = int(stops[generator.integers(len(stops))]) + 1
+        piece = int(counts[:place].sum(dtype=np.int64))
+        return (
+            np.concatenate([ids[:piece], question[0], ids[piece:]]),
+            np.concatenate([counts[:place], question[1], counts[place:]]),
+            np.concatenate([labels[:place], question[2], labels[place:]]),
+        )
+
+    def _fit(self, words: Words, room: int) -> Words:
+        """As many words as fit; a first word that is too long alone loses its last pieces."""
+        n_words = self._n_fitting(words[1], room)
+        if n_words:
+            return first_words(words, n_words)
+        ids, _, labels = words
+        n_pieces = room - self.slot_cost
+        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1]
 
 
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:
     """How often each stream is drawn, (n_streams,).
 
     A language is drawn with probability proportional to its weighted number of words to the power 1 / temperature
-    (Conneau et al. 2020, section 3.1, with alpha = 1 / temperature), times its weight; a stream within its language
+    (Conneau et al. 2020, with alpha = 1 / temperature), times its weight; a stream within its language
     in proportion to its weighted number of words.
 
     Raises:
@@ -208,3 +234,14 @@ def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], s
     if not probabilities.sum() > 0:
         raise ValueError("Expected training words with a weight above 0, got none. Check the weights in the recipe.")
     return probabilities / probabilities.sum()
+
+
+def _sorted_shares(shares: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Values in order, and the upper edges of their shares."""
+    values = sorted(shares)
+    edges = np.cumsum([shares[value] for value in values])
+    return np.array(values), edges / edges[-1]
+
+
+def _draw(values: np.ndarray, edges: np.ndarray, generator: np.random.Generator) -> int:
+    return int(values[min(int(edges.searchsorted(generator.random(), side="right")), len(values) - 1)])

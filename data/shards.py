@@ -85,7 +85,7 @@ class ShardWriter:
                 "file": name,
                 "n_documents": len(counts),
                 "n_words": int(sum(counts)),
-                "n_pieces": int(len(arrays["piece_ids"])),
+                "n_pieces": len(arrays["piece_ids"]),
             }
         )
         self._waiting, self._n_bytes = [], 0
@@ -126,17 +126,45 @@ def write_index(folder: Path, index: Mapping[str, Any]) -> None:
     os.replace(folder / f".{INDEX_NAME}", folder / INDEX_NAME)
 
 
-def read_index(folder: str | Path) -> dict[str, Any]:
-    """Read the index of a prepared folder.
+def read_index(*folders: str | Path) -> dict[str, Any]:
+    """Read the index of one or more prepared folders, as if they were one; paths of shards are made whole.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if a folder has none, or they do not fit together.
     """
-    path = Path(folder) / INDEX_NAME
+    indexes = [_read_one_index(Path(folder)) for folder in folders]
+    first = indexes[0]
+    for folder, index in zip(folders, indexes, strict=True):
+        for key in ("labels", "lowercase"):
+            if index[key] != first[key]:
+                raise ValueError(
+                    f"Expected prepared data with the same {key}, {folders[0]} and {folder} differ. Prepare both with "
+                    "the same --tokenizer and recipe."
+                )
+    sources = [row for index in indexes for row in index["sources"]]
+    names = [row["name"] for row in sources]
+    for number, row in enumerate(sources):  # the same source prepared twice is two sources
+        if names.count(row["name"]) > 1:
+            row["name"] = f"{row['name']}-{number}"
+    return {
+        **first,
+        "n_vocabulary": max(index["n_vocabulary"] for index in indexes),
+        "languages": sorted({language for index in indexes for language in index["languages"]}),
+        "sources": sources,
+    }
+
+
+def _read_one_index(folder: Path) -> dict[str, Any]:
+    path = folder / INDEX_NAME
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        index = json.loads(path.read_text(encoding="utf-8"))
+        for row in index["sources"]:
+            for counts in row["splits"].values():
+                for shard in counts["shards"]:
+                    shard["file"] = str(folder / shard["file"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"Expected prepared data in {folder}, could not read {path} ({error}). "
             "Run `python -m punctuation_restoration.data.prepare --out` with this folder first."
         ) from error
+    return index

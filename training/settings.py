@@ -44,6 +44,12 @@ class TrainingSettings:
     average_decay: float = 0.0
     precision: str = "auto"
     seed: int = 1
+    # Loss, see `training.losses`
+    label_smoothing: float = 0.0
+    pseudo_weight: float = 1.0
+    pseudo_smoothing: float = 0.0
+    distil_weight: float = 0.5
+    temperature: float = 2.0
     # What is written
     evaluate_every: int = 500
     validation_words: int = 6000  # of each language
@@ -73,6 +79,11 @@ _HELP = {
     "max_norm": "gradients are clipped to this norm; 0 does not clip",
     "average_decay": "decay of the moving average of weights that is evaluated and saved; 0 turns it off",
     "precision": "auto, fp32, bf16 or fp16",
+    "label_smoothing": "label smoothing of human labels",
+    "pseudo_weight": "weight of pseudo labels in the loss",
+    "pseudo_smoothing": "label smoothing of pseudo labels",
+    "distil_weight": "share of the teachers' soft labels in the loss, where there is --teacher",
+    "temperature": "temperature of the teachers' soft labels",
     "evaluate_every": "steps between evaluations",
     "validation_words": "words of each language to evaluate on",
     "checkpoint_every": "steps between checkpoints",
@@ -92,10 +103,17 @@ _KINDS = {"int": int, "float": float, "str": str}
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line of `train.py`. Settings that were not given are absent, so that the recipe's stand."""
     parser = argparse.ArgumentParser(prog="train.py", description="Train a punctuation model.")
-    parser.add_argument("--recipe", required=True, help="recipe file (YAML)")
-    parser.add_argument("--data", required=True, help="folder that data.prepare wrote")
+    parser.add_argument("--recipe", help="recipe file (YAML); without it the defaults hold")
+    parser.add_argument(
+        "--data", required=True, nargs="+", help="folders that data.prepare wrote, or texts in one language to prepare"
+    )
+    parser.add_argument("--language", default="xx", help="language code of texts under --data")
+    parser.add_argument(
+        "--add-pieces", type=int, default=0, help="add so many pieces from the texts to the vocabulary of --from"
+    )
     parser.add_argument("--out", required=True, help="folder of the run; a run that is there goes on")
     parser.add_argument("--from", dest="start", help="checkpoint of ours to go on from, folder or Hub id")
+    parser.add_argument("--teacher", nargs="+", default=(), help="models of ours whose soft labels are learned too")
     parser.add_argument("--cpu", action="store_true", help="compute on the CPU even if there is a GPU")
     for field in dataclasses.fields(TrainingSettings):
         flag = "--" + field.name.replace("_", "-")
@@ -132,13 +150,15 @@ def _check(settings: TrainingSettings) -> None:
     for name in at_least_one:
         if getattr(settings, name) < 1:
             raise ValueError(f"Expected {name} of 1 or more, got {getattr(settings, name)}. Raise it.")
-    for name in ("dropout", "attention_dropout", "average_decay"):
+    for name in ("dropout", "attention_dropout", "average_decay", "label_smoothing", "pseudo_smoothing"):
         if not 0 <= getattr(settings, name) < 1:
-            raise ValueError(f"Expected {name} from 0 to below 1, got {getattr(settings, name)}.")
-    for name in ("encoder_rate", "head_rate", "weight_decay", "warmup_steps", "max_norm"):
+            raise ValueError(f"Expected {name} from 0 to below 1, got {getattr(settings, name)}. Correct it.")
+    if not 0 <= settings.distil_weight <= 1:
+        raise ValueError(f"Expected distil_weight from 0 to 1, got {settings.distil_weight}. Correct it.")
+    for name in ("encoder_rate", "head_rate", "weight_decay", "warmup_steps", "max_norm", "pseudo_weight"):
         if getattr(settings, name) < 0:
-            raise ValueError(f"Expected {name} of 0 or more, got {getattr(settings, name)}.")
-    for name in ("time_limit", "patience", "threads", "layers"):
+            raise ValueError(f"Expected {name} of 0 or more, got {getattr(settings, name)}. Correct it.")
+    for name in ("time_limit", "patience", "threads", "layers", "temperature"):
         value = getattr(settings, name)
         if value is not None and value <= 0:
-            raise ValueError(f"Expected {name} above 0, got {value}.")
+            raise ValueError(f"Expected {name} above 0, got {value}. Correct it.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ class Validation:
     """The validation windows of a run.
 
     Args:
-        folder, index: prepared data.
+        index: of prepared data, from `data.shards.read_index`.
         slots: the `SlotEncoder` of the model.
         config: the model's: window and contexts.
         words_per_language: how many words of each language are taken, alike from each of its sources.
@@ -44,7 +45,6 @@ class Validation:
 
     def __init__(
         self,
-        folder: Path,
         index: Mapping[str, Any],
         slots: Any,
         config: Any,
@@ -61,7 +61,7 @@ class Validation:
         windows = []
         for source_id, n_words in enumerate(words_to_take(index, words_per_language)):
             for shard in index["sources"][source_id]["splits"]["validation"]["shards"]:
-                taken = source_windows(folder / shard["file"], source_id, n_words, config, slots.has_slots)
+                taken = source_windows(Path(shard["file"]), source_id, n_words, config, slots.has_slots)
                 n_words -= sum(scored.keep_to - scored.keep_from for scored in taken)
                 windows += taken
         windows.sort(key=lambda scored: len(scored.window.piece_ids))  # batches of like length need little padding
@@ -89,20 +89,20 @@ class Validation:
         languages = np.zeros((len(self.languages), *counts.shape[1:]), dtype=np.int64)
         np.add.at(languages, self.source_languages, counts)
         per_language = {
-            name: {"f1": micro_f1(own), **{label: f1 for label, f1 in self._label_f1(own)}, "n_words": int(own.sum())}
-            for name, own in zip(self.languages, languages)
+            name: {"f1": micro_f1(own), **self._label_f1(own), "n_words": int(own.sum())}
+            for name, own in zip(self.languages, languages, strict=True)
             if own.sum()
         }
         return {
             "languages": per_language,
             "sources": {
-                name: round(micro_f1(own), 1) for name, own in zip(self.source_names, counts) if own.sum()
+                name: round(micro_f1(own), 1) for name, own in zip(self.source_names, counts, strict=True) if own.sum()
             },
             "mean_f1": float(np.mean([row["f1"] for row in per_language.values()])) if per_language else 0.0,
         }
 
-    def _label_f1(self, counts: np.ndarray) -> list[tuple[str, float]]:
-        return [(name, label_f1(counts, label)) for label, name in enumerate(self.label_names) if label]
+    def _label_f1(self, counts: np.ndarray) -> dict[str, float]:
+        return {name: label_f1(counts, label) for label, name in enumerate(self.label_names) if label}
 
 
 def micro_f1(counts: np.ndarray) -> float:
@@ -136,9 +136,9 @@ def source_windows(path: Path, source_id: int, n_words: int, config: Any, has_sl
     """Windows over the first documents of a shard, until `n_words` words are scored."""
     arrays = open_shard(path)
     piece_ends = np.cumsum(arrays["piece_counts"], dtype=np.int64)
-    starts = arrays["document_starts"].astype(np.int64).tolist() + [len(arrays["labels"])]
+    borders = [*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]
     windows: list[ScoredWindow] = []
-    for first_word, end_word in zip(starts, starts[1:]):
+    for first_word, end_word in pairwise(borders):
         if n_words <= 0:
             break
         end_word = min(end_word, first_word + n_words)

@@ -1,0 +1,135 @@
+"""Words lost, doubled, replaced and stammered, on the fly: training text that looks like recognised speech.
+
+Takes a cut window, gives a cut window. Works on pieces and counts; knows nothing of slots, which are made afterwards,
+and of text only the fillers it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from punctuation_restoration.data.recipe import Augmentation
+from punctuation_restoration.data.sampling import CutWindow
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentedWord:
+    """One word of a window while it is being changed."""
+
+    pieces: tuple[int, ...]
+    label: int
+
+
+class Augmenter:
+    """Changes windows as a recipe's `augmentation` says.
+
+    Args:
+        settings: rates of each change.
+        unk_id: piece of an unknown word.
+        random_ids: pieces that may replace a word's, (n,), or (low, high) as a range.
+        fillers: pieces of the fillers of each language, by language id.
+    """
+
+    def __init__(
+        self,
+        settings: Augmentation,
+        unk_id: int,
+        random_ids: tuple[int, int],
+        fillers: Mapping[int, Sequence[Sequence[int]]] | None = None,
+    ):
+        self.settings, self.unk_id, self.random_ids = settings, unk_id, random_ids
+        self.fillers = {language: [tuple(word) for word in words] for language, words in (fillers or {}).items()}
+        noise = (settings.fillers, settings.repeats, settings.cut_offs, settings.losses)
+        self._noise_edges = np.cumsum(noise)
+
+    def __call__(self, window: CutWindow) -> CutWindow:
+        """The window, changed; itself where nothing was drawn."""
+        generator = np.random.default_rng((*window.seed, 2))
+        settings = self.settings
+        words: list[AugmentedWord] | None = None
+        if settings.rate and generator.random() < settings.windows:
+            words = self.alam(unpack(window), generator)
+        if self._noise_edges[-1] and generator.random() < settings.noise_windows:
+            words = self.noise(words or unpack(window), window.language_id, generator)
+        return pack(window, words) if words else window
+
+    def alam(self, words: Sequence[AugmentedWord], generator: np.random.Generator) -> list[AugmentedWord]:
+        """Augmentation after Alam, Khan and Alam (2020), word by word.
+
+        A word is touched with probability `rate` (alpha). It is then replaced by `<unk>` or a random piece, with
+        probability `substitute` (alpha_sub); removed together with its label (`delete`, alpha_del); or `<unk>` without
+        a mark is put before it (the rest). The last word that is left is never removed.
+        """
+        settings = self.settings
+        changed: list[AugmentedWord] = []
+        for word, touched, kind in zip(words, generator.random(len(words)), generator.random(len(words)), strict=True):
+            if touched >= settings.rate:
+                changed.append(word)
+            elif kind < settings.substitute:
+                piece = self.unk_id
+                if generator.random() < settings.random_pieces:
+                    piece = int(generator.integers(*self.random_ids))
+                changed.append(AugmentedWord((piece,), word.label))
+            elif kind >= settings.substitute + settings.delete:
+                changed += [AugmentedWord((self.unk_id,), 0), word]
+        return changed or [words[0]]
+
+    def noise(
+        self, words: Sequence[AugmentedWord], language_id: int, generator: np.random.Generator
+    ) -> list[AugmentedWord]:
+        """What speakers and recognisers do, each with its own probability a word.
+
+        A filler before the word; the word twice; its first pieces before it (a cut-off start); the word lost, its mark
+        going to the word before unless that has one. Marks stay at the end of what was said.
+        """
+        fillers = self.fillers.get(language_id, [])
+        changed: list[AugmentedWord] = []
+        for word, place in zip(words, generator.random(len(words)), strict=True):
+            kind = int(self._noise_edges.searchsorted(place, side="right"))
+            if kind == 0 and fillers:
+                changed.append(AugmentedWord(fillers[int(generator.integers(len(fillers)))], 0))
+            elif kind == 1:
+                changed.append(replace(word, label=0))
+            elif kind == 2 and len(word.pieces) > 1:
+                changed.append(AugmentedWord(word.pieces[: int(generator.integers(1, len(word.pieces)))], 0))
+            elif kind == 3:
+                if changed and word.label and not changed[-1].label:
+                    changed[-1] = replace(changed[-1], label=word.label)
+                continue
+            changed.append(word)
+        return changed or [words[0]]
+
+
+def unpack(window: CutWindow) -> list[AugmentedWord]:
+    """The words of a window."""
+    ends = np.cumsum(window.piece_counts, dtype=np.int64)
+    starts = ends - window.piece_counts
+    ids = window.piece_ids.tolist()
+    return [
+        AugmentedWord(tuple(ids[start:end]), int(label))
+        for start, end, label in zip(starts.tolist(), ends.tolist(), window.labels, strict=True)
+    ]
+
+
+def pack(window: CutWindow, words: Sequence[AugmentedWord]) -> CutWindow:
+    """Words as a window, no longer in pieces and slots together than the one they came from allows.
+
+    Whole words are cut off at the end where insertions made it too long.
+    """
+    room = len(window.piece_ids) + len(window.labels)
+    n_kept = 0
+    for word in words:
+        room -= len(word.pieces) + 1
+        if room < 0 and n_kept:
+            break
+        n_kept += 1
+    words = words[:n_kept]
+    return replace(
+        window,
+        piece_ids=np.array([piece for word in words for piece in word.pieces], dtype=window.piece_ids.dtype),
+        piece_counts=np.array([len(word.pieces) for word in words], dtype=window.piece_counts.dtype),
+        labels=np.array([word.label for word in words], dtype=window.labels.dtype),
+    )

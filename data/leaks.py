@@ -1,0 +1,120 @@
+"""Does a training document repeat a benchmark? Stretches of letters that both share, counted by hash.
+
+Takes texts, gives counts. Marks, blanks and case play no part, so differently prepared copies of a talk are found.
+
+All stretches of 64 letters are hashed (16 where Han characters are most of the text: about a dozen words in both), and
+every eighth hash by value is kept, on both sides alike: a shared stretch of 80 letters is missed with a probability of
+(7/8)^17 = 10 %, one of 300 letters never in practice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import regex
+
+from punctuation_restoration.data.readers import numbered_lines
+
+LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
+KEPT_OF_8 = np.uint64(0b111)
+_NOT_LETTERS = regex.compile(r"[^\p{L}\p{N}]+")
+_HAN = regex.compile(r"\p{Han}")
+
+
+class LeakCheck:
+    """Knows the stretches of the benchmarks.
+
+    Args:
+        hashes: sorted hashes of the stretches of all benchmark texts.
+    """
+
+    def __init__(self, hashes: np.ndarray):
+        self.hashes = hashes
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[str | Path]) -> LeakCheck:
+        """Read benchmark files or folders of them: JSONL, label files, plain text.
+
+        Raises:
+            ValueError: if a path has no text.
+        """
+        found = [np.zeros(0, dtype=np.uint64)]
+        for path in paths:
+            texts = list(benchmark_texts(Path(path)))
+            if not texts:
+                raise ValueError(f"Expected benchmark texts at {path}, found none. Check leak_check in the recipe.")
+            found += [stretch_hashes(text) for text in texts]
+        return cls(np.unique(np.concatenate(found)))
+
+    def shared(self, text: str) -> tuple[int, int]:
+        """How many of the kept stretches of a text are in a benchmark, and how many it has."""
+        hashes = stretch_hashes(text)
+        if not len(hashes) or not len(self.hashes):
+            return 0, len(hashes)
+        places = np.minimum(self.hashes.searchsorted(hashes), len(self.hashes) - 1)
+        return int((self.hashes[places] == hashes).sum()), len(hashes)
+
+
+def stretch_hashes(text: str) -> np.ndarray:
+    """Hashes of the kept stretches of a text, (n,) uint64, in order."""
+    letters = _NOT_LETTERS.sub("", text).lower()
+    length = HAN_LETTERS if 2 * len(_HAN.findall(letters)) > len(letters) else LETTERS
+    if len(letters) < length:
+        return np.zeros(0, dtype=np.uint64)
+    # The hash of 2n letters comes from those of both halves, so that 64 letters take six steps over the whole text.
+    hashes = np.frombuffer(letters.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+    hashes = _mixed(hashes)
+    width = 1
+    while width < length:
+        hashes = _mixed(hashes[:-width] * np.uint64(0x9E3779B97F4A7C15) + hashes[width:])
+        width *= 2
+    return hashes[(hashes & KEPT_OF_8) == 0]
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    """Spread every bit over the word (the finaliser of MurmurHash3)."""
+    values = values ^ (values >> np.uint64(33))
+    values = values * np.uint64(0xFF51AFD7ED558CCD)
+    values = values ^ (values >> np.uint64(33))
+    values = values * np.uint64(0xC4CEB9FE1A85EC53)
+    return values ^ (values >> np.uint64(33))
+
+
+def benchmark_texts(path: Path) -> Iterable[str]:
+    """The texts of a benchmark file, or of all files of a folder; words of a label file are joined."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    for file in files:
+        suffix = Path(file.name.removesuffix(".gz")).suffix
+        if suffix == ".jsonl":
+            for _, line in numbered_lines(file):
+                if line.strip():
+                    yield str(json.loads(line).get("text", ""))
+        elif suffix == ".tsv":
+            yield " ".join(line.split("\t")[0] for _, line in numbered_lines(file))
+        elif suffix == ".txt":
+            yield "\n".join(line for _, line in numbered_lines(file))
+
+
+def leak_report(rows: list[dict[str, Any]], paths: Iterable[str | Path], max_share: float) -> str:
+    """Markdown: which documents share stretches with a benchmark, the worst first, and what became of them."""
+    lines = [
+        "# Training documents that share text with a benchmark",
+        "",
+        f"Benchmarks: {', '.join(str(path) for path in paths)}. A document is left out where more than "
+        f"{100 * max_share:g} % of its stretches of {LETTERS} letters ({HAN_LETTERS} Han characters) are in one.",
+        "",
+    ]
+    if not rows:
+        return "\n".join([*lines, "None.", ""])
+    lines += ["| source | document | shared | of | share | left out |", "| --- | --- | --- | --- | --- | --- |"]
+    for row in sorted(rows, key=lambda row: -row["n_shared"] / row["n_stretches"]):
+        share = row["n_shared"] / row["n_stretches"]
+        lines.append(
+            f"| {row['source']} | {row['id']} | {row['n_shared']} | {row['n_stretches']} | {100 * share:.1f} % | "
+            f"{'yes' if share > max_share else 'no'} |"
+        )
+    return "\n".join([*lines, ""])

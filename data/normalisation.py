@@ -1,0 +1,195 @@
+"""Written numbers, amounts, telephone numbers and links → words, as a recogniser without number formatting writes them.
+
+Takes and gives punctuated text in one language; marks around what is replaced stay, and no mark is ever added. For
+training text only (`spell_numbers: true` in a recipe): the text that is served is never changed.
+
+num2words speaks English and Indonesian. Malay is made from its Indonesian: the two count alike but for the words in
+`MALAY_FROM_INDONESIAN`. Mandarin is written here. Other languages that num2words knows get numbers only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+# Dewan Bahasa dan Pustaka's usage: lapan, bilion, trilion, perpuluhan; digits of telephone numbers say kosong.
+MALAY_FROM_INDONESIAN = {
+    "delapan": "lapan",
+    "miliar": "bilion",
+    "triliun": "trilion",
+    "kuadriliun": "kuadrilion",
+    "nol": "kosong",
+    "koma": "perpuluhan",
+    "min": "negatif",
+}
+HAN_DIGITS = "零一二三四五六七八九"
+HAN_UNITS = ("", "十", "百", "千")
+HAN_GROUPS = ("", "万", "亿", "万亿")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a language says what is not a plain number; `{}` is where the number goes."""
+
+    percent: str
+    dot: str
+    slash: str
+    at: str
+    currencies: dict[str, str]
+
+
+WORDINGS = {
+    "en": Wording(
+        "{} percent", "dot", "slash", "at",
+        {"$": "{} dollars", "US$": "{} dollars", "S$": "{} dollars", "£": "{} pounds", "€": "{} euros",
+         "¥": "{} yuan", "RM": "{} ringgit", "Rp": "{} rupiah"},
+    ),
+    "ms": Wording(
+        "{} peratus", "titik", "garis miring", "di",
+        {"$": "{} dolar", "US$": "{} dolar", "S$": "{} dolar", "£": "{} paun", "€": "{} euro", "¥": "{} yuan",
+         "RM": "{} ringgit", "Rp": "{} rupiah"},
+    ),
+    "id": Wording(
+        "{} persen", "titik", "garis miring", "at",
+        {"$": "{} dolar", "US$": "{} dolar", "S$": "{} dolar", "£": "{} pound", "€": "{} euro", "¥": "{} yuan",
+         "RM": "{} ringgit", "Rp": "{} rupiah"},
+    ),
+    "zh": Wording(
+        "百分之{}", "点", "斜杠", "at",
+        {"$": "{}美元", "US$": "{}美元", "S$": "{}新元", "£": "{}英镑", "€": "{}欧元", "¥": "{}元", "￥": "{}元",
+         "RM": "{}令吉", "Rp": "{}盾"},
+    ),
+}  # fmt: skip
+
+SCALES = {
+    "million", "billion", "trillion", "thousand", "juta", "ribu", "bilion", "miliar", "trilion", "triliun",
+    "万亿", "万", "亿",
+}  # fmt: skip
+
+_LINK = r"(?P<link>(?:https?://|www\.)[^\s<>\"，。、？！]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+_PHONE = r"(?P<phone>(?<![\w.,+])(?:\+?\d{1,4}(?:[- ]\d{2,4}){0,2}[- ]\d{3,4}[- ]?\d{3,8}|\+\d{7,14})(?![\w-]))"
+_SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
+_MONEY = (
+    rf"(?P<money>(?<![A-Za-z])(?:US\$|S\$|RM|Rp\.?|[$£€¥￥])\s?(?P<amount>{_NUMBER})"
+    rf"(?P<scale>\s?(?:{_SCALE})(?![A-Za-z]))?)"
+)
+_PERCENT = rf"(?P<percent>(?<![A-Za-z\d.,])(?P<share>{_NUMBER})\s?[%％])"
+_YEAR = r"(?P<year>(?<!\d)(?:1[5-9]|20)\d\d(?=年))"
+# A number that touches letters (B2B, 3D, MP3) is a name; Han letters may touch it. 12:30 and 1/2 stay as they are.
+_PLAIN = rf"(?P<plain>(?<![A-Za-z\d.,:/\-–])(?:{_NUMBER})(?![A-Za-z\d:/\-–]|[.,]\d))"
+_ANY = re.compile("|".join((_LINK, _MONEY, _PERCENT, _PHONE, _YEAR, _PLAIN)))
+
+
+class NumberSpeller:
+    """Spells out the numbers of one language's text.
+
+    Args:
+        language: a language code; `en`, `ms`, `id` and `zh` say amounts, percentages and links too.
+
+    Raises:
+        ValueError: if num2words is missing or does not know the language.
+    """
+
+    def __init__(self, language: str):
+        self.language = language
+        self.wording = WORDINGS.get(language)
+        self.spell: Callable[[str], str] = han_number if language == "zh" else number_words(language)
+        self.joint = "" if language == "zh" else " "
+
+    def __call__(self, text: str) -> str:
+        """The text with numbers in words. Nothing else changes."""
+        return _ANY.sub(self._replace, text)
+
+    def _replace(self, match: re.Match[str]) -> str:
+        found = match.group()
+        if match["link"]:
+            return self._link(found) if self.wording else found
+        if match["phone"]:
+            return self.joint.join(self.spell(digit) for digit in found if digit.isdigit())
+        if match["year"]:
+            return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.language == "zh" else self.spell(found)
+        if match["plain"]:
+            return self.spell(found.replace(",", ""))
+        if not self.wording:
+            return found
+        if match["percent"]:
+            return self.wording.percent.format(self.spell(match["share"].replace(",", "")))
+        amount = self.spell(match["amount"].replace(",", ""))
+        scale = match["scale"] or ""
+        sign = found[: match.start("amount") - match.start()].strip().rstrip(".")
+        template = self.wording.currencies.get(sign)
+        return template.format(amount + scale) if template else found
+
+    def _link(self, link: str) -> str:
+        """`www.example.com/a` → `www dot example dot com slash a`."""
+        assert self.wording is not None
+        link = re.sub(r"^https?://", "", link).rstrip("/")
+        said = {".": self.wording.dot, "/": self.wording.slash, "@": self.wording.at}
+        return " ".join(said.get(part, part) for part in re.split(r"([./@])", link) if part)
+
+
+def number_words(language: str) -> Callable[[str], str]:
+    """A function from a number in digits to its words, without hyphens or commas, in a language of num2words."""
+    try:
+        from num2words import CONVERTER_CLASSES, num2words
+    except ImportError as error:
+        raise ValueError("Expected num2words to spell numbers, it is missing. Run `pip install num2words`.") from error
+    spoken = "id" if language == "ms" else language
+    if spoken not in CONVERTER_CLASSES:
+        raise ValueError(
+            f"Expected a language that num2words speaks, got {language!r}. Turn spell_numbers off for this recipe."
+        )
+
+    def spell(digits: str) -> str:
+        number = Decimal(digits) if "." in digits else int(digits)
+        # A plain number of four digits in this range is nearly always a year, and said like one.
+        kind = "year" if spoken == "en" and len(digits) == 4 and 1100 <= number < 2100 else "cardinal"
+        if number >= 10**15:  # identifiers; nobody counts so far
+            return " ".join(spell(digit) for digit in digits if digit.isdigit())
+        words = num2words(number, lang=spoken, to=kind).replace(",", "").replace("-", " ").split()
+        if language == "ms":
+            words = [MALAY_FROM_INDONESIAN.get(word, word) for word in words]
+        return " ".join(words)
+
+    return spell
+
+
+def han_number(digits: str) -> str:
+    """A number in digits as Mandarin says it: `1203` → 一千二百零三, `3.5` → 三点五."""
+    whole, _, decimals = digits.partition(".")
+    tail = "点" + "".join(HAN_DIGITS[int(digit)] for digit in decimals) if decimals else ""
+    if len(whole.lstrip("0")) > 16:  # identifiers, digit by digit
+        return "".join(HAN_DIGITS[int(digit)] for digit in whole) + tail
+    number = int(whole)
+    if number == 0:
+        return "零" + tail
+    groups = []
+    while number:
+        number, group = divmod(number, 10_000)
+        groups.append(group)
+    said = ""
+    for place in range(len(groups) - 1, -1, -1):
+        if groups[place] == 0:
+            continue
+        if said and (groups[place] < 1000 or groups[place + 1] == 0):
+            said += "零"
+        said += _han_group(groups[place]) + HAN_GROUPS[place]
+    if said.startswith("一十"):
+        said = said[1:]
+    return said + tail
+
+
+def _han_group(number: int) -> str:
+    """1 to 9,999."""
+    said, zero = "", False
+    for place in range(3, -1, -1):
+        digit = number // 10**place % 10
+        if digit:
+            said += ("零" if zero and said else "") + HAN_DIGITS[digit] + HAN_UNITS[place]
+            zero = False
+        else:
+            zero = True
+    return said

@@ -1,0 +1,114 @@
+"""The words of a shard as one stream, and the questions in it. Knows arrays; draws nothing but what it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from punctuation_restoration.data.shards import open_shard
+
+BLOCK_WORDS = 256  # piece offsets are kept for every so many words, and summed up from there
+QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
+BANK_QUESTIONS = 20_000  # kept a language: enough variety, little memory
+
+Words = tuple[np.ndarray, np.ndarray, np.ndarray]  # piece ids (n_pieces,), piece counts (n_words,), labels (n_words,)
+
+
+class WordStream:
+    """The words of one shard, one after the other, round and round; documents of a source follow each other.
+
+    Args:
+        path: the shard.
+        language_id: row of the index's languages.
+        is_pseudo: whether a model labelled it.
+    """
+
+    def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False):
+        arrays = open_shard(path)
+        self.language_id, self.is_pseudo = language_id, is_pseudo
+        self.piece_ids, self.piece_counts, self.labels = (
+            arrays["piece_ids"],
+            arrays["piece_counts"],
+            arrays["labels"],
+        )
+        self.document_starts = arrays["document_starts"]
+        self.n_words = len(self.labels)
+        sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, BLOCK_WORDS), dtype=np.int64)
+        self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
+
+    def piece_offset(self, word: int) -> int:
+        """Where the pieces of a word begin."""
+        block = word // BLOCK_WORDS
+        return int(self._block_offsets[block] + self.piece_counts[block * BLOCK_WORDS : word].sum(dtype=np.int64))
+
+    def words(self, first: int, n_words: int) -> Words:
+        """`n_words` words from `first` on, going round at the end, at most once."""
+        end = min(first + n_words, self.n_words)
+        ids, counts, labels = self._straight(first, end)
+        n_left = min(n_words - (end - first), first)
+        if n_left <= 0:
+            return ids, counts, labels
+        more = self._straight(0, n_left)
+        return (
+            np.concatenate([ids, more[0]]),
+            np.concatenate([counts, more[1]]),
+            np.concatenate([labels, more[2]]),
+        )
+
+    def document_start(self, generator: np.random.Generator) -> int:
+        """First word of a random document."""
+        return int(self.document_starts[generator.integers(len(self.document_starts))])
+
+    def document_end(self, generator: np.random.Generator) -> int:
+        """The word behind the last one of a random document."""
+        document = int(generator.integers(len(self.document_starts)))
+        ends = self.document_starts[document + 1 : document + 2]
+        return int(ends[0]) if len(ends) else self.n_words
+
+    def _straight(self, first: int, end: int) -> Words:
+        counts = np.asarray(self.piece_counts[first:end])
+        offset = self.piece_offset(first)
+        n_pieces = int(counts.sum(dtype=np.int64))
+        return np.asarray(self.piece_ids[offset : offset + n_pieces]), counts, np.asarray(self.labels[first:end])
+
+
+def first_words(words: Words, n_words: int) -> Words:
+    """The first `n_words` of some words."""
+    ids, counts, labels = words
+    return ids[: int(counts[:n_words].sum(dtype=np.int64))], counts[:n_words], labels[:n_words]
+
+
+class QuestionBank:
+    """The questions of each language, for where a source has few, as the MLM-Punct paper does for Malay.
+
+    Args:
+        streams: where to look; pseudo-labelled ones are left out.
+        stop_ids: labels that end a sentence; the last of them is the question's.
+    """
+
+    def __init__(self, streams: Sequence[WordStream], stop_ids: np.ndarray):
+        self.streams = streams
+        self.places: dict[int, np.ndarray] = {}  # language id → (n_questions, 3): stream, first word, end word
+        found: dict[int, list[np.ndarray]] = {}
+        for stream_id, stream in enumerate(streams):
+            if stream.is_pseudo:
+                continue
+            ends = np.isin(stream.labels, stop_ids).nonzero()[0] + 1
+            starts = np.concatenate([[0], ends[:-1]])
+            is_short = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
+            rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_short]
+            found.setdefault(stream.language_id, []).append(rows)
+        for language_id, parts in found.items():
+            rows = np.concatenate(parts)
+            step = max(1, len(rows) // BANK_QUESTIONS)
+            self.places[language_id] = rows[::step]
+
+    def draw(self, language_id: int, generator: np.random.Generator) -> Words | None:
+        """A random question of a language, or None where it has none."""
+        places = self.places.get(language_id)
+        if places is None or not len(places):
+            return None
+        stream_id, first, end = places[int(generator.integers(len(places)))].tolist()
+        return self.streams[stream_id].words(first, end - first)

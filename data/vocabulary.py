@@ -1,0 +1,147 @@
+"""Pieces that a vocabulary lacks, found in new text and added to a model: for languages that it was not made for.
+
+    python -m punctuation_restoration.data.vocabulary --from MODEL --texts my_language/ --pieces 1000 --out extended/
+
+Takes a model folder and texts, writes a model folder: old pieces keep their ids, so data prepared before still fit. New
+pieces are whole words that were cut into many, and signs that were unknown. Knows SentencePiece (Unigram) tokenizers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+from punctuation_restoration.data.readers import read_documents
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.words import WordFinder
+
+MIN_COUNT = 3  # seen less often, a row could not be trained
+NEW_PIECES_FILE = "new_pieces.json"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Extend a model's vocabulary. Gives 0, or 1 after an error message."""
+    args = parse_args(argv)
+    try:
+        added = extend_model(args.start, args.texts, args.pieces, Path(args.out))
+    except (ValueError, OSError) as error:
+        print(f"vocabulary: {error}", file=sys.stderr)
+        return 1
+    print(f"{len(added)} pieces added: {' '.join(added[:20])}{' ...' if len(added) > 20 else ''}")
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line of `vocabulary`."""
+    parser = argparse.ArgumentParser(prog="vocabulary", description="Add pieces from new text to a model.")
+    parser.add_argument("--from", dest="start", required=True, help="model of ours, folder or Hub id")
+    parser.add_argument("--texts", nargs="+", required=True, help="files or folders of text")
+    parser.add_argument("--pieces", type=int, default=1000, help="how many pieces at most")
+    parser.add_argument("--out", required=True, help="folder to write")
+    return parser.parse_args(argv)
+
+
+def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> list[str]:
+    """Write `start` with up to `n_pieces` new pieces to `out`. Gives the pieces; `out/new_pieces.json` has their ids.
+
+    The embedding of a new piece starts as the mean of the pieces it stood as before, or of all where it was unknown.
+
+    Raises:
+        ValueError: if the tokenizer is not a SentencePiece one, or texts cannot be read.
+    """
+    model = PunctuationRestorationModel.from_pretrained(start, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(start)
+    finder = WordFinder(model.config.mark_labels)
+    documents = (document for path in texts for document in read_documents(path))
+    words = count_words(documents, finder, model.config.lowercase)
+    found = missing_pieces(words, tokenizer, n_pieces)
+    n_before = len(tokenizer)
+    extended = with_pieces(tokenizer, found)
+    model.resize_token_embeddings(max(len(extended), model.get_input_embeddings().num_embeddings), mean_resizing=False)
+    rows = model.get_input_embeddings().weight
+    with torch.no_grad():
+        for number, (_, old) in enumerate(found):
+            known = [piece for piece in old if piece != tokenizer.unk_token_id]
+            rows[n_before + number] = rows[known].mean(0) if known else rows[:n_before].mean(0)
+    out.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(out)
+    extended.save_pretrained(out)
+    ids = list(range(n_before, n_before + len(found)))
+    (out / NEW_PIECES_FILE).write_text(json.dumps(ids), encoding="utf-8")
+    return [piece for piece, _ in found]
+
+
+def count_words(documents: Iterable[Any], finder: WordFinder, lowercase: bool) -> Counter[str]:
+    """How often each spoken word occurs."""
+    words: Counter[str] = Counter()
+    for document in documents:
+        spoken = document.words or [word.spoken for word in finder(document.text)]
+        words.update(word.lower() if lowercase else word for word in spoken)
+    return words
+
+
+def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[tuple[str, list[int]]]:
+    """Pieces to add, with the pieces that they stand as so far; those that shorten the text most come first.
+
+    Candidates are words cut into three pieces or more, worth the pieces they save times their number, and signs that
+    are unknown, worth their number times ten: an unknown sign says nothing at all.
+    """
+    worth: Counter[str] = Counter()
+    old: dict[str, list[int]] = {}
+    frequent = [(word, n) for word, n in words.items() if n >= MIN_COUNT]
+    if not frequent:
+        return []
+    encoded = tokenizer([word for word, _ in frequent], add_special_tokens=False, split_special_tokens=True).input_ids
+    characters: Counter[str] = Counter()
+    for (word, n), ids in zip(frequent, encoded, strict=True):
+        if tokenizer.unk_token_id in ids:
+            characters.update({character: n * word.count(character) for character in set(word)})
+        elif len(ids) >= 3:
+            worth["▁" + word] = n * (len(ids) - 1)
+            old["▁" + word] = ids
+    for character, n in characters.items():
+        ids = tokenizer(character, add_special_tokens=False).input_ids
+        if tokenizer.unk_token_id in ids:
+            worth[character] = 10 * n
+            old[character] = ids
+    vocabulary = tokenizer.get_vocab()
+    ranked = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
+    return [(piece, old[piece]) for piece, _ in ranked if piece not in vocabulary][:n_pieces]
+
+
+def with_pieces(tokenizer: Any, found: Sequence[tuple[str, list[int]]]) -> Any:
+    """The tokenizer with new pieces behind the old ones.
+
+    A new piece gets the lowest score among the pieces it replaces, which is more than their sum, so it always wins.
+
+    Raises:
+        ValueError: if this is not a Unigram tokenizer whose ids are the places in its list.
+    """
+    content = json.loads(tokenizer.backend_tokenizer.to_str())
+    kind = content["model"].get("type")
+    if kind != "Unigram" or len(content["model"]["vocab"]) != len(tokenizer):
+        raise ValueError(
+            f"Expected a SentencePiece (Unigram) tokenizer to add pieces to, got {kind}. Train without --add-pieces: "
+            "byte-level tokenizers need none."
+        )
+    vocabulary = content["model"]["vocab"]
+    lowest = min(score for _, score in vocabulary)
+    for piece, old in found:
+        scores = [vocabulary[index][1] for index in old if vocabulary[index][1] < 0]
+        vocabulary.append([piece, min(scores, default=lowest)])
+    extended = AutoTokenizer.from_pretrained(tokenizer.name_or_path)
+    extended._tokenizer = Tokenizer.from_str(json.dumps(content))
+    return extended
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

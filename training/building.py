@@ -1,0 +1,152 @@
+"""What a run is made of: the model to start from, its teachers, its batches. Takes settings, gives objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from punctuation_restoration.data.augmentation import Augmenter
+from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.conversion import stop_label_ids
+from punctuation_restoration.data.dataset import BatchSource
+from punctuation_restoration.data.recipe import Recipe, Sampling
+from punctuation_restoration.data.sampling import WindowSampler
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.training.settings import TrainingSettings
+
+NOT_CONFIG = ("encoder", "layers", "slot_style")  # keys of a recipe's model that are the trainer's own
+
+
+def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
+    """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
+
+    Raises:
+        ValueError: if the data were prepared with other pieces or labels, or nothing to start from is named.
+    """
+    style = {"slot_style": settings.slot_style} if settings.slot_style else {}
+    if start:
+        model = PunctuationRestorationModel.from_pretrained(start, dtype=torch.float32, **style)
+    elif settings.encoder:
+        fields = {key: value for key, value in recipe.model.items() if key not in NOT_CONFIG}
+        fields.setdefault("max_window_pieces", max(recipe.sampling.lengths))
+        model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, **style, **fields)
+    else:
+        raise ValueError("Expected something to start from, got neither --from nor --encoder. Give one.")
+    check_data_fit(model, index, start or str(settings.encoder))
+    set_dropout(model, settings.dropout, settings.attention_dropout)
+    return model
+
+
+def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
+    """Check that data were prepared with the pieces and labels of a model.
+
+    Raises:
+        ValueError: if not, or if unlabelled text is among them.
+    """
+    names = [label["name"] for label in index["labels"]]
+    if model.config.label_names != names:
+        raise ValueError(
+            f"Expected data with the labels {model.config.label_names}, got {names}. Prepare it with "
+            f"--tokenizer {name}."
+        )
+    if index["lowercase"] != model.config.lowercase:
+        raise ValueError(
+            f"Expected data with lowercase={model.config.lowercase}, got {index['lowercase']}. Prepare it with "
+            f"--tokenizer {name}."
+        )
+    n_rows = model.get_input_embeddings().num_embeddings
+    if index["n_vocabulary"] > n_rows:
+        raise ValueError(
+            f"Expected piece ids below {n_rows}, the data were prepared with {index['n_vocabulary']} pieces. Prepare "
+            f"it with --tokenizer {name}."
+        )
+    bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
+    if bare:
+        raise ValueError(
+            f"Expected labelled text, the sources {bare} were prepared without labels. Give them to "
+            "`python -m punctuation_restoration.training.self_training --unlabelled`."
+        )
+
+
+def load_teachers(names: Sequence[str], slots: Any, config: Any, device: Any) -> list[Any]:
+    """Teachers for distillation, frozen.
+
+    Raises:
+        ValueError: if a teacher reads other inputs or has other labels than the student.
+    """
+    from transformers import AutoTokenizer
+
+    teachers = []
+    for name in names:
+        teacher = PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32)
+        if teacher.config.label_names != config.label_names or teacher.config.slot_style != config.slot_style:
+            raise ValueError(
+                f"Expected a teacher with the labels {config.label_names} and slot_style {config.slot_style!r}, {name} "
+                f"has {teacher.config.label_names} and {teacher.config.slot_style!r}. Choose another, or --slot-style."
+            )
+        if AutoTokenizer.from_pretrained(name).get_vocab() != slots.tokenizer.get_vocab():
+            raise ValueError(f"Expected teacher {name} to read the student's pieces, its tokenizer differs.")
+        teachers.append(teacher.requires_grad_(False).eval().to(device))
+    return teachers
+
+
+@torch.no_grad()
+def teacher_probabilities(teachers: Sequence[Any], inputs: Mapping[str, torch.Tensor], temperature: float) -> Any:
+    """Mean of the teachers' softened probabilities (B, W, M); None without teachers."""
+    if not teachers:
+        return None
+    return torch.stack([(t(**inputs).logits.float() / temperature).softmax(-1) for t in teachers]).mean(0)
+
+
+def batch_source(
+    settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], slots: Any, config: Any, part: tuple[int, int]
+) -> BatchSource:
+    """The batches of a run; `part` is the process's index and the number of processes."""
+    sampler = WindowSampler(
+        index,
+        fitting_lengths(recipe.sampling, config.max_window_pieces),
+        settings.pieces_per_batch * settings.accumulate * part[1],
+        int(slots.has_slots),
+        stop_label_ids(config.labels),
+        settings.seed,
+        weights={source.name: source.weight for source in recipe.sources},
+    )
+    augmenter = build_augmenter(recipe, index, slots)
+    collator = WindowCollator(slots, recipe.sampling.filled_windows, recipe.sampling.max_filled, augmenter)
+    return BatchSource(sampler, collator, *part, settings.accumulate)
+
+
+def fitting_lengths(sampling: Sampling, longest: int) -> Sampling:
+    """Sampling with no window longer than the model serves; shares of longer ones go to the longest."""
+    lengths: dict[int, float] = {}
+    for length, share in sampling.lengths.items():
+        lengths[min(length, longest)] = lengths.get(min(length, longest), 0.0) + share
+    return replace(sampling, lengths=lengths)
+
+
+def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Augmenter | None:
+    """The recipe's augmentation, or None where it changes nothing."""
+    augmentation = recipe.augmentation
+    rates = (augmentation.fillers, augmentation.repeats, augmentation.cut_offs, augmentation.losses)
+    if not augmentation.rate and not any(rates):
+        return None
+    fillers = {
+        language_id: [
+            [piece for word in slots.pieces(words.split()) for piece in word]
+            for words in augmentation.filler_words.get(language, [])
+        ]
+        for language_id, language in enumerate(index["languages"])
+    }
+    n_special = 1 + max(slots.bos_id, slots.eos_id, slots.pad_id, slots.unk_id)
+    return Augmenter(augmentation, slots.unk_id, (n_special, index["n_vocabulary"] - 1), fillers)
+
+
+def set_dropout(model: Any, hidden: float, attention: float) -> None:
+    """Set the encoder's dropout, in the modules, where attention reads it from as well."""
+    for name, module in model.encoder.named_modules():
+        if isinstance(module, torch.nn.Dropout):
+            is_attention = name.endswith(("attention.self.dropout", "attn.out_drop"))
+            module.p = attention if is_attention else hidden

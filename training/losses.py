@@ -1,0 +1,86 @@
+"""Losses over slots: human and pseudo labels with their own weight and smoothing, and soft labels of a teacher.
+
+Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Letters in shapes: B
+windows, W slots, M labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from punctuation_restoration.data.collation import NOT_SCORED
+
+
+@dataclass(frozen=True, slots=True)
+class LossSettings:
+    """What `slot_loss` weighs."""
+
+    label_smoothing: float = 0.0  # beta of human labels
+    pseudo_weight: float = 1.0  # alpha: weight of pseudo labels
+    pseudo_smoothing: float = 0.0  # beta of pseudo labels
+    distil_weight: float = 0.0  # share of the teacher's soft labels in the loss
+    temperature: float = 1.0  # both sides' logits are divided by it for the soft labels
+
+
+def slot_loss(
+    logits: torch.Tensor, labels: torch.Tensor, settings: LossSettings, is_pseudo: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Summed cross-entropy over scored slots, after the discriminative self-training of Chen et al. (2021).
+
+    A label y of M becomes (1 - beta) y + beta / M, with a beta for human and one for pseudo labels, and the loss of
+    pseudo labels counts alpha times.
+
+    Args:
+        logits: (B, W, M).
+        labels: (B, W), -100 where a slot is not scored.
+        is_pseudo: (B,) of bool, windows that a teacher labelled; None for none.
+    """
+    if is_pseudo is None and not settings.label_smoothing:
+        return functional.cross_entropy(
+            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
+        )
+    log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
+    is_scored = labels != NOT_SCORED
+    chosen = -log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, W)
+    uniform = -log_probabilities.mean(-1)
+    if is_pseudo is None:
+        is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+    smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
+    weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
+    losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
+    return losses.masked_fill(~is_scored, 0.0).sum()
+
+
+def distillation_loss(
+    logits: torch.Tensor, teacher_probabilities: torch.Tensor, labels: torch.Tensor, temperature: float
+) -> torch.Tensor:
+    """Summed divergence of a student from soft labels over scored slots, times the temperature squared.
+
+    Hinton et al. (2015), section 2: the square keeps gradients of like size whatever the temperature.
+
+    Args:
+        logits: (B, W, M) of the student.
+        teacher_probabilities: (B, W, M), softened with the same temperature.
+        labels: (B, W), -100 where a slot is not scored.
+    """
+    log_probabilities = (logits.float() / temperature).log_softmax(-1)
+    divergence = functional.kl_div(log_probabilities, teacher_probabilities, reduction="none").sum(-1)  # (B, W)
+    return temperature**2 * divergence.masked_fill(labels == NOT_SCORED, 0.0).sum()
+
+
+def total_loss(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    settings: LossSettings,
+    is_pseudo: torch.Tensor | None = None,
+    teacher_probabilities: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Hard labels, and with a teacher a share `distil_weight` of its soft labels."""
+    hard = slot_loss(logits, labels, settings, is_pseudo)
+    if teacher_probabilities is None:
+        return hard
+    soft = distillation_loss(logits, teacher_probabilities, labels, settings.temperature)
+    return (1 - settings.distil_weight) * hard + settings.distil_weight * soft

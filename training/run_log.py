@@ -1,0 +1,103 @@
+"""What a run says while it trains: lines or a bar on the terminal, `log.jsonl`, and TensorBoard where asked for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from punctuation_restoration.data.dataset import Batch
+from punctuation_restoration.data.progress import ProgressBar
+
+
+class LogWindow:
+    """What happened since the last line of progress."""
+
+    def __init__(self) -> None:
+        self.started, self.waited = time.perf_counter(), 0.0
+        self.losses: list[float] = []
+        self.n_words, self.n_pieces, self.n_places = 0, 0, 0
+
+    def add(self, loss: float, n_words: int, batches: list[Batch]) -> None:
+        """Count a step: its mean loss, its words in all processes, and this process's batches."""
+        self.losses.append(loss)
+        self.n_words += n_words
+        self.n_pieces += sum(int(batch["attention_mask"].sum()) for batch in batches)
+        self.n_places += sum(batch["attention_mask"].numel() for batch in batches)
+
+    def row(self, n_processes: int) -> dict[str, float]:
+        """Mean loss, speeds, and the shares of padding and of time spent waiting for data."""
+        seconds = time.perf_counter() - self.started
+        return {
+            "loss": round(sum(self.losses) / len(self.losses), 4),
+            "words_per_second": round(self.n_words / seconds, 1),
+            "pieces_per_second": round(self.n_pieces * n_processes / seconds, 1),
+            "padding": round(1 - self.n_pieces / max(self.n_places, 1), 4),
+            "waiting": round(self.waited / seconds, 4),
+        }
+
+
+class RunLog:
+    """Writes where a run's progress is read. Silent in all processes but the first.
+
+    Args:
+        out: folder of the run.
+        is_main: whether this is the first process.
+        tensorboard: whether to write events to `out/tensorboard`.
+        n_steps: steps of the run, for the bar.
+    """
+
+    def __init__(self, out: Path, is_main: bool, tensorboard: bool = False, n_steps: int | None = None):
+        self.file = out / "log.jsonl" if is_main else None
+        self.bar = ProgressBar("steps", n_steps, None if is_main else False)
+        self.is_main = is_main
+        self._events: Any = None
+        if tensorboard and is_main:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError as error:
+                raise ValueError("Expected tensorboard, it is missing. Run `pip install tensorboard`.") from error
+            self._events = SummaryWriter(str(out / "tensorboard"))
+
+    def tell(self, line: str) -> None:
+        """Print a line once, whatever the number of processes."""
+        if self.is_main:
+            self.bar.tell(line)
+
+    def write(self, step: int, row: Mapping[str, Any]) -> None:
+        """Keep a row of numbers of a step."""
+        if self.file:
+            with open(self.file, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"step": step, **row}) + "\n")
+        if self._events:
+            for name, number in _numbers(row):
+                self._events.add_scalar(name, number, step)
+
+    def progress(self, step: int, row: Mapping[str, float], minutes: float, minutes_left: float) -> None:
+        """Say how the last steps went."""
+        line = (
+            f"loss {row['loss']:.4f}, {row['words_per_second']:.0f} words/s, {row['pieces_per_second']:.0f} pieces/s, "
+            f"padding {100 * row['padding']:.1f} %, data waiting {100 * row['waiting']:.1f} %, "
+            f"{minutes:.1f} min, {minutes_left:.0f} min left"
+        )
+        self.write(step, {**row, "minutes": round(minutes, 2)})
+        self.bar.update(step, "steps", line)
+        self.tell(f"step {step}: {line}")
+
+    def close(self) -> None:
+        """Write out what is waiting."""
+        if self._events:
+            self._events.close()
+
+
+def _numbers(row: Mapping[str, Any], prefix: str = "") -> list[tuple[str, float]]:
+    """Names with slashes, and numbers, of nested rows."""
+    numbers: list[tuple[str, float]] = []
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            numbers += _numbers(value, f"{prefix}{name}/")
+        elif isinstance(value, (int, float)):
+            numbers.append((prefix + name, float(value)))
+    return numbers
