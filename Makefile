@@ -27,7 +27,7 @@ $(VENV)/.ready: pyproject.toml
 	touch $@
 
 demo: $(READY)   ## restore punctuation in real sentences of three languages
-	$(PYTHON) examples/demo.py
+	$(PYTHON) -m examples.demo
 
 test: $(READY)   ## run all tests
 	$(PYTHON) -m pytest
