@@ -1,0 +1,71 @@
+"""The shipped checkpoint on real text: the few tests that use it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from transformers import pipeline
+
+import punctuation_restoration
+from punctuation_restoration.evaluation.scores import score_labels
+from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.marks import strip_marks
+
+ROOT = Path(__file__).resolve().parents[1]
+CHECKPOINT = ROOT / "checkpoints" / "en-zh-ms"
+
+pytestmark = pytest.mark.skipif(
+    not (CHECKPOINT / "model.safetensors").exists(), reason="the default checkpoint is not in this checkout"
+)
+
+
+@pytest.fixture(scope="module")
+def restore():
+    return pipeline("punctuation-restoration", device="cpu")
+
+
+def test_the_default_model_is_the_one_of_this_checkout(restore):
+    assert str(CHECKPOINT) == punctuation_restoration.DEFAULT_MODEL
+    assert restore.model.config.label_names == ["O", "COMMA", "PERIOD", "QUESTION"]
+
+
+def test_the_weights_are_small_and_nothing_is_pickled():
+    assert {path.suffix for path in CHECKPOINT.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".py", ".md"}
+    assert sum(path.stat().st_size for path in CHECKPOINT.rglob("*")) < 85e6
+
+
+def test_the_configuration_names_no_folder_of_the_machine_it_was_made_on():
+    config = json.loads((CHECKPOINT / "config.json").read_text())
+    assert not any(
+        "/" in str(value)
+        for value in (config.get("_name_or_path", ""), config["encoder_config"].get("_name_or_path", ""))
+    )
+
+
+# Floors some points under what the first checkpoint reaches on these texts, so that a broken path shows.
+@pytest.mark.parametrize(
+    ("name", "floor"),
+    [("en_inaugural_address_1985.txt", 55), ("zh_lu_xun.txt", 40), ("ms_hak_asasi_dan_kehidupan.txt", 50)],
+)
+def test_real_text_that_was_not_trained_on_is_restored(restore, name, floor):
+    text = (ROOT / "examples/texts" / name).read_text(encoding="utf-8")[:6000]
+    config = restore.model.config
+    spoken, labels = strip_marks(text, restore.find_words, config.mark_labels, config.label_names)
+    result = restore(join_words(spoken).lower())
+    predicted = [entry["label"] for entry in result["words"]]
+    assert len(predicted) == len(labels), "the bare text has other words than the marked one"
+    scores = score_labels(labels, predicted, config.label_names)
+    assert scores.micro.f1 > floor
+
+
+def test_a_known_full_stop_changes_what_follows(restore):
+    words = "okay see you tomorrow then bring the report".split()
+    free = restore({"words": words})
+    known = restore({"words": words, "known": {4: "PERIOD"}})
+    assert known["words"][4]["mark"] == "."
+    assert [entry["score"] for entry in known["words"]] != [entry["score"] for entry in free["words"]]
+
+
+def test_questions_are_recognised_in_three_languages(restore):
+    for text in ("where are you going", "你叫什么名字", "apa khabar awak"):
+        assert restore(text)["words"][-1]["label"] == "QUESTION", restore(text)["text"]
