@@ -32,10 +32,18 @@ class LazyRestorer:
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[Mapping[str, Any]]:
         """Restore items as they come."""
-        if self._pipeline is None:
-            self._pipeline = self.load()
+        self.open()
         # The pipeline streams generators only
         yield from self._pipeline((item for item in items), **options)
+
+    def open(self) -> None:
+        """Load the model now.
+
+        Raises:
+            ModelError, OptionError: as `load`.
+        """
+        if self._pipeline is None:
+            self._pipeline = self.load()
 
     def load(self) -> Any:
         """The pipeline.
@@ -69,3 +77,9 @@ def first_line(error: BaseException) -> str:
     """The gist of a long message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+def last_line(error: BaseException) -> str:
+    """The gist of an error from another process, whose traceback comes first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,5 +1,6 @@
-"""The options of `punctuate`, with their help texts. It knows typer, and does nothing."""
+"""The options of `punctuate`, with their help texts. It knows typer, and nothing of transcripts."""
 
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -123,3 +124,22 @@ ReadingSpeed = Annotated[
 Version = Annotated[
     bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
 ]
+
+
+def mark_names(marks: str | None) -> str | list[str] | None:
+    """What `--marks` means to the pipeline."""
+    if marks is None or marks in ("all", "sentence-ends"):
+        return marks
+    return [name.strip() for name in marks.split(",") if name.strip()]
+
+
+def thresholds(given: Sequence[str] | None) -> dict[str, float] | None:
+    """What `--threshold` means to the pipeline."""
+    numbers: dict[str, float] = {}
+    for pair in given or ():
+        name, _, number = pair.partition("=")
+        try:
+            numbers[name] = float(number)
+        except ValueError as error:
+            raise typer.BadParameter(f"Expected --threshold NAME=PROBABILITY, got {pair!r}.") from error
+    return numbers or None

@@ -109,7 +109,7 @@ def punctuate(
     --force, and no file is ever left half-written.
     """
     chosen = {
-        "existing": existing, "marks": _mark_names(marks), "thresholds": _thresholds(threshold),
+        "existing": existing, "marks": opt.mark_names(marks), "thresholds": opt.thresholds(threshold),
         "truecase": truecase or None, "pause": pause, "passes": passes, "batch_size": batch_size,
         "window": window, "left_context": left_context, "right_context": right_context,
     }  # fmt: skip
@@ -316,25 +316,6 @@ def _output_format(
         return None
     named, own = format_of_name(output.name), format_of_name(files[0].name)
     return named if named != own and named in WRITABLE else None
-
-
-def _mark_names(marks: str | None) -> str | list[str] | None:
-    if marks is None or marks in ("all", "sentence-ends"):
-        return marks
-    return [name.strip() for name in marks.split(",") if name.strip()]
-
-
-def _thresholds(given: Sequence[str] | None) -> dict[str, float] | None:
-    thresholds: dict[str, float] = {}
-    for pair in given or ():
-        name, separator, number = pair.partition("=")
-        try:
-            thresholds[name] = float(number)
-        except ValueError as error:
-            raise typer.BadParameter(f"Expected --threshold NAME=PROBABILITY, got {pair!r}.") from error
-        if not separator:
-            raise typer.BadParameter(f"Expected --threshold NAME=PROBABILITY, got {pair!r}.")
-    return thresholds or None
 
 
 if __name__ == "__main__":
