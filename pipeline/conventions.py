@@ -36,7 +36,7 @@ TURNED_OPENERS = frozenset("”’»›")
 QUOTES_AND_BRACKETS = OPENERS | CLOSERS | EITHER
 
 # Faces typed with marks, between blanks: neither words nor marks. (The inside of a pattern.)
-EMOTICON = r"(?<!\S)(?:[:;]['’]?-?[()\[\]DP/\\|*]++|<3)(?![\p{L}\p{N}])"
+EMOTICON = r"(?<!\S)(?:[:;]['’]?-?[()\[\]DP/\\|*]++|<3)(?=[.,!?;:。，！？、)\]\"'”’]*+(?!\S))"
 
 _LETTERS_OF = {
     **{name: rf"\p{{{name}}}" for name in WRITTEN_MARKS},

@@ -39,9 +39,8 @@ def find_marks(
     labels_of = {sign: mark_labels[mark] for sign, mark in known_marks(mark_labels).items()}
     found: list[FoundMark | None] = []
     for index, word in enumerate(words):
-        is_last = index + 1 == len(words)
         # What opens the next word (¿) is not a mark of this one.
-        start, end = word.end, len(text) if is_last else max(word.end, words[index + 1].mark_from)
+        start, end = word.end, words[index + 1].mark_from if index + 1 < len(words) else len(text)
         gap = text[start:end]
         if gap in _NO_MARKS:
             found.append(None)
@@ -49,8 +48,8 @@ def find_marks(
         places = mark_places(text, start, end, labels_of)
         spans = [(place, place + 1) for place in places]
         labels = [labels_of[text[place]] for place in places]
-        if not is_last and "-" in gap and "—" in labels_of:
-            dashes = [match.span() for match in _TYPED_DASH.finditer(text, start, end + 1)]
+        if "—" in labels_of:
+            dashes = typed_dashes(text, start, end)
             labels += [labels_of["—"]] * len(dashes)
             spans += dashes
         if not spans:
@@ -65,10 +64,15 @@ def find_marks(
 def mark_places(text: str, start: int, end: int, marks: Container[str]) -> list[int]:
     """Offsets of the marks between two offsets, where no word is; what belongs to a typed face is no mark."""
     places = [place for place in range(start, end) if text[place] in marks]
-    if places:
-        faces = [match.span() for match in _FACE.finditer(text, start, end)]
-        places = [place for place in places if not any(first <= place < last for first, last in faces)]
-    return places
+    faces = {sign for place in places if (face := _FACE.match(text, place)) for sign in range(*face.span())}
+    return [place for place in places if place not in faces] if faces else places
+
+
+def typed_dashes(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Where hyphens stand for a dash between two words, given the offsets of the gap between them."""
+    if end == len(text) or "-" not in text[start:end]:
+        return []
+    return [match.span() for match in _TYPED_DASH.finditer(text, start, end + 1)]
 
 
 _NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words

@@ -3,10 +3,12 @@
 It knows how marks are written, and nothing of scores or models.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .conventions import written
+from .conventions import known_marks, script_of, written
+from .marks import mark_places, typed_dashes
 from .words import Word
 
 
@@ -39,6 +41,69 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
     return marks
 
 
+def restoring_edits(
+    text: str, words: Sequence[Word], marks: Sequence[tuple[str, str]], replaced: Iterable[str] = ()
+) -> list[Edit]:
+    """The edits that write each word's marks before and after it.
+
+    Args:
+        text: the text.
+        words: its words.
+        marks: what is written before and after each.
+        replaced: the marks that are taken out of the gaps between the words first. Signs inside words and marks in
+            typed faces stay. So does what alone parts two words (`yes,no`) where no new mark is written, since nobody
+            wants `yesno`.
+    """
+    removed = known_marks(replaced)
+    edits = _removals(text, 0, words[0].start if words else len(text), removed)
+    for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):
+        if before and (removed or before not in text[word.mark_from : word.start]):  # else it stands there already
+            edits.append(Edit(word.mark_from, word.mark_from, before, follows=False))
+        following = words[index + 1].start if index + 1 < len(words) else len(text)
+        if removed and after and typed_dashes(text, word.end, following):  # a typed dash stays, and stays alone
+            after = ""
+        if after:
+            edits.append(Edit(word.mark_at, word.mark_at, after))
+        if removed and (after or not _would_fuse(text, word.end, following, removed)):
+            edits += _removals(text, word.end, following, removed)
+    return edits
+
+
+def _removals(text: str, start: int, end: int, marks: Container[str]) -> list[Edit]:
+    return [Edit(place, place + 1, "") for place in mark_places(text, start, end, marks)]
+
+
+def _would_fuse(text: str, end: int, following: int, marks: Container[str]) -> bool:
+    """Whether two words that nothing but marks parts would become one without them; Han words would not."""
+    if not end < following < len(text) or any(sign not in marks for sign in text[end:following]):
+        return False
+    return not any(script_of(sign) == "Han" for sign in (text[end - 1], text[following]))
+
+
+class EditedText:
+    """A text with edits made to it, to be read as a whole or in part."""
+
+    def __init__(self, text: str, edits: Iterable[Edit]) -> None:
+        self.text = text
+        self._edits = sorted(edits, key=lambda edit: (edit.start, edit.end))
+        self._starts = [edit.start for edit in self._edits]
+
+    def between(self, start: int = 0, end: int | None = None) -> str:
+        """The stretch from `start` to `end`, offsets in the unedited text, with the edits that belong to it."""
+        end = len(self.text) if end is None else end
+        parts: list[str] = []
+        place = start
+        for edit in self._edits[bisect_left(self._starts, start) : bisect_right(self._starts, end)]:
+            if edit.start == edit.end:
+                is_inside = start < edit.start if edit.follows else edit.start < end
+            else:
+                is_inside = edit.end <= end
+            if is_inside:
+                parts += [self.text[place : edit.start], edit.replacement]
+                place = edit.end
+        return "".join([*parts, self.text[place:end]])
+
+
 def insertions(words: Sequence[Word], marks: Sequence[tuple[str, str]]) -> list[Edit]:
     """The edits that write each word's marks before and after it."""
     edits = []
@@ -50,28 +115,17 @@ def insertions(words: Sequence[Word], marks: Sequence[tuple[str, str]]) -> list[
     return edits
 
 
-def removals(text: str, words: Sequence[Word], known_marks: Collection[str]) -> list[Edit]:
+def removals(text: str, words: Sequence[Word], replaced: Iterable[str]) -> list[Edit]:
     """The edits that take every known mark out of the gaps between the words; signs inside words stay."""
     borders = [0, *(offset for word in words for offset in (word.start, word.end)), len(text)]
+    removed = known_marks(replaced)
     return [
-        Edit(place, place + 1, "")
+        edit
         for start, end in zip(borders[::2], borders[1::2], strict=True)
-        for place in range(start, end)
-        if text[place] in known_marks
+        for edit in _removals(text, start, end, removed)
     ]
 
 
 def apply_edits(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
     """`text`, or the stretch of it from `start` to `end`, with the edits made that belong to it."""
-    end = len(text) if end is None else end
-    parts: list[str] = []
-    place = start
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if edit.start == edit.end:
-            inside = start < edit.start <= end if edit.follows else start <= edit.start < end
-        else:
-            inside = start <= edit.start and edit.end <= end
-        if inside:
-            parts += [text[place : edit.start], edit.replacement]
-            place = edit.end
-    return "".join([*parts, text[place:end]])
+    return EditedText(text, edits).between(start, end)

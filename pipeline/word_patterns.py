@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import regex
 
-from .conventions import CLOSERS, EITHER, EMOTICON, QUOTES_AND_BRACKETS
+from .conventions import EMOTICON, QUOTES_AND_BRACKETS
 
 # Words whose final point belongs to them, in lower case and without that point. Letters with points between them
 # (u.s.a., e.g.) are found by their shape.
@@ -57,7 +57,7 @@ def word_pattern(marks: frozenset[str]) -> regex.Pattern:
     groups = {
         "plain": r"(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++",
         "picture": rf"{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON}",
-        "link": rf"(?<![\p{{Latin}}\p{{N}}])(?:\p{{Latin}}[\p{{Latin}}0-9+.\-]{{0,19}}+://|www\.|mailto:){link}",
+        "link": rf"(?<![\p{{Latin}}[\p{{N}}--\p{{Han}}]])(?:\p{{Latin}}[\p{{Latin}}0-9+.\-]{{0,19}}+://|www\.|mailto:){link}",
         "han": rf"{_HAN}(?:{mark}*+(?:[ ]{mark}*+)?+{_HAN})*+",
         "other": rf"(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++{word}",  # .5 and .NET begin with their point
     }
@@ -66,7 +66,7 @@ def word_pattern(marks: frozenset[str]) -> regex.Pattern:
 
 def link_tail(marks: frozenset[str]) -> regex.Pattern:
     """What stands at the end of a link but does not belong to it: marks, brackets and pictures."""
-    return regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | CLOSERS | EITHER)}]*+\Z")
+    return regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | QUOTES_AND_BRACKETS)}]*+\Z")
 
 
 def before(marks: frozenset[str], following: str) -> regex.Pattern:
