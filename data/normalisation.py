@@ -112,12 +112,12 @@ class NumberSpeller:
         if match["year"]:
             return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.language == "zh" else self.spell(found)
         if match["plain"]:
-            return self.spell(found.replace(",", ""))
+            return self.spell(found)
         if not self.wording:
             return found
         if match["percent"]:
-            return self.wording.percent.format(self.spell(match["share"].replace(",", "")))
-        amount = self.spell(match["amount"].replace(",", ""))
+            return self.wording.percent.format(self.spell(match["share"]))
+        amount = self.spell(match["amount"])
         scale = match["scale"] or ""
         sign = found[: match.start("amount") - match.start()].strip().rstrip(".")
         template = self.wording.currencies.get(sign)
@@ -132,7 +132,7 @@ class NumberSpeller:
 
 
 def number_words(language: str) -> Callable[[str], str]:
-    """A function from a number in digits to its words, without hyphens or commas, in a language of num2words."""
+    """A function from digits (`1,200.5`) to words without hyphens or commas, in a language of num2words."""
     try:
         from num2words import CONVERTER_CLASSES, num2words
     except ImportError as error:
@@ -144,9 +144,12 @@ def number_words(language: str) -> Callable[[str], str]:
         )
 
     def spell(digits: str) -> str:
+        is_grouped, digits = "," in digits, digits.replace(",", "")
         number = Decimal(digits) if "." in digits else int(digits)
         # A plain number of four digits in this range is nearly always a year, and said like one.
-        kind = "year" if spoken == "en" and len(digits) == 4 and 1100 <= number < 2100 else "cardinal"
+        kind = (
+            "year" if spoken == "en" and len(digits) == 4 and not is_grouped and 1100 <= number < 2100 else "cardinal"
+        )
         if number >= 10**15:  # identifiers; nobody counts so far
             return " ".join(spell(digit) for digit in digits if digit.isdigit())
         words = num2words(number, lang=spoken, to=kind).replace(",", "").replace("-", " ").split()
@@ -159,7 +162,7 @@ def number_words(language: str) -> Callable[[str], str]:
 
 def han_number(digits: str) -> str:
     """A number in digits as Mandarin says it: `1203` → 一千二百零三, `3.5` → 三点五."""
-    whole, _, decimals = digits.partition(".")
+    whole, _, decimals = digits.replace(",", "").partition(".")
     tail = "点" + "".join(HAN_DIGITS[int(digit)] for digit in decimals) if decimals else ""
     if len(whole.lstrip("0")) > 16:  # identifiers, digit by digit
         return "".join(HAN_DIGITS[int(digit)] for digit in whole) + tail

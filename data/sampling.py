@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.streams import QuestionBank, Words, WordStream, first_words
+from punctuation_restoration.data.streams import QuestionBank, SentenceBorders, Words, WordStream, first_words
 
 SEARCH_WORDS = 120  # how far the next sentence start is looked for
-UTTERANCE_DRAWS = 32  # utterances tried for each window of full length
-UTTERANCE_SPREAD = 0.8  # those of one step are no shorter than this share of the longest
+UTTERANCE_DRAWS = 4096  # utterances drawn for a step, out of which those of like length are used
+UTTERANCE_SPREAD = 0.85  # those of one step are no shorter than this share of the longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,7 @@ class StepPlan:
     step: int
     length: int  # pieces of every window at most, `<s>` and `</s>` included
     stream_ids: np.ndarray  # (n_windows,)
-    draws: np.ndarray  # (n_windows,) number that seeds each window
-    is_utterances: bool = False
+    utterances: np.ndarray | None = None  # (n_windows, 2) first and end word, where windows are utterances
 
     def __len__(self) -> int:
         return len(self.stream_ids)
@@ -90,6 +89,7 @@ class WindowSampler:
         self._edges = np.cumsum(self.probabilities)
         self._lengths, self._length_edges = _sorted_shares(sampling.lengths)
         self._n_stops, self._stop_edges = _sorted_shares(sampling.stops)
+        self._sentence_borders: dict[int, SentenceBorders] = {}
         self._questions = {
             index["languages"].index(language): share
             for language, share in sampling.questions.items()
@@ -104,18 +104,17 @@ class WindowSampler:
         if generator.random() < self.sampling.utterances:
             return self._utterance_plan(step, generator)
         n_windows = max(1, self.pieces_per_step // length)
-        return StepPlan(step, length, self._draw_streams(n_windows, generator), np.arange(n_windows))
+        return StepPlan(step, length, self._draw_streams(n_windows, generator))
 
     def cut(self, plan: StepPlan, row: int) -> CutWindow:
         """Cut window `row` of a step out of its stream: as many words as fit its length, without a break."""
         stream = self.streams[plan.stream_ids[row]]
-        seed = (self.seed, plan.step, int(plan.draws[row]))
+        seed = (self.seed, plan.step, row)
         generator = np.random.default_rng(seed)
         room = plan.length - 2  # <s> and </s>
-        if plan.is_utterances:
-            first = self._sentence_start(stream, int(generator.integers(stream.n_words)))
-            words = stream.words(first, min(room, stream.n_words))
-            words = self._until_stop(words, room, _draw(self._n_stops, self._stop_edges, generator))
+        if plan.utterances is not None:
+            first, end = plan.utterances[row].tolist()
+            words = stream.words(first, end - first)
         else:
             words = self._place(stream, room, generator)
             if self._bank and generator.random() < self._questions.get(stream.language_id, 0.0):
@@ -126,26 +125,29 @@ class WindowSampler:
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of like length, so that little is padded.
 
-        One of a few drawn utterances sets the length, a longer one more often, since fewer of its length make a step:
-        over many steps each utterance is then as likely as any other. Others are drawn until the step is full.
+        One drawn utterance sets the length, a longer one more often, since fewer of its length make a step: over many
+        steps each utterance is then as likely as any other.
         """
         longest = int(self._lengths[-1])
-        n_drawn = UTTERANCE_DRAWS * max(1, self.pieces_per_step // longest)
-        drawn = StepPlan(step, longest, self._draw_streams(n_drawn, generator), np.arange(n_drawn), True)
-        lengths = np.array([self._length(drawn, row) for row in range(min(n_drawn, UTTERANCE_DRAWS))])
-        high = int(lengths[_draw(np.arange(len(lengths)), np.cumsum(lengths) / lengths.sum(), generator)])
-        rows: list[int] = []
-        for row in range(n_drawn):
-            if UTTERANCE_SPREAD * high <= self._length(drawn, row) <= high:
-                rows.append(row)
-            if (len(rows) + 1) * high > self.pieces_per_step:
-                break
-        return StepPlan(step, longest, drawn.stream_ids[rows], np.array(rows), True)
+        stream_ids = self._draw_streams(UTTERANCE_DRAWS, generator)
+        n_stops = self._n_stops[self._stop_edges.searchsorted(generator.random(UTTERANCE_DRAWS), side="right")]
+        firsts, ends, lengths = np.zeros((3, UTTERANCE_DRAWS), dtype=np.int64)
+        for stream_id in np.unique(stream_ids):
+            own = stream_ids == stream_id
+            borders = self._borders(int(stream_id))
+            places = generator.integers(max(len(borders.words) - 1, 1), size=int(own.sum()))
+            firsts[own], ends[own], lengths[own] = borders.utterances(places, n_stops[own], self.slot_cost, longest)
+        if not lengths.any():  # no sentence fits: windows as in any other step
+            return StepPlan(step, longest, stream_ids[: max(1, self.pieces_per_step // longest)])
+        high = lengths[_draw(np.arange(len(lengths)), np.cumsum(lengths) / lengths.sum(), generator)]
+        alike = np.flatnonzero((lengths >= UTTERANCE_SPREAD * high) & (lengths <= high))
+        rows = alike[: max(1, self.pieces_per_step // int(high))]
+        return StepPlan(step, longest, stream_ids[rows], np.stack([firsts[rows], ends[rows]], axis=1))
 
-    def _length(self, plan: StepPlan, row: int) -> int:
-        """Pieces of a window, slots and both ends included."""
-        window = self.cut(plan, row)
-        return len(window.piece_ids) + self.slot_cost * len(window.labels) + 2
+    def _borders(self, stream_id: int) -> SentenceBorders:
+        if stream_id not in self._sentence_borders:
+            self._sentence_borders[stream_id] = SentenceBorders(self.streams[stream_id], self.stop_ids)
+        return self._sentence_borders[stream_id]
 
     def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> np.ndarray:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
@@ -178,23 +180,16 @@ class WindowSampler:
         """How many words, from the first on, fit into `room` pieces with their slots."""
         return int(np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right"))
 
-    def _stops(self, words: Words, room: int) -> np.ndarray:
-        """Which of the words that fit end a sentence."""
-        _, counts, labels = words
-        return np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
-
-    def _until_stop(self, words: Words, room: int, n_stops: int) -> Words:
-        """Words up to stop number `n_stops`, or the last before it that fits; all where none does."""
-        stops = self._stops(words, room)[:n_stops]
-        return first_words(words, int(stops[-1]) + 1) if len(stops) else words
-
     def _with_question(self, words: Words, room: int, language_id: int, generator: np.random.Generator) -> Words:
         """The words with a question of the same language put in after one of their sentences."""
         question = self._bank.draw(language_id, generator) if self._bank else None
-        stops = self._stops(words, room)
-        if question is None or not len(stops):
+        if question is None:
             return words
         ids, counts, labels = words
+        room -= len(question[0]) + self.slot_cost * len(question[1])  # it goes where all of it fits
+        stops = np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
+        if not len(stops):
+            return words
         place = int(stops[generator.integers(len(stops))]) + 1
         piece = int(counts[:place].sum(dtype=np.int64))
         return (

@@ -80,6 +80,40 @@ def first_words(words: Words, n_words: int) -> Words:
     return ids[: int(counts[:n_words].sum(dtype=np.int64))], counts[:n_words], labels[:n_words]
 
 
+class SentenceBorders:
+    """Where the sentences of a stream begin and end, in words and in pieces.
+
+    Args:
+        stream: the words.
+        stop_ids: labels that end a sentence. What follows the last of them is left out.
+    """
+
+    def __init__(self, stream: WordStream, stop_ids: np.ndarray):
+        ends = np.isin(stream.labels, stop_ids).nonzero()[0] + 1
+        self.words = np.concatenate([[0], ends])  # (n_sentences + 1,)
+        self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts, dtype=np.int64)])[self.words]
+
+    def utterances(
+        self, places: np.ndarray, n_sentences: np.ndarray, slot_cost: int, longest: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Utterances that begin with sentence `places` (n,) and have `n_sentences` (n,), fewer where too long.
+
+        Returns:
+            First word, end word (exclusive) and pieces with slots and both ends, each (n,); the length is 0 where not
+            even one sentence fits into `longest` pieces.
+        """
+        firsts, ends, lengths = np.zeros((3, len(places)), dtype=np.int64)
+        for number in range(1, int(n_sentences.max(initial=0)) + 1):
+            stops = places + number
+            is_there = (number <= n_sentences) & (stops < len(self.words))
+            stops = np.minimum(stops, len(self.words) - 1)
+            n_words = self.words[stops] - self.words[places]
+            length = self.pieces[stops] - self.pieces[places] + slot_cost * n_words + 2
+            fits = is_there & (length <= longest)
+            firsts[fits], ends[fits], lengths[fits] = self.words[places][fits], self.words[stops][fits], length[fits]
+        return firsts, ends, lengths
+
+
 class QuestionBank:
     """The questions of each language, for where a source has few, as the MLM-Punct paper does for Malay.
 

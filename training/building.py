@@ -57,17 +57,26 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
             f"Expected data with lowercase={model.config.lowercase}, got {index['lowercase']}. Prepare it with "
             f"--tokenizer {name}."
         )
-    n_rows = model.get_input_embeddings().num_embeddings
-    if index["n_vocabulary"] > n_rows:
-        raise ValueError(
-            f"Expected piece ids below {n_rows}, the data were prepared with {index['n_vocabulary']} pieces. Prepare "
-            f"it with --tokenizer {name}."
-        )
+    check_pieces_fit(model, index, name)
     bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
     if bare:
         raise ValueError(
             f"Expected labelled text, the sources {bare} were prepared without labels. Give them to "
             "`python -m punctuation_restoration.training.self_training --unlabelled`."
+        )
+
+
+def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
+    """Check that data has no piece that a model does not know.
+
+    Raises:
+        ValueError: if it may have.
+    """
+    n_rows = model.get_input_embeddings().num_embeddings
+    if index["n_vocabulary"] > n_rows:
+        raise ValueError(
+            f"Expected piece ids below {n_rows}, the data were prepared with {index['n_vocabulary']} pieces. Prepare "
+            f"it with --tokenizer {name}."
         )
 
 

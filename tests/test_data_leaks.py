@@ -1,0 +1,54 @@
+"""The leak check finds a copied passage, however it is written, and nothing else."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from punctuation_restoration.data.leaks import LeakCheck, leak_report, stretch_hashes
+
+WORDS = [f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300)]
+PASSAGE = " ".join(WORDS)
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> LeakCheck:
+    (tmp_path / "test.tsv").write_text("".join(f"{word}\tO\n" for word in WORDS), encoding="utf-8")
+    return LeakCheck.from_paths([tmp_path])
+
+
+def test_a_copy_is_found_whatever_its_marks_blanks_and_case(check: LeakCheck) -> None:
+    copy = PASSAGE.upper().replace(" ", ",  ")
+    n_shared, n_stretches = check.shared(copy)
+    assert n_shared == n_stretches > 50
+
+
+def test_a_passage_inside_other_text_is_found(check: LeakCheck) -> None:
+    other = " ".join(f"other{n}" for n in range(1000))
+    n_shared, n_stretches = check.shared(other + " ".join(WORDS[50:150]) + other)
+    assert 30 < n_shared < n_stretches / 4
+
+
+def test_other_text_shares_nothing(check: LeakCheck) -> None:
+    assert check.shared(" ".join(f"other{n}" for n in range(1000)))[0] == 0
+    assert check.shared("short") == (0, 0)
+
+
+def test_hashes_of_a_stretch_do_not_depend_on_what_is_around_it() -> None:
+    inner = set(stretch_hashes(PASSAGE[300:900]).tolist())
+    assert inner <= set(stretch_hashes(PASSAGE).tolist())
+    assert np.array_equal(stretch_hashes("中文字" * 10), stretch_hashes("中 文，字" * 10))
+
+
+def test_the_report_lists_the_worst_first() -> None:
+    rows = [
+        {"source": "s", "id": "a", "n_shared": 1, "n_stretches": 100},
+        {"source": "s", "id": "b", "n_shared": 50, "n_stretches": 100},
+    ]
+    lines = leak_report(rows, ["bench"], 0.02).splitlines()
+    assert lines[-2:] == ["| s | b | 50 | 100 | 50.0 % | yes |", "| s | a | 1 | 100 | 1.0 % | no |"]
+
+
+def test_an_empty_benchmark_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Expected benchmark texts"):
+        LeakCheck.from_paths([tmp_path])

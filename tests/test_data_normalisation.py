@@ -1,0 +1,45 @@
+"""Numbers in words: hand-written pairs for four languages."""
+
+import pytest
+
+from punctuation_restoration.data.normalisation import NumberSpeller, han_number
+
+pytest.importorskip("num2words")
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "spoken"),
+    [
+        ("en", "I have 3 dogs, and 21 cats.", "I have three dogs, and twenty one cats."),
+        ("en", "In 1999, it was 1,200.", "In nineteen ninety nine, it was one thousand two hundred."),
+        ("en", "$3.5 million? 25%!", "three point five million dollars? twenty five percent!"),
+        ("en", "Call 012-345 6789.", "Call zero one two three four five six seven eight nine."),
+        ("en", "See https://www.example.com/a.", "See www dot example dot com slash a."),
+        ("en", "Write to me@example.org, B2B at 12:30.", "Write to me at example dot org, B2B at 12:30."),
+        ("ms", "Harga RM28 naik 8.5%.", "Harga dua puluh lapan ringgit naik lapan perpuluhan lima peratus."),
+        ("ms", "Hubungi 03-2161 1000.", "Hubungi kosong tiga dua satu enam satu satu kosong kosong kosong."),
+        ("id", "Harga Rp28.", "Harga dua puluh delapan rupiah."),
+        ("zh", "2024年有1203人，占25%。", "二零二四年有一千二百零三人，占百分之二十五。"),
+        ("zh", "花了$5万。", "花了五万美元。"),
+        ("de", "Es sind 3.", "Es sind drei."),
+    ],
+)
+def test_worked_pairs(language: str, written: str, spoken: str) -> None:
+    assert NumberSpeller(language)(written) == spoken
+
+
+@pytest.mark.parametrize(
+    ("digits", "said"),
+    [
+        ("0", "零"), ("10", "十"), ("20", "二十"), ("101", "一百零一"), ("110", "一百一十"), ("2000", "二千"),
+        ("10001", "一万零一"), ("10500", "一万零五百"), ("100500", "十万零五百"), ("20000300", "二千万零三百"),
+        ("120000003", "一亿二千万零三"), ("3.05", "三点零五"),
+    ],
+)  # fmt: skip
+def test_han_numbers(digits: str, said: str) -> None:
+    assert han_number(digits) == said
+
+
+def test_a_language_that_nobody_can_count_in_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"got 'xx'.*spell_numbers"):
+        NumberSpeller("xx")

@@ -1,0 +1,187 @@
+"""From files to shards: what is counted, split, skipped and refused; and pieces added from new text."""
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from punctuation_restoration.data.conversion import Converter, hash_id, split_of, stop_label_ids
+from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
+from punctuation_restoration.data.recipe import Filters, build_recipe
+from punctuation_restoration.data.shards import open_shard, read_index
+from punctuation_restoration.data.vocabulary import extend_model
+
+TEXT = "Hello, you are the best. Is the day you say? "
+
+
+def write_documents(path: Path, texts: list[str]) -> None:
+    rows = [json.dumps({"id": f"d{number}", "text": text}) for number, text in enumerate(texts)]
+    path.write_text("\n".join(rows), encoding="utf-8")
+
+
+def recipe(folder: Path, **fields: Any) -> Any:
+    source = {"path": "talks.jsonl", "language": "en", **fields.pop("source", {})}
+    return build_recipe({"name": "r", "root": str(folder), "sources": [source], **fields})
+
+
+def test_words_pieces_and_labels_are_those_of_serving(tmp_path: Path, tiny_checkpoint: str) -> None:
+    write_documents(tmp_path / "talks.jsonl", [TEXT + "Hello, 大家你好！我们今天是不是在北京？ Saya."])
+    index = prepare(recipe(tmp_path, validation=0.0), tmp_path / "out", tiny_checkpoint, n_processes=1)
+    shard = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+    assert shard["labels"][:10].tolist() == [1, 0, 0, 0, 2, 0, 0, 0, 0, 3]
+    from transformers import AutoConfig, AutoTokenizer
+
+    converter = Converter(AutoTokenizer.from_pretrained(tiny_checkpoint), AutoConfig.from_pretrained(tiny_checkpoint))
+    pieces = converter.slots.pieces(["Hello", "you", "are", "the", "best"])
+    assert shard["piece_counts"][:5].tolist() == [len(word) for word in pieces]
+    assert shard["piece_ids"][: sum(map(len, pieces))].tolist() == [piece for word in pieces for piece in word]
+    assert shard["piece_counts"].sum() == len(shard["piece_ids"])
+
+
+def test_every_document_left_out_is_counted_with_its_reason(tmp_path: Path, tiny_checkpoint: str) -> None:
+    texts = [
+        TEXT * 2,
+        TEXT.upper() + " " + TEXT,  # the first again, but for case and blanks
+        "hello you are the best",
+        "Hello you.",
+        "?!",
+        "Hello. " * 20,
+        "you " * 200 + "are. Hello. You. Is.",
+    ]
+    write_documents(tmp_path / "talks.jsonl", texts)
+    index = prepare(recipe(tmp_path, validation=0.0), tmp_path / "out", tiny_checkpoint, n_processes=1)
+    assert index["sources"][0]["skipped"] == {
+        "duplicate": 1,
+        "no marks": 1,
+        "too few sentences": 1,
+        "too few words": 1,
+        "too many marks a word": 1,
+        "too few marks a word": 1,
+    }
+    train = index["sources"][0]["splits"]["train"]
+    assert (train["n_documents"], train["n_words"], train["n_labels"]) == (1, 20, [14, 2, 2, 2])
+    assert "| en | talks | train | 1 | 20 | 2 | 2 | 2 | 30.0 |" in (tmp_path / "out" / "table.md").read_text()
+
+
+def test_the_split_depends_on_the_id_alone(tmp_path: Path, tiny_checkpoint: str) -> None:
+    texts = [TEXT + f"{word} hello. " * 3 for word in "abcdefghijklmnopqrstuvwxyz"]
+    write_documents(tmp_path / "talks.jsonl", texts)
+    rows = []
+    for name, count in (("all", 26), ("half", 13)):
+        write_documents(tmp_path / "talks.jsonl", texts[:count])
+        index = prepare(recipe(tmp_path, validation=0.3), tmp_path / name, tiny_checkpoint, n_processes=1)
+        shards = index["sources"][0]["splits"]["validation"]["shards"]
+        rows.append({hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()})
+    assert rows[1] == rows[0] & {hash_id(f"d{number}") for number in range(13)}
+    assert rows[0] == {hash_id(f"d{n}") for n in range(26) if split_of(hash_id(f"d{n}"), 0.3) == "validation"}
+    assert 3 <= len(rows[0]) <= 14
+
+
+def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str) -> None:
+    write_documents(tmp_path / "talks.jsonl", [TEXT + f"{word} hello. " for word in "abcdef"])
+    arrays = []
+    for n_processes in (1, 2):
+        out = tmp_path / str(n_processes)
+        index = prepare(recipe(tmp_path, validation=0.0), out, tiny_checkpoint, n_processes)
+        arrays.append(open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"]))
+    assert all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
+
+
+def test_leaky_documents_are_left_out_and_reported(tmp_path: Path, tiny_checkpoint: str) -> None:
+    known = " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}, and on." for n in range(60))
+    (tmp_path / "bench.txt").write_text(known)
+    write_documents(tmp_path / "talks.jsonl", [TEXT * 2, known])
+    made = recipe(tmp_path, validation=0.0, leak_check=[str(tmp_path / "bench.txt")])
+    index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
+    assert index["sources"][0]["skipped"] == {"in a benchmark": 1}
+    assert "| talks | d1 |" in (tmp_path / "out" / "leaks.md").read_text()
+
+
+def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoint: str) -> None:
+    pytest.importorskip("num2words")
+    write_documents(tmp_path / "talks.jsonl", ["I am 21. You are 3. Is it? " + word for word in "abcdefgh"])
+    made = recipe(tmp_path, validation=0.0, spell_numbers=True, source={"max_words": 20})
+    index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
+    train = index["sources"][0]["splits"]["train"]
+    assert (train["n_documents"], train["n_words"]) == (2, 20)  # 10 words each: twenty one, three
+
+
+def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str) -> None:
+    (tmp_path / "x.tsv").write_text("hello\tCOMMA\nyou\tO\nare\tO\nsay\tPERIOD\n")
+    made = recipe_for_texts([str(tmp_path / "x.tsv")], "en", validation=0.0)
+    index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
+    shard = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+    assert shard["labels"].tolist() == [1, 0, 0, 2]
+    write_documents(tmp_path / "talks.jsonl", ["hello you are the best, no?"])
+    bare = recipe(tmp_path, source={"labelled": False})
+    index = prepare(bare, tmp_path / "bare", tiny_checkpoint, n_processes=1)
+    shard = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+    assert shard["labels"].tolist() == [0] * 6
+    (tmp_path / "x.tsv").write_text("hello\tKOMMA\n")
+    with pytest.raises(ValueError, match=r"Expected the labels .*x\.tsv, line 1 on, got \['KOMMA'\]"):
+        prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
+
+
+def test_nothing_usable_and_foreign_folders_are_errors(
+    tmp_path: Path, tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.txt").write_text("no marks at all")
+    arguments = ["--texts", str(tmp_path / "x.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1", "--out"]
+    assert main([*arguments, str(tmp_path / "out")]) == 1
+    assert "Expected usable training words, got none" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "index.json").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.docx").write_text("keep me")
+    assert main([*arguments, str(tmp_path / "mine")]) == 1
+    assert "Choose another --out" in capsys.readouterr().err
+    assert (tmp_path / "mine" / "thesis.docx").exists()
+    with pytest.raises(ValueError, match="Expected prepared data"):
+        read_index(tmp_path / "out")
+
+
+def test_a_full_disk_is_named() -> None:
+    assert "it is full" in explain(OSError(errno.ENOSPC, "No space left on device", "/disk/shard"))
+
+
+def test_stops_are_found_by_the_signs_that_labels_write() -> None:
+    labels = [{"after": ""}, {"after": ","}, {"after": "?"}, {"after": "."}, {"after": "!"}]
+    assert stop_label_ids(labels) == [3, 4, 2]
+
+
+def test_filters_by_hand(tiny_tokenizer: Any, tiny_config: Any) -> None:
+    converter = Converter(tiny_tokenizer, tiny_config)
+    filters = Filters(min_sentences=1, min_words=3, min_marks_per_word=0.2, max_marks_per_word=0.5)
+    reasons = [
+        converter.reason_to_skip(np.array(labels), filters)
+        for labels in ([2, 0], [0, 0, 0], [0, 0, 1], [0, 0, 2], [0] * 9 + [2], [2, 2, 0])
+    ]
+    assert reasons == [
+        "too few words", "no marks", "too few sentences", None, "too few marks a word", "too many marks a word",
+    ]  # fmt: skip
+
+
+def test_new_pieces_join_the_vocabulary_and_old_ones_keep_their_ids(tmp_path: Path, tiny_checkpoint: str) -> None:
+    from transformers import AutoTokenizer
+
+    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+    (tmp_path / "x.txt").write_text("kucing hitam, kucing putih. ภาษาไทย kucing ภาษาไทย ภาษาไทย", encoding="utf-8")
+    added = extend_model(tiny_checkpoint, [str(tmp_path / "x.txt")], 7, tmp_path / "out")
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (tiny_checkpoint, str(tmp_path / "out")))
+    assert "▁kucing" in added
+    assert set(added) & set("ภาษาไทย")
+    assert json.loads((tmp_path / "out" / "new_pieces.json").read_text()) == list(range(len(old), len(new)))
+    assert new.tokenize("kucing") == ["▁kucing"]
+    assert len(old.tokenize("kucing")) > 2
+    sentence = "hello you are the best 我们"
+    assert new(sentence).input_ids == old(sentence).input_ids
+    assert (new.mask_token_id, new.convert_tokens_to_ids("<mask>")) == (old.mask_token_id, old.mask_token_id)
+    weights = PunctuationRestorationModel.from_pretrained(str(tmp_path / "out")).get_input_embeddings().weight
+    before = PunctuationRestorationModel.from_pretrained(tiny_checkpoint).get_input_embeddings().weight
+    assert weights.shape[0] == len(new)
+    row = weights[new.convert_tokens_to_ids("▁kucing")]
+    parts = old("kucing", add_special_tokens=False).input_ids
+    assert row.tolist() == pytest.approx(before[parts].mean(0).tolist(), abs=1e-6)

@@ -1,0 +1,229 @@
+"""Windows of a step: a function of seed and step, the same for any number of processes, with the shares asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from punctuation_restoration.data.dataset import BatchSource, read_ahead
+from punctuation_restoration.data.recipe import Sampling
+from punctuation_restoration.data.sampling import CutWindow, WindowSampler, stream_probabilities
+from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
+from punctuation_restoration.data.streams import WordStream
+
+STOPS = [2, 3]
+
+
+def document(first_piece: int, labels: list[int], seed: int = 0) -> PackedDocument:
+    """A document whose pieces count up, with one to three pieces a word."""
+    counts = np.random.default_rng(seed).integers(1, 4, len(labels)).astype(np.uint8)
+    ids = (first_piece + np.arange(counts.sum())).astype(np.uint16)
+    return PackedDocument(first_piece, ids, counts, np.array(labels, dtype=np.uint8))
+
+
+def prepared(folder: Path, languages: dict[str, list[PackedDocument]], **fields: Any) -> dict[str, Any]:
+    """An index of one source a language."""
+    rows = []
+    for language_id, (language, documents) in enumerate(sorted(languages.items())):
+        writer = ShardWriter(folder, f"{language}-train", language_id, language_id)
+        for each in documents:
+            writer.add(each)
+        writer.flush()
+        n_words = sum(len(each.labels) for each in documents)
+        train = {"shards": writer.written, "n_words": n_words, "n_documents": len(documents)}
+        empty: dict[str, Any] = {"shards": [], "n_words": 0, "n_documents": 0}
+        splits = {"train": train, "validation": empty}
+        rows.append({"name": f"{language}-source", "language": language, "weight": 1.0, "splits": splits, **fields})
+    index = {"labels": [], "lowercase": True, "n_vocabulary": 1 << 16, "languages": sorted(languages), "sources": rows}
+    write_index(folder, index)
+    return read_index(folder)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> dict[str, Any]:
+    english = [document(10_000 + 500 * n, [0, 0, 1, 0, 2] * 20, n) for n in range(10)]
+    malay = [document(40_000 + 500 * n, [0, 2, 0, 3] * 20, n) for n in range(5)]
+    return prepared(tmp_path, {"en": english, "ms": malay})
+
+
+def sampler(index: dict[str, Any], pieces: int = 512, **fields: Any) -> WindowSampler:
+    fields = {"lengths": {32: 0.5, 64: 0.5}, **fields}
+    return WindowSampler(index, Sampling(**fields), pieces, 1, STOPS, seed=3)
+
+
+def windows(sampler: WindowSampler, steps: range) -> list[CutWindow]:
+    return [sampler.cut(plan, row) for step in steps for plan in [sampler.plan(step)] for row in range(len(plan))]
+
+
+def n_places(window: CutWindow) -> int:
+    return len(window.piece_ids) + len(window.labels) + 2
+
+
+def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None:
+    documents = [document(500 * n, [0, 1, 2] * 10, n) for n in range(4)]
+    writer = ShardWriter(tmp_path, "s", 1, 7, max_bytes=2 * documents[0].n_bytes + 4096 + 60)
+    for each in documents:
+        writer.add(each)
+    writer.flush()
+    assert [row["n_documents"] for row in writer.written] == [2, 2]
+    arrays = open_shard(tmp_path / writer.written[1]["file"])
+    assert arrays["piece_ids"].dtype == np.uint16
+    assert arrays["piece_ids"].tolist() == [*documents[2].piece_ids, *documents[3].piece_ids]
+    assert arrays["document_starts"].tolist() == [0, 30]
+    assert arrays["document_hashes"].tolist() == [1000, 1500]
+    assert (arrays["language_ids"].tolist(), arrays["source_ids"].tolist()) == ([1, 1], [7, 7])
+
+
+@pytest.mark.parametrize("n_bytes", [0, 5, 60, 300])
+def test_a_cut_off_shard_is_an_error(tmp_path: Path, n_bytes: int) -> None:
+    writer = ShardWriter(tmp_path, "s", 0, 0)
+    writer.add(document(0, [0, 1] * 40))
+    writer.flush()
+    path = tmp_path / writer.written[0]["file"]
+    path.write_bytes(path.read_bytes()[:n_bytes])
+    with pytest.raises(ValueError, match=r"Expected a shard in .*Prepare the data again"):
+        open_shard(path)
+
+
+def test_a_stream_gives_the_words_of_any_place_and_goes_round(tmp_path: Path) -> None:
+    long = document(0, [0, 1, 2] * 400, 1)
+    index = prepared(tmp_path, {"en": [long]})
+    stream = WordStream(index["sources"][0]["splits"]["train"]["shards"][0]["file"], 0)
+    ends = np.cumsum(long.piece_counts.astype(int))
+    for first in (0, 1, 255, 256, 257, 700, 1190):
+        ids, counts, labels = stream.words(first, 20)
+        order = [(first + n) % 1200 for n in range(20)]
+        assert labels.tolist() == long.labels[order].tolist()
+        assert counts.tolist() == long.piece_counts[order].tolist()
+        expected = np.concatenate([long.piece_ids[ends[n] - long.piece_counts[n] : ends[n]] for n in order])
+        assert ids.tolist() == expected.tolist()
+
+
+def test_a_step_is_a_function_of_seed_and_step(index: dict[str, Any]) -> None:
+    first, again = sampler(index), sampler(index)
+    for one, other in zip(windows(first, range(5)), windows(again, range(5)), strict=True):
+        assert one.piece_ids.tolist() == other.piece_ids.tolist()
+        assert one.seed == other.seed
+    assert windows(first, range(1))[0].piece_ids.tolist() != windows(first, range(1, 2))[0].piece_ids.tolist()
+
+
+@pytest.mark.parametrize(("n_processes", "n_accumulated"), [(1, 2), (2, 1), (2, 2)])
+def test_processes_and_accumulation_share_out_the_same_windows(
+    index: dict[str, Any], n_processes: int, n_accumulated: int
+) -> None:
+    whole = BatchSource(sampler(index), list)
+    seeds = sorted(window.seed for window in whole.step(4)[0])
+    parts = [
+        window.seed
+        for process in range(n_processes)
+        for batch in BatchSource(sampler(index), list, process, n_processes, n_accumulated).step(4)
+        for window in batch
+    ]
+    assert sorted(parts) == seeds
+
+
+def test_windows_fill_their_length_and_never_exceed_it(index: dict[str, Any]) -> None:
+    drawn = sampler(index)
+    lengths = set()
+    for step in range(20):
+        plan = drawn.plan(step)
+        lengths.add(plan.length)
+        sizes = [n_places(drawn.cut(plan, row)) for row in range(len(plan))]
+        assert max(sizes) <= plan.length
+        assert min(sizes) > plan.length - 4  # the next word has at most three pieces and a slot
+    assert lengths == {32, 64}
+
+
+def test_every_step_mixes_the_languages_by_temperature_and_weight(index: dict[str, Any]) -> None:
+    # 1,000 English words, 400 Malay ones: 2.5 to 1, at temperature 2 its root, and 2 more for the weight.
+    flat = sampler(index, 2048, language_weights={"ms": 2.0}, temperature=2.0)
+    share = 2 / (2 + 2.5**0.5)
+    assert flat.probabilities.tolist() == pytest.approx([1 - share, share])
+    for step in range(10):
+        languages = [window.language_id for window in windows(flat, range(step, step + 1))]
+        assert np.mean(languages) == pytest.approx(share, abs=1.5 / len(languages))
+
+
+def test_stream_probabilities_by_hand() -> None:
+    words = np.array([300.0, 100.0, 100.0])
+    shares = stream_probabilities(words, ["en", "en", "ms"], Sampling(temperature=1.0))
+    assert shares.tolist() == pytest.approx([0.6, 0.2, 0.2])
+    with pytest.raises(ValueError, match="weight above 0"):
+        stream_probabilities(np.zeros(2), ["en", "ms"], Sampling())
+
+
+def test_windows_begin_and_end_where_they_should(index: dict[str, Any]) -> None:
+    starts = sampler(index, document_starts=1.0, document_ends=0.0, sentence_starts=0.0)
+    assert all(int(window.piece_ids[0]) % 500 == 0 for window in windows(starts, range(4)))
+    ends = sampler(index, document_starts=0.0, document_ends=1.0, sentence_starts=0.0)
+    assert {int(window.labels[-1]) for window in windows(ends, range(4))} == {2, 3}
+    sentences = sampler(index, document_starts=0.0, document_ends=0.0, sentence_starts=1.0)
+    for window in windows(sentences, range(4)):
+        first = int(window.labels.tolist().index(2 if window.language_id == 0 else window.labels[window.labels > 0][0]))
+        assert first == (4 if window.language_id == 0 else 1)
+
+
+def test_utterances_are_whole_sentences_in_the_numbers_asked_for(index: dict[str, Any]) -> None:
+    drawn = sampler(index, 1024, utterances=1.0, stops={1: 0.5, 2: 0.5}, lengths={64: 1.0})
+    numbers = []
+    n_padded = n_all = 0
+    for step in range(60):
+        plan = drawn.plan(step)
+        cut = [drawn.cut(plan, row) for row in range(len(plan))]
+        numbers += [int(np.isin(window.labels, STOPS).sum()) for window in cut]
+        assert all(window.labels[-1] in STOPS for window in cut)
+        sizes = [n_places(window) for window in cut]
+        n_all += len(sizes) * max(sizes)
+        n_padded += len(sizes) * max(sizes) - sum(sizes)
+    assert set(numbers) == {1, 2}
+    assert 0.35 < np.mean(np.array(numbers) == 1) < 0.65
+    assert n_padded / n_all < 0.1
+
+
+def test_questions_are_put_in_after_a_sentence(tmp_path: Path) -> None:
+    # The news has no question; the talk has one of two words with pieces above 50,000.
+    news = [document(100, [0, 0, 0, 2] * 50)]
+    talk = [document(50_000, [0, 2, 0, 3, 0, 2])]
+    index = prepared(tmp_path, {"ms": news + talk})
+    with_questions = sampler(index, 2048, questions={"ms": 1.0}, lengths={64: 1.0})
+    without = sampler(index, 2048, lengths={64: 1.0})
+    share = np.mean([3 in window.labels for window in windows(with_questions, range(6))])
+    assert share > 0.9
+    assert np.mean([3 in window.labels for window in windows(without, range(6))]) < 0.5
+    for window in windows(with_questions, range(6)):
+        places = np.flatnonzero(window.labels == 3)
+        assert all(place < 2 or window.labels[place - 2] in STOPS for place in places)
+        assert n_places(window) <= 64
+        assert len(window.piece_ids) == window.piece_counts.sum()
+
+
+def test_a_word_longer_than_the_window_is_cut(tmp_path: Path) -> None:
+    long = PackedDocument(
+        1, np.arange(90, dtype=np.uint16), np.array([30, 30, 30], np.uint8), np.array([0, 1, 2], np.uint8)
+    )
+    index = prepared(tmp_path, {"en": [long]})
+    cut = windows(sampler(index, 16, lengths={16: 1.0}), range(3))
+    assert [(len(window.labels), len(window.piece_ids)) for window in cut] == [(1, 13)] * 3
+
+
+def test_batches_are_read_ahead_in_order_and_errors_come_through(index: dict[str, Any]) -> None:
+    source = BatchSource(sampler(index), lambda cut: [window.seed[1] for window in cut])  # type: ignore[arg-type]
+    assert [batches[0][0] for batches in read_ahead(source, 3, 9)] == [3, 4, 5, 6, 7, 8]
+
+    def fail(cut: list[CutWindow]) -> Any:
+        raise OSError("no such disk")
+
+    with pytest.raises(OSError, match="no such disk"):
+        next(read_ahead(BatchSource(sampler(index), fail), 0, 2))
+
+
+def test_two_prepared_folders_read_as_one(tmp_path: Path) -> None:
+    for name, language in (("a", "en"), ("b", "ms")):
+        (tmp_path / name).mkdir()
+        prepared(tmp_path / name, {language: [document(10, [0, 2] * 30)]})
+    index = read_index(tmp_path / "a", tmp_path / "b")
+    assert index["languages"] == ["en", "ms"]
+    assert {window.language_id for window in windows(sampler(index), range(3))} == {0, 1}
+    with pytest.raises(ValueError, match=r"Expected prepared data in .*prepare --out"):
+        read_index(tmp_path)
