@@ -4,11 +4,13 @@ text -> words -> slots -> encoder -> labels -> text
 """
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from transformers import AutoModelForTokenClassification
 from transformers.pipelines.base import ChunkPipeline
 
 from .batching import batches_by_length, collate
@@ -122,6 +124,20 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             if not inputs:
                 return []
         return super().__call__(inputs, **kwargs)
+
+    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
+        """Write model, tokenizer and the code of both and of this pipeline: a folder as the Hub holds it.
+
+        Raises:
+            NotADirectoryError: if there is a file where the folder would be.
+        """
+        if os.path.isfile(save_directory):
+            raise NotADirectoryError(f"Expected a folder to save into, {save_directory} is a file. Name another place.")
+        if not hasattr(self, "_registered_impl"):
+            # This class came from the Hub, where nothing registers it; transformers would leave its code behind.
+            entry = {"impl": type(self), "pt": (AutoModelForTokenClassification,), "type": "text"}
+            self._registered_impl = {TASK: entry}
+        super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(
         self,

@@ -1,0 +1,250 @@
+"""The folder for the Hub: complete, loadable without this package, and free of this machine."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from transformers import pipeline
+
+import punctuation_restoration
+from punctuation_restoration import export as exporting
+from punctuation_restoration.training.checkpoints import save_checkpoint
+
+ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
+TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
+REPOSITORY = "some-one/tiny-punctuation"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+# Runs where our package cannot be imported, with an empty cache of modules: as for a stranger.
+STRANGER = """
+import json, sys
+sys.modules["punctuation_restoration"] = None
+from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer, pipeline
+
+folder, repository, text, again = sys.argv[1:]
+texts = {}
+restore = pipeline("punctuation-restoration", model=folder, trust_remote_code=True, device="cpu")
+texts["folder"] = restore(text)["text"]
+restore = pipeline(model=repository, revision="main", trust_remote_code=True, device="cpu")
+texts["cache, task not named"] = restore(text)["text"]
+restore.save_pretrained(again)
+texts["saved again"] = pipeline("punctuation-restoration", model=again, trust_remote_code=True)(text)["text"]
+model = AutoModelForTokenClassification.from_pretrained(repository, trust_remote_code=True)
+tokenizer = AutoTokenizer.from_pretrained(repository, trust_remote_code=True)
+texts["from its parts"] = type(restore)(model=model, tokenizer=tokenizer)(text)["text"]
+config = AutoConfig.from_pretrained(folder, trust_remote_code=True)
+modules = {type(part).__module__.split(".")[0] for part in (config, model, restore)}
+print(json.dumps({"texts": texts, "modules": sorted(modules)}))
+"""
+
+INSTALLED = """
+import sys
+import punctuation_restoration
+from transformers import pipeline
+for place in sys.argv[1:-1]:
+    restore = pipeline("punctuation-restoration", model=place, device="cpu")
+    assert type(restore).__module__.startswith("punctuation_restoration."), type(restore)
+    print(restore(sys.argv[-1])["text"])
+"""
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "tiny"
+    exporting.export(folder, tiny_checkpoint)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def hub_home(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as HF_HOME names it, with the export in its cache as if downloaded."""
+    home = tmp_path_factory.mktemp("hub")
+    entry = home / "hub" / f"models--{REPOSITORY.replace('/', '--')}"
+    shutil.copytree(exported, entry / "snapshots" / COMMIT)
+    (entry / "refs").mkdir()
+    (entry / "refs" / "main").write_text(COMMIT)
+    return home
+
+
+def run(code: str, *arguments: object, home: Path, **environment: str) -> str:
+    """What a script prints that runs far from this checkout, offline and with a cache of its own."""
+    environment = {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={"PATH": os.environ["PATH"], **environment}, cwd=home,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_stranger_without_our_package_gets_the_same_text(exported, hub_home, tiny_pipeline, tmp_path):
+    told = json.loads(run(STRANGER, exported, REPOSITORY, TEXT, tmp_path / "again", home=hub_home).splitlines()[-1])
+    expected = tiny_pipeline(TEXT)["text"]
+    assert expected != TEXT
+    assert told["texts"] == dict.fromkeys(told["texts"], expected)
+    assert told["modules"] == ["transformers_modules"]
+    # What was loaded from the Hub and saved again is as complete, and names neither the repository nor a folder.
+    again = {path.name for path in (tmp_path / "again").iterdir()}
+    assert {path.name for path in exported.iterdir()} - again == {"README.md", "LICENSE"}
+    settings = (tmp_path / "again" / "config.json").read_text()
+    assert REPOSITORY not in settings
+    assert str(hub_home) not in settings
+
+
+@pytest.mark.slow
+def test_with_our_package_nobody_has_to_trust_remote_code(exported, hub_home, tiny_pipeline):
+    printed = run(INSTALLED, exported, REPOSITORY, TEXT, home=hub_home, PYTHONPATH=str(ROOT))
+    assert printed.splitlines() == [tiny_pipeline(TEXT)["text"]] * 2
+
+
+def test_the_folder_holds_weights_tokenizer_settings_code_and_papers_and_nothing_else(exported):
+    names = {path.name for path in exported.iterdir()}
+    assert all(path.is_file() for path in exported.iterdir())
+    assert {name for name in names if not name.endswith(".py")} == {
+        "LICENSE", "README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+    }  # fmt: skip
+    for path in exported.glob("*.py"):
+        own = [ROOT / folder / path.name for folder in ("modeling", "pipeline") if (ROOT / folder / path.name).exists()]
+        assert [place.read_bytes() for place in own] == [path.read_bytes()], path.name
+    assert (exported / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_nothing_in_the_folder_names_this_machine_and_everybody_may_read_it(exported, tiny_checkpoint):
+    for path in exported.glob("*.json"):
+        text = path.read_text(encoding="utf-8")
+        for local in (tiny_checkpoint, str(exported), str(ROOT), "local_files_only", "is_local", "_name_or_path"):
+            assert local not in text, path.name
+    assert {path.stat().st_mode & 0o777 for path in exported.iterdir()} == {0o644}
+
+
+def test_the_configuration_names_the_code_that_is_there(exported):
+    config = json.loads((exported / "config.json").read_text(encoding="utf-8"))
+    entry = config["custom_pipelines"]["punctuation-restoration"]
+    for reference in (*config["auto_map"].values(), entry["impl"]):
+        module, name = reference.split(".")
+        assert f"class {name}(" in (exported / f"{module}.py").read_text(encoding="utf-8")
+    assert entry["pt"] == ["AutoModelForTokenClassification"]
+
+
+def test_an_export_can_be_exported_again_and_is_the_same(exported, tmp_path):
+    exporting.export(tmp_path / "again", exported)
+    for path in exported.iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training(
+    tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path
+):
+    def save(folder: Path) -> None:
+        tiny_model.save_pretrained(folder)
+        tiny_tokenizer.save_pretrained(folder)
+
+    checkpoint = save_checkpoint(tmp_path / "checkpoints", 500, save, {"step": 500})
+    for name in ("optimizer.pt", "scheduler.pt", "training_args.bin", "trainer_state.json"):  # of transformers' Trainer
+        (checkpoint / name).write_bytes(b"state")
+    names = {path.name for path in exporting.export(tmp_path / "out", checkpoint)}
+    assert not {name for name in names if name.endswith((".pt", ".bin")) or name.startswith(("trainer", "files"))}
+    assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT) == tiny_pipeline(TEXT)
+
+
+def test_the_readme_is_the_one_given_or_beside_the_weights_or_tells_what_is_known(exported, tiny_checkpoint, tmp_path):
+    assert 'pipeline("punctuation-restoration"' in (exported / "README.md").read_text(encoding="utf-8")
+    given = tmp_path / "card.md"
+    given.write_text("# 我们的卡\n", encoding="utf-8")
+    exporting.export(tmp_path / "one", tiny_checkpoint, card=given)
+    exporting.export(tmp_path / "two", tmp_path / "one")
+    for folder in ("one", "two"):
+        assert (tmp_path / folder / "README.md").read_text(encoding="utf-8") == "# 我们的卡\n"
+
+
+def test_the_default_model_gets_the_model_card_of_the_project(exported, tmp_path, monkeypatch):
+    monkeypatch.setattr(exporting, "CHECKOUT_MODEL", exported)
+    exporting.export(tmp_path / "default", exported)
+    assert (tmp_path / "default" / "README.md").read_bytes() == (ROOT / "model_card.md").read_bytes()
+
+
+def test_a_dry_run_lists_every_file_with_its_size_and_sends_nothing(tiny_checkpoint, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(exporting, "HfApi", None)
+    out = tmp_path / "out"
+    assert exporting.main([str(out), "--model", tiny_checkpoint, "--push", REPOSITORY, "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    for path in out.iterdir():
+        assert path.name in printed
+    size = (out / "model.safetensors").stat().st_size
+    assert ["model.safetensors", f"{size / 1e3:.1f}", "kB"] in [line.split() for line in printed.splitlines()]
+    assert f"{len(list(out.iterdir()))} files" in printed
+    assert "nothing was sent" in printed
+
+
+def test_pushing_sends_the_folder_in_one_commit(exported, monkeypatch):
+    sent = {}
+
+    class Hub:
+        def create_repo(self, repo_id, private, exist_ok):
+            sent.update(created=repo_id, private=private)
+            return type("Url", (), {"repo_id": repo_id})
+
+        def upload_folder(self, **given):
+            sent.update(given)
+            return f"https://huggingface.co/{given['repo_id']}/commit/{COMMIT}"
+
+    monkeypatch.setattr(exporting, "HfApi", Hub)
+    assert exporting.push(exported, REPOSITORY, private=True).endswith(COMMIT)
+    assert (sent["created"], sent["repo_id"], sent["private"]) == (REPOSITORY, REPOSITORY, True)
+    assert sent["folder_path"] == exported
+
+
+def test_pushing_offline_says_so_and_keeps_the_folder(tiny_checkpoint, tmp_path, capsys):
+    assert exporting.main([str(tmp_path / "out"), "--model", tiny_checkpoint, "--push", REPOSITORY]) == 2
+    assert "HF_HUB_OFFLINE" in capsys.readouterr().err
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_what_is_not_an_earlier_export_is_never_replaced(force, tiny_checkpoint, tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    assert exporting.main([str(tmp_path), "--model", tiny_checkpoint, *force]) == 2
+    assert "Expected" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_an_earlier_export_is_replaced_when_asked_and_old_files_are_gone(exported, tiny_checkpoint, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(exported, out)
+    (out / "old_module.py").write_text("")
+    with pytest.raises(FileExistsError, match="--force"):
+        exporting.export(out, tiny_checkpoint)
+    exporting.export(out, tiny_checkpoint, replace=True)
+    assert {path.name for path in out.iterdir()} == {path.name for path in exported.iterdir()}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_model_is_never_written_over_itself(exported):
+    with pytest.raises(FileExistsError, match="the model's own"):
+        exporting.export(exported, exported, replace=True)
+
+
+def test_another_kind_of_model_is_refused_with_a_way_out(tiny_config, tmp_path, capsys):
+    tiny_config.encoder_config.save_pretrained(tmp_path / "encoder")
+    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "encoder")]) == 2
+    assert "train.py" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_without_tokenizer_leaves_nothing_behind(tiny_model, tmp_path, capsys):
+    tiny_model.save_pretrained(tmp_path / "model")
+    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 2
+    assert "okenizer" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_pipeline_is_not_saved_over_a_file(tiny_pipeline, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="Expected a folder"):
+        tiny_pipeline.save_pretrained(tmp_path / "file")
