@@ -1,0 +1,185 @@
+"""The streamer: what is committed never changes, and nothing is lost between committed text and tail."""
+
+import re
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from punctuation_restoration.pipeline.streamer import PunctuationStreamer
+
+MARKS = re.compile(r"[,.?，。？]")
+WORDS = ["hello", "you", "are", "the", "saya", "awak", "3.5", "it's", "我们", "大家", "今天", "北京", "a"]
+TEXT = st.lists(st.sampled_from([*WORDS, " ", " ", "  ", "\n", "“", "”", "(", ")", "，", "? "]), max_size=40).map(
+    "".join
+)
+
+
+def without_marks(text: str) -> str:
+    return MARKS.sub("", text)
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    borders = sorted({0, len(text), *(place % (len(text) + 1) for place in places)})
+    return [text[start:end] for start, end in pairwise(borders)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(TEXT, st.lists(st.integers(0, 300), max_size=12), st.integers(0, 6), st.integers(0, 5), st.booleans())
+def test_committed_text_never_changes_and_only_marks_are_added(
+    tiny_pipeline: Any, text: str, places: list[int], look_ahead: int, left_context: int, condition: bool
+) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead, left_context, condition)
+    committed = ""
+    fed = ""
+    for piece in cut(text, places):
+        step = streamer.feed(piece)
+        fed += piece
+        committed += step.committed
+        assert streamer.committed == committed
+        assert without_marks(committed + step.tail) == without_marks(fed)
+    last = streamer.flush()
+    assert last.tail == ""
+    assert streamer.committed == committed + last.committed
+    assert without_marks(streamer.committed) == without_marks(text)
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXT, st.lists(st.integers(0, 300), max_size=6))
+def test_with_nothing_committed_before_the_end_it_equals_the_offline_text(
+    tiny_pipeline: Any, text: str, places: list[int]
+) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1000)
+    for piece in cut(text, places):
+        assert streamer.feed(piece).committed == ""
+    assert streamer.flush().committed == tiny_pipeline(text)["text"]
+
+
+def test_each_word_is_committed_once_when_enough_words_follow(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=2)
+    spoken = "hello you are the saya awak hello the you are".split()
+    committed = []
+    for n, word in enumerate(spoken, start=1):
+        step = streamer.feed_words([word])
+        committed += [entry["word"] for entry in step.words]
+        assert committed == spoken[: max(0, n - 2)]
+    committed += [entry["word"] for entry in streamer.flush().words]
+    assert committed == spoken
+
+
+def test_words_have_offsets_in_all_that_was_fed(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1, left_context=3)
+    fed = "hello you are the saya awak hello the you are "
+    words = [word for piece in cut(fed, list(range(0, 50, 3))) for word in streamer.feed(piece).words]
+    words += streamer.flush().words
+    assert [fed[word["start"] : word["end"]] for word in words] == fed.split()
+
+
+def test_an_unfinished_word_is_neither_committed_nor_shown(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=0)
+    assert streamer.feed("hel").committed == ""
+    step = streamer.feed("lo th")
+    assert without_marks(step.committed) == "hello"
+    assert step.tail == " th"
+    assert without_marks(streamer.feed("e ").committed) == " the"
+
+
+def test_a_hypothesis_takes_the_place_of_the_last_one_and_is_not_committed(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=0)
+    streamer.feed_words(["hello", "you"])
+    committed = streamer.committed
+    assert without_marks(streamer.hypothesize("are the are").tail) == " are the are"
+    assert without_marks(streamer.hypothesize("saya").tail) == " saya"
+    assert streamer.committed == committed
+    assert without_marks(streamer.feed_words(["awak"]).committed) == " awak"
+    streamer.hypothesize("the end")
+    assert without_marks(streamer.flush().committed) == " the end"
+
+
+def test_utterances_are_kept_apart_and_han_words_are_joined(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=3)
+    streamer.feed("hello you")
+    streamer.flush()
+    streamer.feed("are the")
+    streamer.flush()
+    streamer.feed_words(["我们", "今天", "hello"])
+    streamer.flush()
+    streamer.feed_words("大家")
+    streamer.flush()
+    assert without_marks(streamer.committed) == "hello you are the 我们今天 hello 大家"
+
+
+def test_after_a_reset_it_is_as_new(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1)
+    streamer.feed("saya awak hello you ")
+    streamer.reset()
+    streamer.feed("hello you are the ")
+    streamer.flush()
+    assert (
+        streamer.committed
+        == PunctuationStreamer(tiny_pipeline, 1).feed("hello you are the ").committed
+        + " the"
+        + (streamer.committed[len(streamer.committed.rstrip(",.? ")) :])
+    )
+
+
+def test_committed_marks_are_shown_to_the_model_where_asked(tiny_pipeline: Any) -> None:
+    seen: list[Any] = []
+
+    class Watched:
+        model = tiny_pipeline.model
+        find_words = staticmethod(tiny_pipeline.find_words)
+
+        def __call__(self, item: Any, **options: Any) -> Any:
+            seen.append(item)
+            return tiny_pipeline(item, **options)
+
+    streamer = PunctuationStreamer(Watched(), look_ahead=0, left_context=2, condition=True)
+    first = streamer.feed_words(["hello", "you", "are"])
+    streamer.feed_words(["the"])
+    labels = [word["label"] for word in first.words]
+    assert seen[-1] == {"text": "you are the", "known": {0: labels[1], 1: labels[2]}}
+
+
+def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -> None:
+    lengths: list[int] = []
+
+    class Watched:
+        model = tiny_pipeline.model
+        find_words = staticmethod(tiny_pipeline.find_words)
+
+        def __call__(self, item: Any, **options: Any) -> Any:
+            lengths.append(len(item["text"].split()))
+            return tiny_pipeline(item, **options)
+
+    streamer = PunctuationStreamer(Watched(), look_ahead=4, left_context=10)
+    began = time.perf_counter()
+    for n in range(120):
+        streamer.feed_words([WORDS[n % 8]])
+    assert len(lengths) == 120, "one call a step"
+    assert max(lengths) == 10 + 4 + 1
+    assert time.perf_counter() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"look_ahead": -1}, "look_ahead and left_context of 0 words or more"),
+        ({"existing": "replace"}, "got 'replace'"),
+        ({"truecase": True}, "condition=True beside truecase"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(tiny_pipeline: Any, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PunctuationStreamer(tiny_pipeline, **arguments)
+
+
+def test_wrong_types_are_refused(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline)
+    with pytest.raises(TypeError, match="Use feed_words"):
+        streamer.feed(["hello"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Expected words as strings"):
+        streamer.feed_words([1])  # type: ignore[list-item]
