@@ -1,0 +1,95 @@
+"""The examples run, and on recorded input give what they promise."""
+
+import asyncio
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+MARKS = re.compile(r"[,.?，。？]")
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def letters(text: str) -> str:
+    return re.sub(r"\s", "", MARKS.sub("", text))
+
+
+def test_whisper_json_becomes_subtitles(tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    load("whisper_to_subtitles").main(["--model", tiny_checkpoint])
+    shown = capsys.readouterr().out
+    assert shown.startswith("1\n00:00:00,000 --> ")
+    spoken = "".join(line for line in shown.splitlines() if not line.isdigit() and "-->" not in line)
+    assert letters(spoken) == letters(json.loads((EXAMPLES / "transcripts" / "whisper.json").read_text())["text"])
+
+
+def test_a_folder_is_restored(tiny_checkpoint: str, tmp_path: Path) -> None:
+    load("folder_of_transcripts").main([str(tmp_path), "--model", tiny_checkpoint])
+    for path in (EXAMPLES / "transcripts" / "meetings").rglob("*.txt"):
+        restored = tmp_path / path.relative_to(EXAMPLES / "transcripts" / "meetings")
+        assert MARKS.sub("", restored.read_text(encoding="utf-8")) == path.read_text(encoding="utf-8")
+
+
+def test_live_words_grow(tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    example = load("live_words")
+    example.main(["--model", tiny_checkpoint, "--look-ahead", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(example.SPOKEN.split()) + 1
+    assert letters(lines[-1]) == letters(example.SPOKEN)
+
+
+def test_a_code_switched_meeting(tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    load("code_switched_meeting").main(["--model", tiny_checkpoint])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[0] for line in lines] == ["A", "B", "A", "C"]
+    assert MARKS.sub("", lines[1]) == "B: boleh but 我们 still waiting for ahmad"
+
+
+def test_youtube_captions_are_marked_in_every_copy(tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    load("youtube_captions").main(["--model", tiny_checkpoint])
+    captions, _, text = capsys.readouterr().out.partition("The text, one sentence a line:\n\n")
+    original = (EXAMPLES / "transcripts" / "youtube.vtt").read_text()
+    times = re.compile(r"\d\d:\d\d\.\d{3}")
+    assert MARKS.sub("", times.sub("", captions)).strip() == MARKS.sub("", times.sub("", original)).strip()
+    assert times.findall(captions) == times.findall(original)
+    assert letters(text) == "hieveryonewelcomebacktodaywe'regoingtobakebreadareyoureadyfirstweneedflour"
+
+
+def test_the_websocket_server_answers_step_by_step(tiny_pipeline: Any) -> None:
+    websockets = pytest.importorskip("websockets.asyncio.client", reason="the example needs `pip install websockets`")
+    example = load("websocket_server")
+
+    async def talk() -> list[dict[str, str]]:
+        server = await example.start(tiny_pipeline, 1, 0)
+        port = server.sockets[0].getsockname()[1]
+        answers = []
+        async with websockets.connect(f"ws://127.0.0.1:{port}", proxy=None) as connection:
+            for message in (
+                '{"words": ["hello", "you", "are"]}',
+                '{"hypothesis": "the"}',
+                "nonsense",
+                '{"flush": true}',
+            ):
+                await connection.send(message)
+                answers.append(json.loads(await connection.recv()))
+        server.close()
+        await server.wait_closed()
+        return answers
+
+    first, second, third, last = asyncio.run(talk())
+    assert MARKS.sub("", first["committed"]) == "hello you"
+    assert (MARKS.sub("", second["tail"]), second["committed"]) == (" are the", "")
+    assert "Expecting value" in third["error"]
+    assert MARKS.sub("", last["committed"]) == " are the"
