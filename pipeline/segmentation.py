@@ -24,12 +24,20 @@ class HanSegmenter:
 
     Raises:
         ImportError: at the first Han text, if jieba is not installed.
-        ValueError: if the dictionary file cannot be read.
+        ValueError: if there is no dictionary file at the path, or a word to add is empty; at the first Han text, if
+            the file is not in jieba's format.
     """
 
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
         given_as_path = dictionary is None or isinstance(dictionary, str | os.PathLike)
         self.dictionary = dictionary if given_as_path else tuple(dictionary)
+        if isinstance(self.dictionary, str | os.PathLike) and not os.path.isfile(self.dictionary):
+            raise ValueError(
+                f"Expected a file at jieba_dictionary={os.fspath(self.dictionary)!r}, there is none. Correct the path, "
+                "or give the words themselves in a list."
+            )
+        if isinstance(self.dictionary, tuple) and not all(isinstance(w, str) and w for w in self.dictionary):
+            raise ValueError(f"Expected words in jieba_dictionary, got {self.dictionary!r:.80}. Correct the list.")
 
     def __call__(self, run: str) -> list[str]:
         """Words of `run`, in order; joined they are `run`."""
