@@ -6,7 +6,6 @@ text -> words -> slots -> encoder -> labels -> text
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,33 +13,20 @@ from transformers import AutoModelForTokenClassification
 from transformers.pipelines.base import ChunkPipeline
 
 from .batching import batches_by_length, collate
-from .conventions import SENTENCE_ENDS
 from .decoding import Choice, decode, make_choice
-from .items import Item, read_item
+from .items import read_item
 from .marks import FoundMark, find_marks
 from .refinement import fill_certain
-from .rendering import Edit, apply_edits, insertions, marks_of, removals
-from .sentences import capitals, sentence_ranges
+from .results import Decisions, Document, make_result
 from .slots import SlotEncoder
 from .timing import weigh_pauses, word_times
 from .windows import Window, plan_windows
-from .words import Word, WordFinder
+from .words import WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 DEFAULT_BATCH_SIZE = 8  # windows in one forward pass
 N_BATCHES_AHEAD = 8  # so many batches' windows, of several texts, are sorted by length together
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """An item on its way through the stages: its words, their marks, and which labels are already decided."""
-
-    item: Item
-    words: list[Word]
-    found: list[FoundMark | None]
-    fixed: list[tuple[int, str] | None]  # for each word a label id and its source, or None: the model decides
-    existing: str
 
 
 class PunctuationRestorationPipeline(ChunkPipeline):
@@ -87,7 +73,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             self._batch_size = DEFAULT_BATCH_SIZE
         if self.tokenizer is None:
             raise ValueError(
-                "Expected a tokenizer beside the model, found none. Save one into the model's folder, or pass tokenizer=."
+                "Expected a tokenizer beside the model, found none. Save one into the model's folder, or pass "
+                "tokenizer=."
             )
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
@@ -161,7 +148,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             config.right_context if right_context is None else right_context,
             config.max_window_pieces - 2,  # <s> and </s>
         )
-        document = Document(given, words, found, fixed, existing)
+        replaced = config.mark_labels if existing == "replace" else ()
+        document = Document(given, words, found, fixed, replaced)
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span])
@@ -214,51 +202,18 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
         document: Document = model_outputs[0]["document"]
-        item, words = document.item, document.words
-        times = word_times(words, item.spans) if item.spans is not None else None
+        times = None if document.item.spans is None else word_times(document.words, document.item.spans)
         table = self.model.config.labels
-        labels, scores, sources = self._labels(model_outputs, choice or make_choice(table), times, pause)
-        rows = [table[label] for label in labels]
-        marks = marks_of(words, rows)
-        ranges = sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in rows])
-        edits = self._edits(document, marks, sources) + (capitals(words, ranges) if truecase else [])
-        result: dict[str, Any] = {"text": apply_edits(item.text, edits)}
-        if return_words:
-            result["words"] = [
-                {
-                    "word": word.text, "start": word.start, "end": word.end,
-                    "label": row["name"], "mark": mark[1], "score": float(score), "source": source,
-                }
-                for word, row, mark, score, source in zip(words, rows, marks, scores, sources, strict=True)
-            ]  # fmt: skip
-            for entry, time in zip(result["words"], times or [], strict=False):
-                entry["timestamp"] = time
-        if sentences:
-            result["sentences"] = _sentences(document, ranges, edits)
-        if item.chunks is not None and item.spans is not None:
-            result["chunks"] = _chunks(item, edits)
-        return result
-
-    def _labels(
-        self, outputs: list[dict[str, Any]], choice: Choice, times: list[Any] | None, pause: float | None
-    ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """(W,) label ids, their probabilities, and where each comes from."""
-        probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in outputs])
+        probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
-        labels, scores = decode(probabilities, choice)
+        labels, scores = decode(probabilities, choice or make_choice(table))
         sources = ["model"] * len(labels)
-        for index, fixed in enumerate(outputs[0]["document"].fixed):
+        for index, fixed in enumerate(document.fixed):
             if fixed is not None:
                 labels[index], scores[index], sources[index] = fixed[0], 1.0, fixed[1]
-        return labels, scores, sources
-
-    def _edits(self, document: Document, marks: list[tuple[str, str]], sources: list[str]) -> list[Edit]:
-        new = [("", "") if source == "input" else mark for mark, source in zip(marks, sources, strict=True)]
-        edits = insertions(document.words, new)
-        if document.existing == "replace":
-            edits += removals(document.item.text, document.words, self.model.config.mark_labels)
-        return edits
+        decided = Decisions([table[label] for label in labels], scores, sources)
+        return make_result(document, decided, times, truecase, sentences, return_words)
 
     def get_iterator(
         self,
@@ -308,29 +263,6 @@ _KEYWORDS = {
 def _kept(window: Window, probabilities: np.ndarray) -> np.ndarray:
     """The rows of the words that a window decides."""
     return probabilities[window.keep_from - window.first : window.keep_to - window.first]
-
-
-def _sentences(document: Document, ranges: Sequence[tuple[int, int]], edits: list[Edit]) -> list[dict[str, Any]]:
-    """Sentences as they are restored, and where they stand in the input."""
-    sentences = []
-    for first, end in ranges:
-        mark = document.found[end - 1]
-        start, stop = document.words[first].mark_from, document.words[end - 1].mark_at
-        stop = max(stop, mark.end) if mark else stop
-        text = apply_edits(document.item.text, edits, start, stop)
-        sentences.append({"text": text, "start": start, "end": stop})
-    return sentences
-
-
-def _chunks(item: Item, edits: list[Edit]) -> list[dict[str, Any]]:
-    """The recogniser's chunks with their marks; their times, and whatever else they carry, unchanged."""
-    chunks = []
-    for chunk, span in zip(item.chunks or [], item.spans or [], strict=True):
-        said = chunk["text"]
-        blank = len(said) - len(said.lstrip())
-        restored = apply_edits(item.text, edits, span.start, span.end)
-        chunks.append({**chunk, "text": said[:blank] + restored + said[len(said.rstrip()) :]})
-    return chunks
 
 
 def _check_window(config: Any, given: Mapping[str, Any]) -> None:
