@@ -34,6 +34,8 @@ from punctuation_restoration.data.workers import DocumentConverter, worker_setti
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
+BYTES_PER_PROCESS = 2_000_000  # less text is converted before another process has loaded its libraries
+LARGE_BYTES = 1 << 30
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,6 +104,7 @@ def prepare(
     rows: list[dict[str, Any]] = []
     seen: set[bytes] = set()
     leaks: list[dict[str, Any]] = []
+    n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
     with DocumentConverter(settings, n_processes) as converter, ProgressBar("documents") as bar:
         for source_id, source in enumerate(recipe.sources):
             source = replace(
@@ -180,6 +183,17 @@ def prepare_source(
         "skipped": dict(skipped),
         "splits": {split: split_counts(writer, n_labels[split]) for split, writer in writers.items()},
     }
+
+
+def total_bytes(recipe: Recipe) -> int:
+    """Size of a recipe's files; a data set, whose size is not known, counts as large."""
+    n_bytes = 0
+    for source in recipe.sources:
+        path = Path(recipe.root) / source.path
+        files = list(path.rglob("*")) if path.is_dir() else [path]
+        n_bytes += sum(file.stat().st_size for file in files if file.is_file())
+        n_bytes += LARGE_BYTES if source.format == "datasets" else 0
+    return n_bytes
 
 
 def split_counts(writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:

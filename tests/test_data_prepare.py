@@ -80,8 +80,10 @@ def test_the_split_depends_on_the_id_alone(tmp_path: Path, tiny_checkpoint: str)
     assert 3 <= len(rows[0]) <= 14
 
 
-def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str) -> None:
+@pytest.mark.slow
+def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_documents(tmp_path / "talks.jsonl", [TEXT + f"{word} hello. " for word in "abcdef"])
+    monkeypatch.setattr("punctuation_restoration.data.prepare.BYTES_PER_PROCESS", 10)
     arrays = []
     for n_processes in (1, 2):
         out = tmp_path / str(n_processes)

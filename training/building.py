@@ -28,16 +28,31 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     """
     style = {"slot_style": settings.slot_style} if settings.slot_style else {}
     if start:
-        model = PunctuationRestorationModel.from_pretrained(start, dtype=torch.float32, **style)
+        model = load_own_model(start, **style)
     elif settings.encoder:
         fields = {key: value for key, value in recipe.model.items() if key not in NOT_CONFIG}
         fields.setdefault("max_window_pieces", max(recipe.sampling.lengths))
-        model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, **style, **fields)
+        try:
+            model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, **style, **fields)
+        except OSError as error:
+            raise ValueError(f"Expected an encoder at {settings.encoder!r}, could not load it: {error}") from error
     else:
         raise ValueError("Expected something to start from, got neither --from nor --encoder. Give one.")
     check_data_fit(model, index, start or str(settings.encoder))
     set_dropout(model, settings.dropout, settings.attention_dropout)
     return model
+
+
+def load_own_model(name: str, **settings: Any) -> Any:
+    """A punctuation model of ours, in fp32.
+
+    Raises:
+        ValueError: if there is none of that name.
+    """
+    try:
+        return PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32, **settings)
+    except OSError as error:
+        raise ValueError(f"Expected a punctuation model at {name!r}, could not load it: {error}") from error
 
 
 def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
@@ -90,7 +105,7 @@ def load_teachers(names: Sequence[str], slots: Any, config: Any, device: Any) ->
 
     teachers = []
     for name in names:
-        teacher = PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32)
+        teacher = load_own_model(name)
         if teacher.config.label_names != config.label_names or teacher.config.slot_style != config.slot_style:
             raise ValueError(
                 f"Expected a teacher with the labels {config.label_names} and slot_style {config.slot_style!r}, {name} "

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.prepare import explain, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, load_recipe
@@ -49,6 +50,7 @@ def train(args: Namespace) -> dict[str, Any]:
         ValueError: for settings or data that cannot work.
         FloatingPointError: if the loss is not a number.
     """
+    disable_progress_bar()  # of transformers: a bar for every file that is written
     recipe = load_recipe(args.recipe) if args.recipe else Recipe(name="default", sources=())
     settings = settings_of(vars(args), recipe.model, recipe.training)
     if settings.threads:

@@ -1,0 +1,177 @@
+"""Losses, schedule, optimisers, averaged weights, embeddings and precision, against numbers worked out by hand."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from punctuation_restoration.training.embeddings import RowTrainedEmbedding, plain_embeddings, train_rows_only
+from punctuation_restoration.training.losses import LossSettings, distillation_loss, slot_loss, total_loss
+from punctuation_restoration.training.optimisation import (
+    AveragedWeights,
+    build_optimiser,
+    parameter_groups,
+    rate_factor,
+    set_rates,
+)
+from punctuation_restoration.training.precision import choose_precision, cpu_has_bf16
+
+# Two windows, two slots, two labels. Probabilities of label 0: 0.8 and 0.5; 0.25 and (not scored).
+PROBABILITIES = torch.tensor([[[0.8, 0.2], [0.5, 0.5]], [[0.25, 0.75], [0.9, 0.1]]])
+LOGITS = PROBABILITIES.log()
+LABELS = torch.tensor([[0, 1], [0, -100]])
+PSEUDO = torch.tensor([False, True])
+LOG = math.log
+
+
+def test_plain_loss_is_the_summed_cross_entropy_of_scored_slots() -> None:
+    expected = -(LOG(0.8) + LOG(0.5) + LOG(0.25))
+    assert slot_loss(LOGITS, LABELS, LossSettings()).item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_pseudo_labels_have_their_own_weight_and_smoothing() -> None:
+    settings = LossSettings(label_smoothing=0.1, pseudo_weight=0.5, pseudo_smoothing=0.4)
+    # A label smoothed by beta: 1 - beta + beta / 2 on the label, beta / 2 on the other.
+    human = -(0.95 * LOG(0.8) + 0.05 * LOG(0.2)) - LOG(0.5)
+    pseudo = -0.5 * (0.8 * LOG(0.25) + 0.2 * LOG(0.75))
+    loss = slot_loss(LOGITS, LABELS, settings, PSEUDO)
+    assert loss.item() == pytest.approx(human + pseudo, abs=1e-6)
+    alone = slot_loss(LOGITS[:1], LABELS[:1], settings)
+    assert alone.item() == pytest.approx(human, abs=1e-6)
+
+
+def test_smoothing_agrees_with_torch() -> None:
+    torch.manual_seed(0)
+    logits, labels = torch.randn(3, 5, 4), torch.randint(0, 4, (3, 5))
+    ours = slot_loss(logits, labels, LossSettings(label_smoothing=0.2))
+    theirs = nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=0.2, reduction="sum")
+    assert ours.item() == pytest.approx(theirs.item(), abs=1e-4)
+
+
+def test_distillation_by_hand() -> None:
+    teacher = torch.tensor([[[0.6, 0.4], [0.5, 0.5]], [[0.1, 0.9], [0.3, 0.7]]])
+    # KL(teacher, student) of the three scored slots; the second one agrees.
+    expected = 0.6 * LOG(0.6 / 0.8) + 0.4 * LOG(0.4 / 0.2) + 0.1 * LOG(0.1 / 0.25) + 0.9 * LOG(0.9 / 0.75)
+    assert distillation_loss(LOGITS, teacher, LABELS, 1.0).item() == pytest.approx(expected, abs=1e-6)
+    settings = LossSettings(distil_weight=0.3, temperature=1.0)
+    hard = -(LOG(0.8) + LOG(0.5) + LOG(0.25))
+    total = total_loss(LOGITS, LABELS, settings, None, teacher)
+    assert total.item() == pytest.approx(0.7 * hard + 0.3 * expected, abs=1e-6)
+
+
+def test_temperature_softens_the_student_and_squares_the_loss() -> None:
+    # At temperature 2 the student's 0.8 and 0.2 become 2/3 and 1/3 (square roots, normalised).
+    loss = distillation_loss(LOGITS[:1, :1], torch.tensor([[[0.5, 0.5]]]), LABELS[:1, :1], 2.0)
+    expected = 4 * (0.5 * LOG(0.5 / (2 / 3)) + 0.5 * LOG(0.5 / (1 / 3)))
+    assert loss.item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("step", "progress", "factor"),
+    [(0, 0.0, 0.1), (4, 0.0, 0.5), (9, 0.0, 1.0), (50, 0.5, 0.5), (99, 1.0, 0.0), (120, 1.2, 0.0), (4, 0.5, 0.25)],
+)
+def test_rates_rise_over_ten_steps_and_fall_to_the_end(step: int, progress: float, factor: float) -> None:
+    assert rate_factor(step, 10, progress) == pytest.approx(factor)
+
+
+def test_rates_may_end_above_zero_and_start_without_warm_up() -> None:
+    assert rate_factor(0, 0, 0.0) == 1.0
+    assert rate_factor(99, 0, 1.0, final=0.1) == pytest.approx(0.1)
+
+
+def test_encoder_and_classifier_have_their_own_rates(tiny_model: Any) -> None:
+    groups = parameter_groups(tiny_model, 1e-4, 5e-4, 0.01)
+    assert [(group["lr"], group["weight_decay"]) for group in groups] == [
+        (1e-4, 0.0), (1e-4, 0.01), (5e-4, 0.0), (5e-4, 0.01),
+    ]  # fmt: skip
+    n_classifier = sum(p.numel() for group in groups[2:] for p in group["params"])
+    assert n_classifier == sum(p.numel() for p in tiny_model.classifier.parameters())
+    assert sum(p.numel() for g in groups for p in g["params"]) == sum(p.numel() for p in tiny_model.parameters())
+
+
+@pytest.mark.parametrize("kind", ["adamw", "radam"])
+def test_optimisers_take_a_first_step_of_the_size_of_the_rate(kind: str) -> None:
+    weight = nn.Parameter(torch.tensor([[1.0, -2.0]]))
+    optimiser = build_optimiser(kind, [{"params": [weight], "lr": 0.1, "base_rate": 0.1, "weight_decay": 0.0}])
+    set_rates(optimiser, 0.5)
+    weight.sum().backward()
+    optimiser.step()
+    # Both give sign(gradient) times the rate: RAdam is momentum alone at first (its variance is not yet to be trusted).
+    assert weight.tolist()[0] == pytest.approx([0.95, -2.05], abs=1e-4)
+    with pytest.raises(ValueError, match="got 'sgd'"):
+        build_optimiser("sgd", [{"params": [weight]}])
+
+
+def test_averaged_weights_by_hand() -> None:
+    layer = nn.Linear(1, 1, bias=False)
+    layer.weight.data.fill_(1.0)
+    averages = AveragedWeights(layer, decay=0.5)
+    layer.weight.data.fill_(2.0)
+    averages.update()  # decay min(0.5, 2/11): 1 + (1 - 2/11) * 1
+    first = 1 + 9 / 11
+    layer.weight.data.fill_(4.0)
+    averages.update()  # decay min(0.5, 3/12)
+    expected = first + 0.75 * (4 - first)
+    with averages.applied():
+        assert layer.weight.item() == pytest.approx(expected)
+    assert layer.weight.item() == 4.0
+    other = AveragedWeights(layer, decay=0.5)
+    other.load_state_dict(averages.state_dict())
+    with other.applied():
+        assert layer.weight.item() == pytest.approx(expected)
+
+
+def test_only_some_rows_of_an_embedding_are_trained_and_merged_back() -> None:
+    torch.manual_seed(0)
+    embedding = nn.Embedding(10, 4)
+    before = embedding.weight.detach().clone()
+    ids = torch.tensor([[1, 7, 2], [7, 3, 9]])
+    plain = embedding(ids).detach()
+    trained = RowTrainedEmbedding(embedding, [7, 3])
+    assert torch.equal(trained(ids), plain)
+    trained(ids).sum().backward()
+    assert embedding.weight.grad is None
+    assert trained.rows.grad is not None
+    assert trained.rows.grad[:, 0].tolist() == [1.0, 2.0]  # row 3 stands once, row 7 twice
+    with torch.no_grad():
+        trained.rows += 1
+    assert torch.equal(trained(ids)[0, 1], before[7] + 1)
+    merged = trained.merged().weight
+    changed = (merged != before).any(1).nonzero().flatten().tolist()
+    assert changed == [3, 7]
+
+
+def test_a_model_is_saved_with_plain_embeddings(tiny_config: Any) -> None:
+    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+    model = PunctuationRestorationModel(tiny_config)
+    names = set(model.state_dict())
+    train_rows_only(model, [4, 5])
+    assert set(model.state_dict()) != names
+    with plain_embeddings(model) as plain:
+        assert set(plain.state_dict()) == names
+    assert isinstance(model.get_input_embeddings(), RowTrainedEmbedding)
+    other = PunctuationRestorationModel(tiny_config)
+    train_rows_only(other, [])
+    assert not other.get_input_embeddings().weight.requires_grad
+    assert set(other.state_dict()) == names
+
+
+def test_bf16_is_used_only_where_the_processor_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cpu_has_bf16("flags : fpu avx512_bf16 amx_bf16")
+    assert not cpu_has_bf16("flags : fpu avx2 avx512f")
+    monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda: False)
+    assert choose_precision("auto", "cpu") == ("no", None)
+    precision, message = choose_precision("bf16", "cpu")
+    assert precision == "no"
+    assert message is not None
+    assert "no bf16 instructions" in message
+    monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda: True)
+    assert choose_precision("auto", "cpu") == ("bf16", None)
+    assert choose_precision("fp32", "cpu") == ("no", None)
+    with pytest.raises(ValueError, match="fp16, which needs a GPU"):
+        choose_precision("fp16", "cpu")
+    with pytest.raises(ValueError, match="got 'int8'"):
+        choose_precision("int8", "cpu")
