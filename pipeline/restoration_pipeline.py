@@ -19,6 +19,7 @@ from .marks import FoundMark, find_marks
 from .refinement import fill_certain
 from .results import Decisions, Document, make_result
 from .slots import SlotEncoder
+from .streamer import PunctuationStreamer
 from .timing import weigh_pauses, word_times
 from .windows import Window, plan_windows
 from .words import WordFinder
@@ -26,6 +27,7 @@ from .words import WordFinder
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 DEFAULT_BATCH_SIZE = 8  # windows in one forward pass
+STREAM_BLOCK = 20_000  # characters of a stream that are restored together: some 40 windows of English
 N_BATCHES_AHEAD = 8  # so many batches' windows, of several texts, are sorted by length together
 
 
@@ -111,6 +113,28 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             if not inputs:
                 return []
         return super().__call__(inputs, **kwargs)
+
+    def stream(self, pieces: Iterable[str], **options: Any) -> Iterator[str]:
+        """Restore one text of any length that comes in pieces, cut anywhere: a file's lines, a recogniser's output.
+
+        Restored text is given as soon as enough words follow it. Memory stays that of a few thousand words, however
+        long the text. Joined, what is given is the text with its marks.
+
+        Args:
+            pieces: the text.
+            options: keywords of a call; `existing` may not be "replace", and capitals need `condition=True`.
+        """
+        streamer = PunctuationStreamer(self, self.model.config.right_context, **options)
+        waiting: list[str] = []
+        n_waiting = 0
+        for piece in pieces:
+            waiting.append(piece)
+            n_waiting += len(piece)
+            if n_waiting >= STREAM_BLOCK:
+                yield streamer.feed("".join(waiting)).committed
+                streamer.forget()
+                waiting, n_waiting = [], 0
+        yield streamer.feed("".join(waiting)).committed + streamer.flush().committed
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
         """Write model, tokenizer and the code of both and of this pipeline: a folder as the Hub holds it.

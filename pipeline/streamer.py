@@ -111,6 +111,10 @@ class PunctuationStreamer:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
 
+    def forget(self) -> None:
+        """Drop the committed text, which the caller has; words that are context stay."""
+        self._parts = []
+
     def feed(self, text: str) -> StreamStep:
         """Take a piece of final text, cut anywhere, even inside a word; it replaces the hypothesis.
 
