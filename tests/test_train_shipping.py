@@ -1,0 +1,32 @@
+"""Checkpoints to ship."""
+
+import json
+
+import torch
+from safetensors.torch import load_file
+from transformers import pipeline
+
+from punctuation_restoration.training.shipping import main
+
+
+def test_a_shipped_checkpoint_is_small_read_in_fp32_and_restores_the_same(tiny_checkpoint, tiny_pipeline, tmp_path):
+    target = tmp_path / "shipped"
+    assert main([tiny_checkpoint, str(target), "--left-context", "7"]) == 0
+    assert {weight.dtype for weight in load_file(target / "model.safetensors").values()} == {torch.float16}
+    config = json.loads((target / "config.json").read_text())
+    assert "auto_map" not in config
+    assert config["left_context"] == 7
+    assert not list(target.glob("*.py"))
+    restore = pipeline("punctuation-restoration", model=str(target), device="cpu")
+    assert restore.model.dtype == torch.float32
+    text = "hello how are you 我们今天在北京"
+    labels = [entry["label"] for entry in restore(text)["words"]]
+    assert labels == [entry["label"] for entry in tiny_pipeline(text)["words"]]
+
+
+def test_an_old_checkpoint_is_replaced_whole(tiny_checkpoint, tmp_path):
+    target = tmp_path / "shipped"
+    target.mkdir()
+    (target / "stale.json").write_text("{}")
+    main([tiny_checkpoint, str(target)])
+    assert not (target / "stale.json").exists()
