@@ -1,0 +1,276 @@
+"""The page: restore punctuation in a text or a transcript, and see how sure the model is.
+
+    python app.py                                     the default model, on http://127.0.0.1:7860
+    PUNCTUATION_MODEL=path/or/id python app.py        another model
+
+Nothing that a visitor writes is logged or kept; files are deleted after ten minutes. It needs no network once the model
+is there.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer, formats
+from views import COLOURS, NOTHING_TO_SHOW, highlights, language_of, masks_html, speed_line
+
+# Visitors' files lie in a folder of their own, which goes when the server does.
+_files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
+os.environ["GRADIO_TEMP_DIR"] = str(Path(_files.name) / "uploads")
+
+LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed, not at every key
+KEPT_SECONDS = 600  # of files
+MAX_WAITING = 100  # visitors in the queue; the next is told to come back
+FILE_TYPES = [".srt", ".vtt", ".json", ".jsonl", ".tsv", ".ctm", ".txt"]
+AS_IT_IS = "as it is, with marks"
+
+EXAMPLES = {
+    "English": "thank you all for coming so before we start how many of you have ever missed a train because of a "
+    "comma i have and it was not my fault the sign said stop children crossing",
+    "Mandarin": "大家好我今天想讲一个故事你们有没有想过为什么机器写下来的话没有标点"
+    "我们读起来很累所以我们教它在每个词后面想一想",
+    "Malay": "selamat pagi semua apa khabar hari ini kita akan bincang tentang bas yang selalu lambat kalau hujan bas "
+    "tu tak sampai jadi macam mana kita nak pergi kerja saya cadangkan kita naik kereta api",
+    "Mixed": "okay so the budget is fixed for this year 但是我们还可以改时间表对不对 boleh tak kita mula minggu depan "
+    "i think that works 好的那就这样",
+}
+MARKS_CHOICES = [("All marks", "all"), ("Only sentence ends", "sentence-ends")]
+EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "condition"), ("Replace", "replace")]
+
+# Gradio's own white on bright green, and green on pale green, are too faint to read (contrast below 3 to 1).
+READABLE = {
+    f"{name}{mode}": value
+    for mode in ("", "_dark")
+    for name, value in {
+        "block_title_background_fill": "transparent",
+        "block_title_text_color": "*body_text_color",
+        "block_label_background_fill": "transparent",
+        "block_label_text_color": "*body_text_color",
+        "button_primary_background_fill": "*primary_700",
+        "button_primary_background_fill_hover": "*primary_800",
+        "checkbox_label_background_fill_selected": "*primary_700",
+    }.items()
+}
+
+CSS = """
+.masks { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; margin: 0; padding: 0; }
+.masks li { border: 1px solid var(--border-color-primary); border-radius: .5rem; padding: .35rem .5rem; display: flex;
+  flex-direction: column; align-items: center; gap: .15rem; background: var(--background-fill-primary); margin: 0; }
+.masks .pieces, .masks .slot { font-family: var(--font-mono); color: var(--body-text-color); }
+.masks .slot { border-bottom: 2px dotted var(--body-text-color-subdued); }
+.masks .choice { font-size: .85em; border-radius: .4rem; padding: 0 .4rem; color: #fff; }
+.masks .none { color: var(--body-text-color-subdued); }
+.masks .sure { background: #15803d; } .masks .likely { background: #b45309; }
+.masks .unsure { background: #dc2626; } .masks .own { background: #64748b; }
+#restored textarea, #spoken textarea, #certain .textfield { font-size: 1.05rem; line-height: 1.6; }
+#certain .textfield { word-break: normal; overflow-wrap: anywhere; }
+#certain .token-container, #certain .token, #certain .text { display: inline; padding: 0; margin: 0; }
+#certain .token:not(:has(.unlabeled)) { padding: 0 .25em; border-radius: .3em; }
+#certain .legend-item { color: var(--body-text-color); font-size: .85rem; font-weight: normal; }
+"""
+
+HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, with a
+`<mask>` after every word, and says for each mask what belongs there: a comma, a period, a question mark, or nothing.
+Your words are not changed. Below are the first words of your own text."""
+
+
+def build(restorer: Restorer) -> gr.Blocks:
+    """The page for a restorer."""
+    with gr.Blocks(title="Punctuation restoration", analytics_enabled=False, delete_cache=(60, KEPT_SECONDS)) as page:
+        gr.Markdown(
+            "# Punctuation restoration\nPuts commas, periods and question marks back into recognised speech: English, "
+            "Mandarin, Malay, and all three in one sentence. Nothing you write is kept."
+        )
+        with gr.Tabs():
+            with gr.Tab("Text"):
+                spoken, live, press, outputs = _text_tab()
+            with gr.Tab("File"):
+                upload = _file_tab()
+        options = _options()
+        with gr.Accordion("How it works: what the model sees", open=False):
+            gr.Markdown(HOW)
+            outputs.append(gr.HTML(NOTHING_TO_SHOW, label="Masks", elem_id="masks"))
+        _connect_text(restorer, spoken, live, press, options, outputs)
+        if upload is not None:
+            _connect_file(restorer, upload, options)
+        _add_endpoint(restorer)
+    return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
+
+
+def launch(page: gr.Blocks, **settings: Any) -> Any:
+    """Serve the page; `settings` are those of Gradio's `launch`."""
+    # Fonts of the visitor's own machine: nothing is fetched from elsewhere.
+    theme = gr.themes.Soft(
+        primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
+    ).set(**READABLE)
+    return page.launch(
+        theme=theme, css=CSS, max_file_size=MAX_FILE_BYTES, ssr_mode=False, footer_links=["api"], run_history=False,
+        enable_monitoring=False, **settings,
+    )  # fmt: skip
+
+
+def _text_tab() -> tuple[gr.Textbox, gr.Checkbox, gr.Button, list[Any]]:
+    with gr.Row():
+        with gr.Column(min_width=320):
+            spoken = gr.Textbox(
+                label="Text without punctuation", lines=7, max_lines=16, elem_id="spoken", autofocus=True,
+                placeholder="hello how are you · 你好吗今天很热 · apa khabar awak nak pergi mana",
+                info=f"Up to {MAX_CHARACTERS:,} characters. Shift+Enter restores.",
+            )  # fmt: skip
+            with gr.Row():
+                press = gr.Button("Restore", variant="primary", elem_id="press")
+                gr.ClearButton([spoken], value="Clear")
+            live = gr.Checkbox(True, label="Restore while I type", elem_id="live")
+            gr.Examples(
+                [[text] for text in EXAMPLES.values()], [spoken], label="Examples", example_labels=list(EXAMPLES),
+                cache_examples=False, api_visibility="private",
+            )  # fmt: skip
+        with gr.Column(min_width=320):
+            restored = gr.Textbox(
+                label="Restored text", lines=7, max_lines=16, interactive=False, buttons=["copy"], elem_id="restored"
+            )
+            certain = gr.HighlightedText(
+                label="How sure the model is of each mark", color_map=COLOURS, show_legend=True, elem_id="certain",
+                show_inline_category=False,
+            )  # fmt: skip
+            about = gr.Markdown(elem_id="about")
+    return spoken, live, press, [restored, certain, about]
+
+
+def _file_tab() -> dict[str, Any] | None:
+    if formats is None:
+        gr.Markdown("Files need the package: `pip install punctuation-restoration`.")
+        return None
+    with gr.Row():
+        with gr.Column(min_width=320):
+            upload = {
+                "file": gr.File(
+                    label=f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES / 1e6:.0f} MB",
+                    file_types=FILE_TYPES, height=180, elem_id="upload",
+                ),
+                "to": gr.Dropdown([AS_IT_IS, *formats.WRITABLE], value=AS_IT_IS, label="Write it", elem_id="to"),
+            }  # fmt: skip
+            gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")
+        with gr.Column(min_width=320):
+            upload["download"] = gr.DownloadButton("Download", interactive=False, variant="primary", elem_id="download")
+            upload["about"] = gr.Markdown(elem_id="about-file")
+            upload["preview"] = gr.Textbox(
+                label="Its beginning", lines=12, max_lines=12, interactive=False, elem_id="preview"
+            )
+    return upload
+
+
+def _options() -> list[Any]:
+    with gr.Accordion("Options", open=False, elem_id="options"), gr.Row():
+        return [
+            gr.Radio(MARKS_CHOICES, value="all", label="Marks", elem_id="marks"),
+            gr.Radio(EXISTING_CHOICES, value="keep", label="Marks that the text has", elem_id="existing"),
+            gr.Checkbox(False, label="Capitals at sentence starts", elem_id="truecase"),
+            gr.Slider(
+                0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
+                info="0: wherever it is the most probable",
+            ),
+        ]  # fmt: skip
+
+
+def _connect_text(
+    restorer: Restorer, spoken: gr.Textbox, live: gr.Checkbox, press: gr.Button, options: list[Any], outputs: list[Any]
+) -> None:
+    def show(text: str, marks: str, existing: str, truecase: bool, threshold: float) -> tuple[Any, ...]:
+        if not text.strip():
+            return "", [], "", NOTHING_TO_SHOW
+        restored = _told(restorer.restore)(text, marks=marks, existing=existing, truecase=truecase, threshold=threshold)
+        slots = restorer.slots(text, restored, existing)
+        words = restored.words
+        masks = masks_html(slots, words[:N_SHOWN_MASKS], len(words) - len(slots))
+        line = speed_line(language_of(text), words, restored.seconds)
+        return restored.text, highlights(restored.text, words), line, masks
+
+    def show_live(text: str, is_live: bool, *given: Any) -> Any:
+        if not is_live:
+            return gr.skip()
+        if len(text) > LIVE_CHARACTERS:
+            return gr.skip(), gr.skip(), "A long text: press **Restore**.", gr.skip()
+        return show(text, *given)
+
+    shared: dict[str, Any] = {
+        "outputs": outputs, "api_visibility": "private", "concurrency_id": "model", "concurrency_limit": 1,
+    }  # fmt: skip
+    gr.on([press.click, spoken.submit], show, [spoken, *options], **shared)
+    for trigger in (spoken.change, *(option.change for option in options)):
+        trigger(show_live, [spoken, live, *options], trigger_mode="always_last", show_progress="hidden", **shared)
+
+
+def _connect_file(restorer: Restorer, upload: dict[str, Any], options: list[Any]) -> None:
+    results = Path(_files.name) / "results"
+
+    def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, str, str]:
+        if path is None:
+            return gr.DownloadButton(value=None, interactive=False), "", ""
+        _sweep(results)
+        folder = Path(tempfile.mkdtemp(dir=results))
+        names = ("marks", "existing", "truecase", "threshold")
+        target, restored = _told(restorer.restore_file)(
+            Path(path), folder, None if to == AS_IT_IS else to, **dict(zip(names, given, strict=True))
+        )
+        line = speed_line(target.name, restored.words, restored.seconds)
+        return gr.DownloadButton(value=str(target), interactive=True), line, restored.text[:2000]
+
+    gr.on(
+        [upload["file"].change, upload["to"].change, *(option.change for option in options)],
+        restore_file,
+        [upload["file"], upload["to"], *options],
+        [upload["download"], upload["about"], upload["preview"]],
+        api_visibility="private", concurrency_id="model", concurrency_limit=1, trigger_mode="always_last",
+    )  # fmt: skip
+
+
+def _add_endpoint(restorer: Restorer) -> None:
+    def restore(
+        text: str, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
+    ) -> dict[str, Any]:
+        """Restore punctuation in a text.
+
+        Args:
+            text: the text.
+            marks: "all" or "sentence-ends".
+            existing: what happens to marks that it has: "keep", "condition" or "replace".
+            truecase: True gives sentences their capitals.
+            threshold: probability from which a mark is written; 0 leaves it to the model.
+
+        Returns:
+            "text", "words" (each with word, start, end, label, mark, score and source), "seconds".
+        """
+        restored = _told(restorer.restore)(text, marks=marks, existing=existing, truecase=truecase, threshold=threshold)
+        return {"text": restored.text, "words": list(restored.words), "seconds": round(restored.seconds, 4)}
+
+    gr.api(restore, api_name="restore", concurrency_id="model", concurrency_limit=1)
+
+
+def _told(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose complaints about an input reach the visitor, and not the server's log."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except InputError as error:
+            raise gr.Error(str(error), title="Not restored", print_exception=False) from error
+
+    return call
+
+
+def _sweep(results: Path) -> None:
+    """Make the folder of results, and delete what has lain in it too long."""
+    results.mkdir(parents=True, exist_ok=True)
+    for folder in results.iterdir():
+        if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    launch(build(Restorer(os.environ.get("PUNCTUATION_MODEL"), os.environ.get("PUNCTUATION_REVISION"))))

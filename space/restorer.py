@@ -1,0 +1,140 @@
+"""The model behind the page: loads it, runs it, and says in one sentence what is wrong with an input.
+
+Takes texts and files with the page's options, gives what the pipeline gives. It knows nothing of Gradio.
+"""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import pipeline
+from transformers.utils import logging
+
+try:  # with the package nothing from the Hub has to be trusted, and files can be restored
+    import punctuation_restoration
+    from punctuation_restoration import formats
+except ImportError:
+    punctuation_restoration = formats = None
+
+TASK = "punctuation-restoration"
+HUB_MODEL = "punctuation-restoration/en-zh-ms"
+MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words
+MAX_FILE_CHARACTERS = 200_000  # of the speech in a file; about four hours
+MAX_FILE_BYTES = 2_000_000
+N_SHOWN_MASKS = 30  # words whose masks are shown
+
+MARKS = ("all", "sentence-ends")
+EXISTING = ("keep", "condition", "replace")
+
+
+class InputError(ValueError):
+    """What a visitor gave cannot be restored; the message is for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A restored text, its words as the pipeline gives them, and how long it took in seconds."""
+
+    text: str
+    words: Sequence[Mapping[str, Any]]
+    seconds: float
+
+
+class Restorer:
+    """Restores texts and files.
+
+    Args:
+        model: folder or Hub id; None for the package's default model, without the package the one on the Hub.
+        revision: revision on the Hub: a commit, so that neither weights nor code change under the page.
+    """
+
+    def __init__(self, model: str | None = None, revision: str | None = None) -> None:
+        logging.disable_progress_bar()
+        given: dict[str, Any] = {"model": model or (None if punctuation_restoration else HUB_MODEL)}
+        if punctuation_restoration is None:
+            given["trust_remote_code"] = True
+        build: Any = pipeline  # its overloads name only the tasks of transformers itself
+        self.pipeline = build(TASK, revision=revision, **given)
+        self.mark_names: list[str] = [label["name"] for label in self.pipeline.model.config.labels[1:]]
+        self.pipeline("hello 你好")  # loads jieba, and spares the first visitor the wait
+
+    def restore(self, text: str, **options: Any) -> Restored:
+        """Restore one text.
+
+        Raises:
+            InputError: for a text that is too long, or an option that does not exist.
+        """
+        if len(text) > MAX_CHARACTERS:
+            raise InputError(
+                f"This text has {len(text):,} characters; the page takes up to {MAX_CHARACTERS:,}. Cut it, send it as "
+                "a file, or run the model on your own machine."
+            )
+        started = time.perf_counter()
+        result = self.pipeline(text, **self._keywords(**options))
+        return Restored(result["text"], result["words"], time.perf_counter() - started)
+
+    def slots(self, text: str, restored: Restored, existing: str) -> list[tuple[str, str]]:
+        """For the first words their pieces, and what the model saw in their slots."""
+        words = restored.words[:N_SHOWN_MASKS]
+        found = self.pipeline.find_words(text)[: len(words)]
+        encoder, labels = self.pipeline.slots, [label["name"] for label in self.pipeline.model.config.labels]
+        shown = []
+        for word, pieces in zip(words, encoder.pieces([word.spoken for word in found]), strict=True):
+            is_filled = existing == "condition" and word["source"] == "input"
+            slot = encoder.fill_ids[labels.index(word["label"])] if is_filled else encoder.mask_id
+            names = encoder.tokenizer.convert_ids_to_tokens([*pieces, slot])
+            shown.append((" ".join(names[:-1]), names[-1]))
+        return shown
+
+    def restore_file(self, path: Path, folder: Path, to: str | None = None, **options: Any) -> tuple[Path, Restored]:
+        """Restore a transcript into a file of `folder`.
+
+        Args:
+            path: the file.
+            folder: where the new one goes.
+            to: another format to write it in; None keeps it as it is, but for the marks.
+
+        Raises:
+            InputError: if it cannot be read, is too large, or cannot be written in the other format.
+        """
+        if formats is None:
+            raise InputError("Files need the package: pip install punctuation-restoration.")
+        n_bytes = os.path.getsize(path)
+        if n_bytes > MAX_FILE_BYTES:
+            raise InputError(f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it.")
+        try:
+            transcript, encoding = formats.read_bytes(path.read_bytes(), name=path.name)
+        except formats.FormatError as error:
+            raise InputError(str(error)) from error
+        n_characters = sum(len(speech.text) for speech in transcript.speeches)
+        if n_characters > MAX_FILE_CHARACTERS:
+            raise InputError(
+                f"This file has {n_characters:,} characters of speech; the page takes up to {MAX_FILE_CHARACTERS:,}. "
+                "Split it, or use the command `punctuate` on your own machine."
+            )
+        started = time.perf_counter()
+        try:
+            done = formats.restore_transcript(transcript, self.pipeline, **self._keywords(**options))
+            content = formats.write_as(done, to) if to else done.source()
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        seconds = time.perf_counter() - started
+        target = folder / f"{path.stem}-restored{f'.{to}' if to else path.suffix}"
+        target.write_bytes(encoding.encode(content))
+        words = [word for speech in done.speeches for word in speech.words]
+        return target, Restored(content, words, seconds)
+
+    def _keywords(
+        self, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
+    ) -> dict[str, Any]:
+        """The pipeline's keywords for the page's options; a threshold of 0 leaves the choice to the model."""
+        if marks not in MARKS or existing not in EXISTING or not 0 <= threshold < 1:
+            raise InputError(
+                f"marks is one of {', '.join(MARKS)}, existing one of {', '.join(EXISTING)}, threshold a number from 0 "
+                f"to below 1; this call has {marks!r}, {existing!r} and {threshold!r}."
+            )
+        thresholds = dict.fromkeys(self.mark_names, float(threshold)) if threshold else None
+        return {"marks": marks, "existing": existing, "truecase": bool(truecase), "thresholds": thresholds}

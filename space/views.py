@@ -1,0 +1,125 @@
+"""What the page shows of a restored text: marks by certainty, the language, the masks that the model saw.
+
+Takes a text and what the pipeline gave for it, gives strings and lists for Gradio. It knows no model and no page.
+"""
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SURE, LIKELY, UNSURE, OWN = "sure (90 % and more)", "likely (70 to 90 %)", "unsure (below 70 %)", "was in the text"
+LIMITS = ((0.9, SURE), (0.7, LIKELY))
+# Dark enough for white text and far enough apart in brightness for the colour-blind, on light and dark pages alike.
+COLOURS = {SURE: "#15803d", LIKELY: "#b45309", UNSURE: "#dc2626", OWN: "#64748b"}
+CLASSES = {SURE: "sure", LIKELY: "likely", UNSURE: "unsure", OWN: "own"}
+NOTHING_TO_SHOW = "<p>Type or choose a sentence, and its masks will stand here.</p>"
+
+HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+LATIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+# Words that one of the two languages uses all the time and the other does not have.
+FREQUENT = {
+    "Malay": frozenset(
+        "ada adalah akan aku anda apa awak bagi bahawa banyak belum boleh bukan dalam dan dapat dari daripada dengan "
+        "di dia hari ini ialah itu jadi jangan juga kalau kami kamu ke kena kepada kerana ketika kita lagi lah lebih "
+        "macam mahu masih mereka nak nanti oleh orang pada perlu pula pun saja sangat satu saya sebab secara sedang "
+        "seorang sudah supaya tak tapi telah tentang tetapi tiada tidak tu untuk yang".split()
+    ),
+    "English": frozenset(
+        "a about all and are as at be because been but by can do for from get had has have he her how i i'm if in is "
+        "it it's just like me my no not of on or our she so that the their them then there they this to us was we were "
+        "what when which who will with would you your".split()
+    ),
+}
+LEAST_SHARE = 0.15  # of the words, from which a language is named
+
+
+def language_of(text: str) -> str:
+    """The languages of a text, the most frequent first, by its script and its most frequent words.
+
+    A guess for the reader's eyes: the model is not told. Latin words that neither list knows count with those that
+    one does.
+    """
+    n_han = len(HAN.findall(text)) / 1.5  # characters a word, about
+    known = dict.fromkeys(FREQUENT, 0)
+    words = [word.lower().replace("’", "'") for word in LATIN_WORD.findall(HAN.sub(" ", text))]
+    for word in words:
+        for name, frequent in FREQUENT.items():
+            known[name] += word in frequent
+    n_known = sum(known.values())
+    shares = {name: len(words) * n / n_known if n_known else 0.0 for name, n in known.items()}
+    shares["Mandarin"] = n_han
+    total = n_han + len(words)
+    named = [name for name in sorted(shares, key=shares.__getitem__, reverse=True) if shares[name] > 0]
+    named = [name for name in named if shares[name] >= LEAST_SHARE * total]
+    return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "Language not recognised"
+
+
+def certainty_of(word: Mapping[str, Any]) -> str:
+    """The name of how sure a word's mark is."""
+    if word["source"] == "input":
+        return OWN
+    return next((name for limit, name in LIMITS if word["score"] >= limit), UNSURE)
+
+
+def highlights(restored: str, words: Sequence[Mapping[str, Any]]) -> list[tuple[str, str | None]]:
+    """The restored text in parts: marks with how sure they are, everything else with None.
+
+    Joined, the parts are `restored`. A word is looked up behind the one before it; only its letters' case may differ.
+    """
+    parts: list[tuple[str, str | None]] = []
+    written = place = 0
+    for index, word in enumerate(words):
+        found = re.compile(re.escape(word["word"]), re.IGNORECASE).search(restored, place)
+        place = found.end() if found else place
+        if not word["mark"]:
+            continue
+        following = words[index + 1]["word"] if index + 1 < len(words) else None
+        gap_end = len(restored)
+        if following is not None:
+            ahead = re.compile(re.escape(following), re.IGNORECASE).search(restored, place)
+            gap_end = ahead.start() if ahead else gap_end
+        at = restored.find(word["mark"], place, gap_end)
+        if at < 0:
+            continue
+        if at > written:
+            parts.append((restored[written:at], None))
+        written = place = at + len(word["mark"])
+        parts.append((word["mark"], certainty_of(word)))
+    if written < len(restored):
+        parts.append((restored[written:], None))
+    return parts
+
+
+def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, Any]], n_more: int) -> str:
+    """Each word's pieces, its slot, and what was decided for it.
+
+    Args:
+        slots: for each word its pieces, joined by blanks, and what stands in its slot.
+        words: the same words as the pipeline gave them.
+        n_more: words that are not shown.
+    """
+    if not slots:
+        return NOTHING_TO_SHOW
+    items = []
+    for (pieces, slot), word in zip(slots, words, strict=True):
+        percent = "" if word["source"] == "input" else f" {word['score']:.0%}"
+        mark = word["mark"] or "no mark"
+        kind = CLASSES[certainty_of(word)] if word["mark"] else "none"
+        items.append(
+            f'<li><span class="pieces">{html.escape(pieces)}</span> <span class="slot">{html.escape(slot)}</span> '
+            f'<span class="choice {kind}">{html.escape(mark)}{percent}</span></li>'
+        )
+    more = f"<p>and {n_more:,} words more.</p>" if n_more else ""
+    return f'<ol class="masks">{"".join(items)}</ol>{more}'
+
+
+def speed_line(language: str, words: Sequence[Mapping[str, Any]], seconds: float) -> str:
+    """One line about a restored text."""
+    n_marks = sum(bool(word["mark"]) and word["source"] != "input" for word in words)
+    rate = f" in {seconds * 1000:,.0f} ms: **{len(words) / seconds:,.0f} words a second**" if seconds > 0 else ""
+    return f"{language} · {_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted{rate}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
