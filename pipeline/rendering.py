@@ -51,8 +51,8 @@ def restoring_edits(
         words: its words.
         marks: what is written before and after each.
         replaced: the marks that are taken out of the gaps between the words first. Signs inside words and marks in
-            typed faces stay. So does what alone parts two words (`yes,no`) where no new mark is written, since nobody
-            wants `yesno`.
+            typed faces stay. So does what alone parts two words, and gets no new mark beside it: `yes,no` would become
+            `yesno` or `yes.no`, one word.
     """
     removed = known_marks(replaced)
     edits = _removals(text, 0, words[0].start if words else len(text), removed)
@@ -60,12 +60,13 @@ def restoring_edits(
         if before and (removed or before not in text[word.mark_from : word.start]):  # else it stands there already
             edits.append(Edit(word.mark_from, word.mark_from, before, follows=False))
         following = words[index + 1].start if index + 1 < len(words) else len(text)
-        if removed and after and typed_dashes(text, word.end, following):  # a typed dash stays, and stays alone
+        if removed and _would_fuse(text, word.end, following, removed):
+            continue
+        if removed and typed_dashes(text, word.end, following):  # they are not in the table, and stay alone
             after = ""
         if after:
             edits.append(Edit(word.mark_at, word.mark_at, after))
-        if removed and (after or not _would_fuse(text, word.end, following, removed)):
-            edits += _removals(text, word.end, following, removed)
+        edits += _removals(text, word.end, following, removed) if removed else []
     return edits
 
 
@@ -102,30 +103,3 @@ class EditedText:
                 parts += [self.text[place : edit.start], edit.replacement]
                 place = edit.end
         return "".join([*parts, self.text[place:end]])
-
-
-def insertions(words: Sequence[Word], marks: Sequence[tuple[str, str]]) -> list[Edit]:
-    """The edits that write each word's marks before and after it."""
-    edits = []
-    for word, (before, after) in zip(words, marks, strict=True):
-        if before:
-            edits.append(Edit(word.mark_from, word.mark_from, before, follows=False))
-        if after:
-            edits.append(Edit(word.mark_at, word.mark_at, after))
-    return edits
-
-
-def removals(text: str, words: Sequence[Word], replaced: Iterable[str]) -> list[Edit]:
-    """The edits that take every known mark out of the gaps between the words; signs inside words stay."""
-    borders = [0, *(offset for word in words for offset in (word.start, word.end)), len(text)]
-    removed = known_marks(replaced)
-    return [
-        edit
-        for start, end in zip(borders[::2], borders[1::2], strict=True)
-        for edit in _removals(text, start, end, removed)
-    ]
-
-
-def apply_edits(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
-    """`text`, or the stretch of it from `start` to `end`, with the edits made that belong to it."""
-    return EditedText(text, edits).between(start, end)
