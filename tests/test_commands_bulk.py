@@ -171,6 +171,7 @@ def test_killed_at_any_time_it_goes_on_to_the_same_output(tmp_path: Path, monkey
     assert outputs(tmp_path / "killed") == outputs(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install ray[data]")
 @pytest.mark.skipif("TEST_RAY" not in os.environ, reason="Ray needs minutes to start on few cores: set TEST_RAY=1")
 def test_two_workers_of_ray_give_the_same_as_one_process(tiny_checkpoint: str, tmp_path: Path) -> None:

@@ -321,6 +321,7 @@ def run(*arguments: str, stdin: bytes = b"", **more: Any) -> subprocess.Complete
     return subprocess.run(command, input=stdin, capture_output=True, cwd=ROOT, timeout=120, check=False, **more)
 
 
+@pytest.mark.slow
 def test_as_a_program_it_is_silent_in_a_pipe_and_changes_only_marks(tiny_checkpoint: str) -> None:
     content = (RECORDED / "talk.srt").read_bytes()
     done = run("--model", tiny_checkpoint, "--quiet", "--device", "cpu", stdin=content)
@@ -329,6 +330,7 @@ def test_as_a_program_it_is_silent_in_a_pipe_and_changes_only_marks(tiny_checkpo
     assert done.stdout != content
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
     waiting = tmp_path / "waiting.txt"
     os.mkfifo(waiting)
