@@ -76,9 +76,11 @@ def export(
 
 
 def push(
-    folder: str | Path, repo_id: str, *, private: bool | None = None, revision: str | None = None, message: str = ""
+    folder: str | Path, repo_id: str, *, private: bool | None = None, message: str = "", tag: str | None = None
 ) -> str:
     """Send an exported folder to the Hub, all of it in one commit, and return its address.
+
+    With `tag` the commit gets a name, such as `v0.1.0`, by which users can ask for exactly this state.
 
     Raises:
         OSError: without a network, without a token, or without the right to write; as huggingface_hub tells it.
@@ -86,8 +88,10 @@ def push(
     api = HfApi()
     repo_id = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
     commit = api.upload_folder(
-        repo_id=repo_id, folder_path=folder, revision=revision, commit_message=message or "Upload punctuation model"
+        repo_id=repo_id, folder_path=folder, commit_message=message or "Upload punctuation model"
     )
+    if tag:
+        api.create_tag(repo_id, tag=tag)
     return str(commit)
 
 
@@ -126,6 +130,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     sending.add_argument("--push", metavar="REPO", help="send the folder to this repository, such as me/my-model")
     sending.add_argument("--private", action="store_true", help="if the repository is new, make it private")
     sending.add_argument("--message", default="", help="message of the commit")
+    sending.add_argument("--tag", help="name of this state, such as v0.1.0, for users to pin")
     sending.add_argument("--dry-run", action="store_true", help="with --push: tell what would be sent, send nothing")
     args = parser.parse_args(argv)
     if args.dry_run and not args.push:
@@ -144,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.push and args.dry_run:
             print(f"These files would go to https://huggingface.co/{args.push}; nothing was sent.")
         elif args.push:
-            print(push(args.output, args.push, private=args.private or None, message=args.message))
+            print(push(args.output, args.push, private=args.private or None, message=args.message, tag=args.tag))
     except (OSError, ValueError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 2

@@ -194,10 +194,13 @@ def test_pushing_sends_the_folder_in_one_commit(exported, monkeypatch):
             sent.update(given)
             return f"https://huggingface.co/{given['repo_id']}/commit/{COMMIT}"
 
+        def create_tag(self, repo_id, tag):
+            sent.update(tagged=(repo_id, tag))
+
     monkeypatch.setattr(exporting, "HfApi", Hub)
-    assert exporting.push(exported, REPOSITORY, private=True).endswith(COMMIT)
+    assert exporting.push(exported, REPOSITORY, private=True, tag="v0.1.0").endswith(COMMIT)
     assert (sent["created"], sent["repo_id"], sent["private"]) == (REPOSITORY, REPOSITORY, True)
-    assert sent["folder_path"] == exported
+    assert (sent["folder_path"], sent["tagged"]) == (exported, (REPOSITORY, "v0.1.0"))
 
 
 def test_pushing_offline_says_so_and_keeps_the_folder(tiny_checkpoint, tmp_path, capsys):

@@ -1,0 +1,173 @@
+"""Writes the tables of the documents from `results/*.json`, and the outputs of their examples, so that none is typed.
+
+    python -m punctuation_restoration.card model_card.md README.md            tables
+    python -m punctuation_restoration.card model_card.md README.md --run      and what the examples print
+    python -m punctuation_restoration.card model_card.md README.md --check    tells whether they are up to date
+
+Takes a Markdown text with the lines `<!-- results -->` and `<!-- /results -->`, gives it with the table between them;
+where its front matter ends with `model-index:`, that is written anew too, which is what the Hub shows beside the model.
+An example is a line `restore(...)` in a block of Python that makes `restore`; the comment below it is its output.
+"""
+
+import argparse
+import json
+import pprint
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from punctuation_restoration.registration import DEFAULT_MODEL, HUB_MODEL
+
+BEGIN, END = "<!-- results -->", "<!-- /results -->"
+RESULTS = Path("results")
+NONE_YET = "No results have been written yet: `python evaluate.py --benchmark test` measures them."
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
+MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
+LANGUAGES = (("iwslt", "en"), ("zh", "zh"), ("ms", "ms"))  # first letters of a benchmark's name
+
+
+def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
+    """Results of `evaluate.py` in a folder, tests first, then by name; other JSON files are passed over."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    scored = [one for one in found if isinstance(one, dict) and "benchmark" in one and "scores" in one]
+    return sorted(scored, key=lambda one: (_is_validation(one), one["benchmark"]))
+
+
+def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
+    """The text with its table, and its `model-index` if it has one, as the results tell them.
+
+    Raises:
+        ValueError: if the text lacks one of the two lines between which the table stands.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"Expected the lines {BEGIN} and {END} in the text, one is missing. Put both where it goes.")
+    filled = f"{before}{BEGIN}\n{table(results)}\n{END}{after}"
+    return MODEL_INDEX.sub(lambda _: model_index(results), filled, count=1)
+
+
+def table(results: Sequence[dict[str, Any]]) -> str:
+    """The results in Markdown: F1 in percent, one line a benchmark, with the signature below."""
+    if not results:
+        return NONE_YET
+    names = list(dict.fromkeys(name for one in results for name in one["scores"]["marks"]))
+    head = ["benchmark", "words", "F1", "95 %", *(name.lower() for name in names), "macro"]
+    rows = [head, ["---", *(["---:"] * (len(head) - 1))]]
+    for one in results:
+        scores = one["scores"]
+        low, high = one["intervals_95"]["micro"]
+        marks = (scores["marks"].get(name, {}).get("f1") for name in names)
+        rows.append(
+            [
+                f"`{one['benchmark']}`: {one['about']}", f"{scores['n_words']:,}",
+                f"**{_percent(scores['micro']['f1'])}**", f"{_percent(low)}–{_percent(high)}",
+                *map(_percent, marks), _percent(scores["macro"]["f1"]),
+            ]
+        )  # fmt: skip
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n" + _signature(results)
+
+
+def model_index(results: Sequence[dict[str, Any]]) -> str:
+    """The block `model-index` of the front matter: micro-F1 of every test."""
+    if not results:
+        return "model-index: []\n"
+    lines = ["model-index:", "- name: punctuation-restoration en-zh-ms", "  results:"]
+    for one in results:
+        marks = one["scores"]["marks"]
+        measured = {"F1 (micro)": one["scores"]["micro"]["f1"]}
+        measured.update({f"F1 {name.lower()}": mark["f1"] for name, mark in marks.items()})
+        lines += [
+            "  - task:", "      type: token-classification", "      name: Punctuation restoration", "    dataset:",
+            f"      name: {json.dumps(one['about'])}", f"      type: {one['benchmark']}",
+            f"      args: {_language(one['benchmark'])}", "    metrics:",
+        ]  # fmt: skip
+        for name, value in measured.items():
+            lines += ["    - type: f1", f"      name: {name}", f"      value: {100 * value:.1f}"]
+    return "\n".join(lines) + "\n"
+
+
+def run_examples(text: str, model: str) -> str:
+    """The text with what its examples give, by the model of that folder or name in place of the one on the Hub."""
+
+    def run_block(block: re.Match[str]) -> str:
+        code = block.group(1)
+        if "restore = pipeline(" not in code:
+            return block.group()
+        names: dict[str, Any] = {}
+        setting_up = EXAMPLE.sub("", code).replace(HUB_MODEL, model)
+        exec(re.sub(r'\brevision="[^"]*",?', "", setting_up), names)
+        filled = EXAMPLE.sub(lambda line: f"{line.group(1)}\n{_shown(eval(line.group(1), names))}\n", code)
+        return block.group().replace(code, filled)
+
+    return BLOCK.sub(run_block, text)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rewrite the documents; with --check only tell whether they are up to date (1 if not)."""
+    parser = argparse.ArgumentParser(
+        prog="python -m punctuation_restoration.card", description=(__doc__ or "").partition("\n\n")[0]
+    )
+    parser.add_argument("documents", nargs="+", type=Path, help="Markdown files")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results (default: results)")
+    parser.add_argument("--run", action="store_true", help="run the examples with the default model as well")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a document is not up to date")
+    args = parser.parse_args(argv)
+    results, stale = read_results(args.results), False
+    for path in args.documents:
+        text = path.read_text(encoding="utf-8")
+        try:
+            filled = fill(text, results)
+            filled = run_examples(filled, DEFAULT_MODEL) if args.run else filled
+        except ValueError as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return 2
+        if filled != text:
+            stale = True
+            print(f"{path}: {'differs from' if args.check else 'filled from'} {len(results)} results")
+            if not args.check:
+                path.write_text(filled, encoding="utf-8")
+    return int(stale and args.check)
+
+
+def _shown(value: Any) -> str:
+    """A value as a comment: text as it is, everything else as Python writes it, with short numbers."""
+    if isinstance(value, dict):
+        value = {key: round(item, 3) if isinstance(item, float) else item for key, item in value.items()}
+    lines = (value if isinstance(value, str) else pprint.pformat(value, width=112, sort_dicts=False)).splitlines()
+    return "\n".join(f"# {line}" for line in lines)
+
+
+def _signature(results: Sequence[dict[str, Any]]) -> str:
+    """Which model gave these figures, where and when, each told once."""
+    signatures = [one["signature"] for one in results]
+    models = _unique(f"`{one['model']}` (`{(one.get('model_sha256') or 'unknown')[:12]}`)" for one in signatures)
+    commits = _unique(f"`{(one.get('commit') or 'unknown')[:12]}`" for one in signatures)
+    machines = _unique(
+        f"{one['machine']['processor']}, {one['machine']['torch_threads']} threads" for one in signatures
+    )
+    days = _unique(one["date"][:10] for one in signatures)
+    return f"F1 in percent, over all marks together first. Model {models}, code {commits}, {machines}, {days}."
+
+
+def _unique(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(texts))
+
+
+def _is_validation(result: dict[str, Any]) -> bool:
+    return "valid" in result["benchmark"] or "dev" in result["benchmark"].split("-")
+
+
+def _language(benchmark: str) -> str:
+    return next((language for letters, language in LANGUAGES if benchmark.startswith(letters)), "mul")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,361 @@
+"""The page of the Space: run from a copy of its folder, asked through its endpoint and used in a real browser."""
+
+import concurrent.futures
+import importlib.util
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+import punctuation_restoration
+from punctuation_restoration.formats import read_bytes, restore_transcript
+
+ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
+SPACE = ROOT / "space"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
+N_CLIENTS = 50
+
+needs_gradio = pytest.mark.skipif(
+    not importlib.util.find_spec("gradio"), reason="Gradio is not installed: pip install -e '.[space]'"
+)
+needs_browser = pytest.mark.skipif(
+    not CHROMIUM or not importlib.util.find_spec("playwright"),
+    reason="no Chromium or no Playwright: apt-get install chromium; pip install playwright",
+)
+# The libraries of the client side warn of their own futures; what the page does runs in a process of its own.
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def load(name: str):
+    """A module of the Space, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"space_{name}", SPACE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+views = load("views")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("so how are you today", "English"),
+        ("apa khabar awak nak pergi mana hari ini", "Malay"),
+        ("大家好今天天气不错", "Mandarin"),
+        (
+            "okay so the budget is fixed for this year 我们还可以改时间表 boleh tak kita mula minggu depan",
+            "English, Mandarin and Malay",
+        ),
+        ("12345", "Language not recognised"),
+        ("", "Language not recognised"),
+    ],
+)
+def test_languages_are_named_by_their_share_of_the_words(text, language):
+    assert views.language_of(text) == language
+
+
+@pytest.mark.parametrize("keywords", [{}, {"existing": "replace"}, {"truecase": True}, {"existing": "condition"}])
+@pytest.mark.parametrize(
+    "text", [TEXT, 'he said "hello you" are, you. the (awak) 我们，大家好吗', "the the the", "", "..."]
+)
+def test_highlights_join_to_the_restored_text_and_show_each_mark_once(text, keywords, tiny_pipeline):
+    result = tiny_pipeline(text, **keywords)
+    parts = views.highlights(result["text"], result["words"])
+    assert "".join(part for part, _ in parts) == result["text"]
+    marked = [(part, kind) for part, kind in parts if kind]
+    words = [word for word in result["words"] if word["mark"]]
+    assert marked == [(word["mark"], views.certainty_of(word)) for word in words]
+
+
+def test_certainty_has_four_names_each_with_a_colour():
+    scores = {0.95: views.SURE, 0.9: views.SURE, 0.7: views.LIKELY, 0.69: views.UNSURE}
+    assert {score: views.certainty_of({"score": score, "source": "model"}) for score in scores} == scores
+    assert views.certainty_of({"score": 1.0, "source": "input"}) == views.OWN
+    assert set(views.COLOURS) == {views.SURE, views.LIKELY, views.UNSURE, views.OWN} == set(views.CLASSES)
+
+
+def test_masks_show_the_text_of_visitors_as_text():
+    word = {"mark": ",", "score": 0.5, "source": "model"}
+    page = views.masks_html([("<script>alert(1)</script>", "<mask>")], [word], 3)
+    assert "<script>" not in page
+    assert "&lt;mask&gt;" in page
+    assert "3 words more" in page
+
+
+def test_the_front_matter_is_what_the_hub_reads():
+    front = yaml.safe_load((SPACE / "README.md").read_text(encoding="utf-8").split("---")[1])
+    assert (SPACE / front["app_file"]).is_file()
+    assert front["sdk"] == "gradio"
+    assert re.fullmatch(r"6\.\d+\.\d+", front["sdk_version"])
+    assert len(front["short_description"]) <= 60  # the Hub refuses longer ones
+    assert front["models"] == [punctuation_restoration.registration.HUB_MODEL]
+
+
+class Server:
+    """The page, served by a process of its own from a copy of the folder."""
+
+    def __init__(self, folder: Path, model: str) -> None:
+        shutil.copytree(SPACE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.log = folder.parent / "log.txt"
+        environment = {
+            **os.environ, "PUNCTUATION_MODEL": model, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT),
+            "TMPDIR": str(folder.parent), "PYTHONUNBUFFERED": "1",
+        }  # fmt: skip
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "app.py"], cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+            )
+
+    def wait(self, seconds: float = 300) -> None:
+        end = time.monotonic() + seconds
+        while "Running on local URL" not in self.log.read_text(encoding="utf-8"):
+            assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
+            assert time.monotonic() < end, "Expected the page within five minutes."
+            time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("space") / "space", tiny_checkpoint)
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.process.terminate()
+        server.process.wait(timeout=30)
+
+
+def ask(url: str, *arguments: object) -> tuple[str, object]:
+    """Call /restore as any HTTP client may: the name of the last event, and what came with it."""
+    body = json.dumps({"data": arguments}).encode()
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}/gradio_api/call/restore", body, headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        event = json.load(answer)["event_id"]
+    with urllib.request.urlopen(f"{url}/gradio_api/call/restore/{event}", timeout=60) as stream:
+        events = re.findall(r"event: (\w+)\ndata: (.*)\n", stream.read().decode())
+    name, value = events[-1]
+    return name, json.loads(value)
+
+
+@needs_gradio
+@pytest.mark.slow
+def test_the_documented_call_gives_what_the_pipeline_gives(server, tiny_pipeline):
+    from gradio_client import Client
+
+    client = Client(server.url, verbose=False)
+    code = (SPACE / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    code = code.replace('Client("http://127.0.0.1:7860")', "given").replace("from gradio_client import Client", "")
+    names = {"given": client}
+    exec(code, names)
+    expected = tiny_pipeline("hello how are you")
+    assert names["answer"]["text"] == expected["text"]
+    assert [word["mark"] for word in names["answer"]["words"]] == [word["mark"] for word in expected["words"]]
+    answer = client.predict(TEXT, "sentence-ends", "keep", True, 0.0, api_name="/restore")
+    assert answer["text"] == tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"]
+    assert list(client.view_api(print_info=False, return_format="dict")["named_endpoints"]) == ["/restore"]
+
+
+@needs_gradio
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("a" * 20_001, "all", "keep", False, 0.0), "20,000"),
+        (("hello", "some", "keep", False, 0.0), "sentence-ends"),
+        (("hello", "all", "keep", False, 7.0), "threshold"),
+    ],
+)
+def test_a_wrong_call_is_told_what_is_wrong(arguments, expected, server):
+    name, value = ask(server.url, *arguments)
+    assert name == "error"
+    assert expected in json.dumps(value)
+
+
+@needs_gradio
+@pytest.mark.slow
+def test_fifty_visitors_at_once_each_get_their_own_text(server, tiny_pipeline, record_property):
+    syllables = ("the", "you", "are", "hello", "is", "saya", "awak", "我们", "大家", "你好")
+    texts = [" ".join(syllables[(i * step + i) % 10] for step in range(1, 12)) + f" {i}" for i in range(N_CLIENTS)]
+
+    def visit(text: str) -> tuple[str, float]:
+        started = time.perf_counter()
+        name, value = ask(server.url, text, "all", "keep", False, 0.0)
+        assert name == "complete", value
+        return value[0]["text"], time.perf_counter() - started
+
+    with concurrent.futures.ThreadPoolExecutor(N_CLIENTS) as visitors:
+        answers = list(visitors.map(visit, texts))
+    assert [text for text, _ in answers] == [restored["text"] for restored in tiny_pipeline(texts)]
+    seconds = sorted(seconds for _, seconds in answers)
+    record_property("p50_seconds", round(seconds[N_CLIENTS // 2], 3))
+    record_property("p99_seconds", round(seconds[-1], 3))
+    print(f"{N_CLIENTS} visitors at once: median {seconds[N_CLIENTS // 2]:.2f} s, p99 {seconds[-1]:.2f} s")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page in the browser, and what it complained of and asked for."""
+
+    def __init__(self, browser, url: str, theme: str = "light", width: int = 1280) -> None:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        context.set_default_timeout(60_000)
+        self.page = context.new_page()
+        self.complaints: list[str] = []
+        self.foreign: list[str] = []
+        self.page.on("console", lambda told: told.type == "error" and self.complaints.append(told.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda sent: self._note(sent.url, url))
+        self.page.goto(f"{url}/?__theme={theme}")
+
+    def _note(self, asked: str, own: str) -> None:
+        if not asked.startswith((own, "data:", "blob:")):
+            self.foreign.append(asked)
+
+    def type(self, text: str) -> None:
+        self.page.locator("#spoken textarea").fill(text)
+
+    def wait_for(self, text: str, box: str = "#restored textarea") -> None:
+        """Wait until a box has this text."""
+        self.page.wait_for_function(
+            "([box, text]) => document.querySelector(box).value === text", arg=[box, text], timeout=60_000
+        )
+
+    def end(self) -> None:
+        assert self.complaints == []
+        assert self.foreign == []
+        self.page.context.close()
+
+
+@needs_gradio
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
+def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, browser, tiny_pipeline):
+    visit = Visit(browser, server.url, theme, width)
+    visit.type(TEXT)
+    result = tiny_pipeline(TEXT)
+    visit.wait_for(result["text"])
+    page = visit.page
+    shown = page.locator("#certain .textfield").inner_text()
+    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", result["text"])
+    assert "words a second" in page.locator("#about").inner_text()
+    page.get_by_role("button", name="How it works").click()
+    assert page.locator("#masks li").count() == len(result["words"])
+    assert page.locator("#masks .slot").first.inner_text() == "<mask>"
+    overhang = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert overhang <= 0
+    assert page.evaluate("document.body.classList.contains('dark')") == (theme == "dark")
+    visit.end()
+
+
+@needs_gradio
+@needs_browser
+@pytest.mark.slow
+def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, browser, tiny_pipeline):
+    visit = Visit(browser, server.url)
+    page = visit.page
+    visit.type(TEXT)
+    visit.wait_for(tiny_pipeline(TEXT)["text"])
+    page.get_by_role("button", name="Options").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Only sentence ends").focus()
+    page.keyboard.press("Space")
+    visit.wait_for(tiny_pipeline(TEXT, marks="sentence-ends")["text"])
+    page.get_by_label("Capitals at sentence starts").focus()
+    page.keyboard.press("Space")
+    visit.wait_for(tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"])
+    page.get_by_role("button", name="Clear").focus()
+    page.keyboard.press("Enter")
+    visit.wait_for("")
+    page.get_by_role("button", name="Malay").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('#restored textarea').value.length > 20")
+    assert "Malay" in page.locator("#about").inner_text()
+    visit.end()
+
+
+@needs_gradio
+@needs_browser
+@pytest.mark.slow
+def test_without_live_update_the_button_restores(server, browser, tiny_pipeline):
+    visit = Visit(browser, server.url)
+    visit.page.get_by_label("Restore while I type").uncheck()
+    visit.type("hello are you")
+    visit.page.wait_for_timeout(500)
+    assert visit.page.locator("#restored textarea").input_value() == ""
+    visit.page.get_by_role("button", name="Restore", exact=True).click()
+    visit.wait_for(tiny_pipeline("hello are you")["text"])
+    visit.end()
+
+
+@needs_gradio
+@needs_browser
+@pytest.mark.slow
+def test_a_transcript_comes_back_with_marks_and_in_other_formats(server, browser, tiny_pipeline, tmp_path):
+    visit = Visit(browser, server.url)
+    page = visit.page
+    page.get_by_role("tab", name="File").click()
+    for name in ("talk.srt", "talk.vtt", "whisper.json"):
+        path = ROOT / "examples" / "transcripts" / name
+        transcript, encoding = read_bytes(path.read_bytes(), name=name)
+        expected = restore_transcript(transcript, tiny_pipeline).source()
+        page.locator("#upload input[type=file]").set_input_files(path)
+        visit.wait_for(expected[:2000].replace("\r\n", "\n"), "#preview textarea")
+        with page.expect_download() as begun:
+            page.locator("#download").click()
+        begun.value.save_as(tmp_path / name)
+        assert begun.value.suggested_filename == f"{path.stem}-restored{path.suffix}"
+        assert (tmp_path / name).read_bytes() == encoding.encode(expected)
+        page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
+        visit.wait_for("", "#preview textarea")
+    visit.end()
+
+
+@needs_gradio
+@needs_browser
+@pytest.mark.slow
+def test_what_cannot_be_read_is_said_in_a_sentence_and_logged_nowhere(server, browser, tmp_path):
+    visit = Visit(browser, server.url)
+    page = visit.page
+    page.get_by_role("tab", name="File").click()
+    (tmp_path / "broken.json").write_text('{"segments": [{"text": "secretword')
+    page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.json")
+    toast = page.get_by_test_id("toast-body")
+    toast.wait_for()
+    assert "broken.json" in toast.inner_text()
+    assert "Traceback" not in toast.inner_text()
+    page.get_by_role("tab", name="Text").click()
+    visit.type("secretword the " * 2000)
+    page.get_by_text("A long text: press").wait_for()
+    page.get_by_role("button", name="Restore", exact=True).click()
+    page.get_by_text("the page takes up to 20,000").wait_for()
+    visit.end()
+    log = server.log.read_text(encoding="utf-8")
+    assert "secretword" not in log
+    assert "Traceback" not in log
