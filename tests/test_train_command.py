@@ -2,13 +2,13 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -312,7 +312,7 @@ def test_two_processes_survive_kill_9(prepared: str, tiny_checkpoint: str, tmp_p
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29613"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     run = subprocess.Popen(
-        [*command, str(ROOT / "train.py"), *call], env=environment, cwd=ROOT, start_new_session=True,
+        [*command, str(ROOT / "train.py"), *call], env=environment, cwd=ROOT,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     end = time.monotonic() + 150
@@ -320,7 +320,9 @@ def test_two_processes_survive_kill_9(prepared: str, tiny_checkpoint: str, tmp_p
         assert run.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.05)
-    os.killpg(run.pid, signal.SIGKILL)
+    # The launcher's processes live on without it, so each of them has to be killed.
+    for process in [*psutil.Process(run.pid).children(recursive=True), run]:
+        process.kill()
     run.wait()
     ended = subprocess.run(
         [*command, str(ROOT / "train.py"), *call],
@@ -334,3 +336,14 @@ def test_two_processes_survive_kill_9(prepared: str, tiny_checkpoint: str, tmp_p
     assert "Going on from" in ended.stdout
     assert "2 processes" in ended.stdout
     assert (tmp_path / "two" / "final" / "model.safetensors").is_file()
+
+
+def test_a_folder_takes_one_run_at_a_time(
+    prepared: str, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from punctuation_restoration.training.command import hold_folder
+
+    with hold_folder(tmp_path):
+        assert run_training(arguments(prepared, tmp_path, tiny_checkpoint, "--max-steps", "1")) == 1
+        assert f"process {os.getpid()} is writing there" in capsys.readouterr().err
+    assert run_training(arguments(prepared, tmp_path, tiny_checkpoint, "--max-steps", "1")) == 0

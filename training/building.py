@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
@@ -31,8 +32,8 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
         model = load_own_model(start, **style)
     elif settings.encoder:
         fields = {key: value for key, value in recipe.model.items() if key not in NOT_CONFIG}
-        fields.setdefault("max_window_pieces", max(recipe.sampling.lengths))
         try:
+            fields.setdefault("max_window_pieces", longest_window(settings.encoder, recipe.sampling))
             model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, **style, **fields)
         except OSError as error:
             raise ValueError(f"Expected an encoder at {settings.encoder!r}, could not load it: {error}") from error
@@ -41,6 +42,13 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     check_data_fit(model, index, start or str(settings.encoder))
     set_dropout(model, settings.dropout, settings.attention_dropout)
     return model
+
+
+def longest_window(encoder: str, sampling: Sampling) -> int:
+    """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
+    n_positions = getattr(AutoConfig.from_pretrained(encoder), "max_position_embeddings", None)
+    longest = max(sampling.lengths)
+    return min(longest, n_positions - 2) if n_positions else longest  # RoBERTa's first two are not used
 
 
 def load_own_model(name: str, **settings: Any) -> Any:
@@ -101,8 +109,6 @@ def load_teachers(names: Sequence[str], slots: Any, config: Any, device: Any) ->
     Raises:
         ValueError: if a teacher reads other inputs or has other labels than the student.
     """
-    from transformers import AutoTokenizer
-
     teachers = []
     for name in names:
         teacher = load_own_model(name)

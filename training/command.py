@@ -6,12 +6,14 @@ Takes arguments, gives an exit status. Every expected failure ends in one line t
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from accelerate import Accelerator
@@ -24,6 +26,11 @@ from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_mode
 from punctuation_restoration.training.loop import TrainingRun
 from punctuation_restoration.training.precision import choose_precision
 from punctuation_restoration.training.settings import TrainingSettings, parse_args, settings_of
+
+try:
+    import fcntl
+except ImportError:  # Windows: nobody is kept out
+    fcntl = None  # type: ignore[assignment]
 
 
 def run_training(argv: Sequence[str] | None = None) -> int:
@@ -61,6 +68,15 @@ def train(args: Namespace) -> dict[str, Any]:
     accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
+    with hold_folder(out) if accelerator.is_main_process else nullcontext():
+        return start_run(args, settings, recipe, accelerator, message)
+
+
+def start_run(
+    args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator, message: str | None
+) -> dict[str, Any]:
+    """Prepare texts, build the run and do its steps. Gives the last validation scores."""
+    out = Path(args.out)
     start, folders = prepared_folders(args, settings, out, accelerator)
     if accelerator.is_main_process:
         (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
@@ -76,13 +92,38 @@ def train(args: Namespace) -> dict[str, Any]:
         json.loads(new_pieces.read_text(encoding="utf-8")) if start and new_pieces.is_file() else (),
     )
     n_trained = sum(parameter.numel() for parameter in run.model.parameters() if parameter.requires_grad)
+    n_processes, precision = accelerator.num_processes, accelerator.mixed_precision
     run.log.tell(
-        f"{accelerator.num_processes} {'process' if accelerator.num_processes == 1 else 'processes'} on "
-        f"{accelerator.device.type}, {'fp32' if precision == 'no' else precision}, {n_trained:,} trained parameters"
+        f"{n_processes} {'process' if n_processes == 1 else 'processes'} on {accelerator.device.type}, "
+        f"{'fp32' if precision == 'no' else precision}, {n_trained:,} trained parameters"
     )
     if message:
         run.log.tell(message)
     return run.train()
+
+
+def hold_folder(out: Path) -> IO[str]:
+    """Keep other runs out of a folder for as long as the file that is given stays open; the system sees to the rest.
+
+    Raises:
+        ValueError: if another run holds it.
+    """
+    lock = open(out / ".lock", "a+", encoding="utf-8")  # noqa: SIM115  (it has to stay open)
+    if fcntl is not None:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.seek(0)
+            owner = lock.read().strip() or "unknown"
+            lock.close()
+            raise ValueError(
+                f"Expected {out} for this run alone, process {owner} is writing there. Wait for it, or end it (the "
+                "processes of torchrun can outlive it), or choose another --out."
+            ) from error
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
 
 
 def prepared_folders(
