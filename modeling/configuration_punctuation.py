@@ -6,7 +6,6 @@ Takes what `config.json` holds, gives validated fields. Knows nothing about tens
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
-from transformers.configuration_utils import SubConfigSpec
 
 NO_MARK = "O"
 
@@ -53,9 +52,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     """
 
     model_type = "punctuation-restoration"
-    sub_configs_defaults: ClassVar[dict[str, SubConfigSpec]] = {
-        "encoder_config": SubConfigSpec(config_class=AutoConfig, model_type="xlm-roberta")
-    }
+    sub_configs: ClassVar[dict[str, type]] = {"encoder_config": AutoConfig}
 
     encoder_config: dict[str, Any] | PreTrainedConfig | None = None
     labels: list[dict[str, str]] | None = None
@@ -70,6 +67,15 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     max_window_pieces: int = 256
 
     def __post_init__(self, **kwargs: Any) -> None:
+        if self.encoder_config is None:
+            self.encoder_config = AutoConfig.for_model("xlm-roberta")
+        elif not isinstance(self.encoder_config, PreTrainedConfig):
+            if "model_type" not in self.encoder_config:
+                raise ValueError(
+                    "Expected encoder_config with a model_type, got one without. Take the configuration of an encoder "
+                    "that AutoModel loads."
+                )
+            self.encoder_config = AutoConfig.for_model(**self.encoder_config)
         self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
         if self.mark_labels is None:  # a label that this table lacks is a mark that is only removed
             names = self.label_names

@@ -51,7 +51,7 @@ def test_starting_from_an_encoder_keeps_its_first_layers(encoder, batch, tmp_pat
     cut = model.encoder(**inputs, output_hidden_states=True).hidden_states[2]
     if encoder.model_type != "modernbert":  # which puts a final norm behind its last layer
         torch.testing.assert_close(cut, whole)
-    assert not any("path" in key for key in json.loads(model.config.to_json_string())["encoder_config"])
+    assert str(tmp_path) not in model.config.to_json_string()
 
 
 def test_more_layers_than_there_are_is_an_error(tmp_path):
@@ -121,15 +121,17 @@ def test_a_folder_without_checkpoint_is_an_error(tmp_path):
 
 def test_gradients_flow_through_checkpointed_layers(tiny_config, batch):
     model = PunctuationRestorationModel(tiny_config).train()
-    model.activation_checkpointing_enable()
+    enable = "activation_checkpointing_enable"
+    getattr(model, enable if hasattr(model, enable) else "gradient_checkpointing_enable")()  # its name before 5.23
     model(**batch, labels=torch.tensor([[1, 2], [3, -100]])).loss.backward()
     assert all(parameter.grad is not None for parameter in model.encoder.encoder.layer.parameters())
 
 
 def test_token_embeddings_can_grow(tiny_config, batch):
-    model = PunctuationRestorationModel(tiny_config).eval()
+    config = PunctuationRestorationConfig(**tiny_config.to_dict())
+    model = PunctuationRestorationModel(config).eval()
     before = model(**batch).logits
-    model.resize_token_embeddings(tiny_config.encoder_config.vocab_size + 5)
+    model.resize_token_embeddings(config.encoder_config.vocab_size + 5)
     assert model.get_input_embeddings().num_embeddings == model.config.encoder_config.vocab_size
     torch.testing.assert_close(model(**batch).logits, before)
 
