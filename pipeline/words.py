@@ -119,7 +119,7 @@ class WordFinder:
         """A word, with the point that follows it if that belongs to it; the point is never spoken."""
         if text.startswith(".", end) and not text.startswith("..", end) and self._owns_point(word, text, end):
             end += 1
-        return Span(start, end, word if word.isascii() else word.translate(SPOKEN))
+        return Span(start, end, word if word.isascii() and "`" not in word else word.translate(SPOKEN))
 
     def _owns_point(self, word: str, text: str, end: int) -> bool:
         lower = word.lower()

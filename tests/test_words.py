@@ -1,0 +1,205 @@
+"""Where words are found, what is spoken of them, and where their marks go."""
+
+import time
+
+import pytest
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.words import WordFinder
+
+find_words = WordFinder(DEFAULT_MARK_LABELS)
+
+
+def _texts(text):
+    return [word.text for word in find_words(text)]
+
+
+def _spoken(text):
+    return [word.spoken for word in find_words(text)]
+
+
+def _places(text):
+    """The text with a bar wherever a mark may be written."""
+    for word in reversed(find_words(text)):
+        text = f"{text[: word.mark_at]}|{text[word.mark_at :]}"
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("it's the dogs' bone", ["it's", "the", "dogs", "bone"]),
+        ("3.5 1,000 12:30 -5 +60 50% $2 1/2", ["3.5", "1,000", "12:30", "-5", "+60", "50%", "$2", "1/2"]),
+        ("1990–1995 3—5 １．５", ["1990–1995", "3—5", "１．５"]),
+        ("Paris–London", ["Paris", "London"]),
+        (".NET .5 C++ C# AT&T", [".NET", ".5", "C++", "C#", "AT&T"]),
+        ("Dr. Smith vs. etc. Ph.D. e.g. U.S.A.", ["Dr.", "Smith", "vs.", "etc.", "Ph.D.", "e.g.", "U.S.A."]),
+        ("J. R. Smith and I. Then", ["J.", "R.", "Smith", "and", "I", "Then"]),
+        ("No. 5 or no. 6 said no. Go", ["No.", "5", "or", "no.", "6", "said", "no", "Go"]),
+        ("etc... Dr.. J..", ["etc", "Dr", "J"]),
+        ("https://a.b/c_(d)?e=f,g.", ["https://a.b/c_(d)?e=f,g"]),
+        ("(www.a.com), http://a.b👍", ["www.a.com", "http://a.b"]),
+        ("mailto:a@b.c a.b@c.co.uk", ["mailto:a@b.c", "a.b@c.co.uk"]),
+        ("C:\\a\\b.txt a/b_c-d.tar.gz", ["C:\\a\\b.txt", "a/b_c-d.tar.gz"]),
+        ("x?y=1&z=2 what?really", ["x?y=1&z=2", "what", "really"]),
+        ("file(s) h(n) (a)", ["file(s)", "h(n)", "a"]),
+        ("<mask></s> [MASK] ▁a ▁", ["<mask></s>", "MASK", "▁a"]),
+        ("1️⃣ #️⃣ a1️⃣b 👩‍💻c 🇲🇾 👍🏽", ["a", "b", "c"]),
+        ("☺ ™ ok™ → € €5", ["ok™", "€5"]),
+        (":) ok :-( fine ;D <3 a", ["ok", "fine", "a"]),
+        ("a\x00b\ud800c", ["a", "b", "c"]),
+        ("", []),
+        (" \n\t… — -- !? “”", []),
+    ],
+)
+def test_words(text, words):
+    assert _texts(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("isn’t isn‘t isn´t isn`t isnʼt", ["isn't"] * 5),
+        ("well‑known well‐known", ["well-known", "well-known"]),
+        ("co\u00adop a\u200bb \ufeffc", ["coop", "ab", "c"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("Dr. e.g. U.S.", ["Dr", "e.g", "U.S"]),
+        ("大 家 好", ["大家", "好"]),
+        ("大，家", ["大", "家"]),
+        ("今\u200b天", ["今天"]),
+    ],
+)
+def test_what_the_encoder_is_shown(text, spoken):
+    assert _spoken(text) == spoken
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        'he| said| "hello"|',
+        "(see| below)|",
+        "great| 👍🏽",
+        "“你好”|",
+        "大家|好|　今天|",
+        "hello|   there|",
+        "“(a)”| [b]| {c}| «d»| „e“| »f«| ‚g‘| `h`| ‹i›|",
+        "aa|(bbb)| a|“b”| a|「b」|",
+        "rock| 'n'| roll|",
+        '说|"你好"|然后|',
+        "it’s| ‘so’| dogs’|",
+        'a."| b',
+        "\u2067אב\u2069| a|",
+        'a"\u0301| b|',
+        "葛\U000e0100|飾|",
+    ],
+)
+def test_a_mark_goes_behind_what_closes_after_its_word(places):
+    text = places.replace("|", "")
+    got = _places(text)
+    assert got.rstrip("|") == places.rstrip("|")
+
+
+def test_something_before_a_word_goes_in_front_of_what_opens():
+    for text, place in (('a "(b)"', 2), ("a ¿b", 2), ("“a", 0), ("»a«", 0), ("a”b", 2), ("a b", 2)):
+        assert find_words(text)[-1].mark_from == place
+
+
+@pytest.mark.parametrize(
+    ("text", "scripts"),
+    [
+        ("hello 你好", "Latin Han"),
+        ("用Python写 Python 好", "Han Han Han Latin Han"),
+        ("2020年 2020", "Han Han Latin"),
+        ("a-b你c", "Han Han Han"),
+        ("“hello”他", "Han Han"),
+        ("私は API", "Han Kana Latin"),
+        ("عندي 5", "Arabic Arabic"),
+        ("घर 5 தமிழ்", "Devanagari Devanagari Latin"),
+        ("5 6", "Latin Latin"),
+    ],
+)
+def test_scripts(text, scripts):
+    assert [word.script for word in find_words(text)] == scripts.split()
+
+
+def test_offsets_point_at_the_word():
+    text = "he said “hi”,  3.5\u200b 我 们Dr. 👍 http://a.b."
+    for word in find_words(text):
+        assert text[word.start : word.end] == word.text
+        assert word.mark_from <= word.start < word.end <= word.mark_at
+
+
+def test_marks_are_read_over():
+    plain = "he said hello 我们今天很好 in 2020年 ok"
+    marked = "he, said: hello! 我们，今天，很好。 in; 2020？年… ok."
+    assert [(w.spoken, w.script) for w in find_words(marked)] == [(w.spoken, w.script) for w in find_words(plain)]
+
+
+def test_hyphens_may_be_marks():
+    find = WordFinder(".-")
+    assert [word.text for word in find("well-known - a well- b")] == ["well-known", "a", "well", "b"]
+
+
+def test_plain_prose_takes_the_short_way_to_the_same_words():
+    prose = "It's what he said and nobody's dog knew "
+    assert _texts(prose * 3) == prose.split() * 3
+    assert _texts(prose.replace(" ", "\n")) == prose.split()  # the long way
+
+
+# What is repeated up to 50,000 characters, and what stands before and after it.
+HOSTILE = [
+    *("a", "a ", "a'", "a.", "a-", "-", '"', 'a"', "，", "a://", "www.", "http://)a", "a?b", "1,", "1️⃣", "👍\u200d"),
+    *(
+        "\u0301",
+        ":(",
+        " :)",
+        "(a)",
+        "a(",
+        "A. ",
+        "no. ",
+        "ア",
+        "\x00",
+        "“",
+        "a“",
+        "\u2067",
+        " ",
+        "a  ",
+        "b+",
+        "あa",
+        "a1️⃣",
+    ),
+    *(
+        ("你", "，", ""),
+        ("http://", ")", ""),
+        ("a?", "x", ""),
+        ('a"', "\u0301", "b"),
+        (" :", "(", "a"),
+        ("A.", "，", ""),
+    ),
+    *(
+        ("", "'", "a"),
+        ("a", "'", "a"),
+        ("a", ".", "a"),
+        ("a ", "…", " a"),
+        ("你 ", "，", "a"),
+        ("", "a", "1️⃣"),
+        ("", "a", "://"),
+    ),
+]
+
+
+@pytest.mark.parametrize("parts", HOSTILE, ids=ascii)
+def test_time_grows_with_the_length_of_a_text_only(parts):
+    before, unit, after = parts if isinstance(parts, tuple) else ("", parts, "")
+    start = time.process_time()
+    find_words(before + unit * (50_000 // len(unit)) + after)
+    # Less than half a second on a slow machine; work that grows with the square of the length takes minutes.
+    assert time.process_time() - start < 20
+
+
+def test_time_grows_with_the_length_of_han_text_only():
+    find_words("你好")  # loads jieba
+    for unit in ("你", "你，", "你 ", "你a", "你'"):
+        start = time.process_time()
+        find_words(unit * (20_000 // len(unit)))
+        assert time.process_time() - start < 20
