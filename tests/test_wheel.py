@@ -1,0 +1,129 @@
+"""What an installed copy holds: every folder of code, the papers, and neither weights nor tests."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import punctuation_restoration
+
+ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
+FOLDERS = ("commands", "data", "evaluation", "formats", "modeling", "pipeline", "training")
+SCRIPTS = ("train.py", "evaluate.py")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (ROOT / "pyproject.toml").is_file() or not (ROOT / "README.md").is_file(),
+        reason="only a checkout with its README can be built",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with wheel and source distribution, built without a network."""
+    pytest.importorskip("hatchling", reason="hatchling is not installed: pip install hatchling")
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)],
+        cwd=ROOT, check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    return next(built.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def tracked(*patterns: str) -> set[str]:
+    """Files of the project under version control."""
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a Git checkout")
+    return set(listed.stdout.splitlines())
+
+
+def test_every_module_of_every_folder_is_in_the_wheel(names):
+    modules = tracked(*(f"{folder}/*.py" for folder in FOLDERS), *SCRIPTS)
+    assert {f"punctuation_restoration/{name}" for name in modules} <= names
+    assert tracked("punctuation_restoration/*.py") <= names
+
+
+def test_no_folder_of_code_is_forgotten():
+    packages = {Path(name).parts[0] for name in tracked("*/__init__.py")}
+    assert packages - {"punctuation_restoration", "tests"} == set(FOLDERS)
+
+
+def test_the_wheel_holds_code_and_papers_only(names):
+    allowed = {*FOLDERS, *SCRIPTS}
+    for name in names:
+        top, *rest = name.split("/")
+        assert top == "punctuation_restoration" or top.endswith(".dist-info"), name
+        if top == "punctuation_restoration" and len(rest) > 1:
+            assert rest[0] in allowed, name
+    endings = {Path(name).suffix for name in names if ".dist-info" not in name}
+    assert endings <= {".py", ".md", ".typed", ".json", ".yaml", ""}
+    assert not [name for name in names if "/checkpoints/" in name or "__pycache__" in name]
+
+
+def test_an_installed_export_finds_licence_and_card(names):
+    assert {"punctuation_restoration/LICENSE", "punctuation_restoration/model_card.md"} <= names
+
+
+def test_the_wheel_is_small_and_light(wheel):
+    assert wheel.stat().st_size < 1_000_000
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = archive.read(metadata).decode().splitlines()
+    required = {
+        line.split(":")[1].strip() for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line
+    }
+    names = {"".join(character for character in one.split(">")[0] if character not in " <=") for one in required}
+    assert names == {"huggingface-hub", "jieba", "numpy", "regex", "torch", "transformers"}
+
+
+def test_the_installed_package_works_far_from_the_checkout(wheel, tiny_checkpoint, tiny_pipeline, tmp_path):
+    """As installed: unpacked where Python looks, which is all that installing a wheel of plain Python does."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    code = (
+        "import sys, punctuation_restoration; from transformers import pipeline\n"
+        "from punctuation_restoration.export import export\n"
+        "print(punctuation_restoration.__file__, punctuation_restoration.DEFAULT_MODEL)\n"
+        "print(pipeline('punctuation-restoration', model=sys.argv[1], device='cpu')('hello are you 大家好')['text'])\n"
+        "print(len(export('out', sys.argv[1])))\n"
+    )
+    environment = {
+        "PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "site"), "HF_HOME": str(tmp_path / "home"),
+        "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8",
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code, tiny_checkpoint],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    place, text, n_files = done.stdout.splitlines()
+    assert place.split()[0].startswith(str(tmp_path / "site"))
+    assert place.split()[1] == punctuation_restoration.registration.HUB_MODEL
+    assert text == tiny_pipeline("hello are you 大家好")["text"]
+    assert int(n_files) > 10
+
+
+def test_the_source_distribution_can_be_built_from_and_holds_no_weights(built):
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    code = tracked(*(f"{folder}/*.py" for folder in FOLDERS), "punctuation_restoration/*.py", *SCRIPTS, "tests/*.py")
+    assert code | {"pyproject.toml", "LICENSE", "README.md", "model_card.md"} <= names
+    assert not [name for name in names if name.endswith((".safetensors", ".bin", ".pt"))]
