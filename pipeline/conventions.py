@@ -48,7 +48,10 @@ _LAST_LETTER = regex.compile("(?r)" + "|".join(f"(?P<{name}>[{_LETTERS_OF[name]}
 
 
 def script_of(word: str) -> str | None:
-    """Script of a word's last letter, a row of the table; None for a word without letters, such as a number."""
+    """Script of a word's last letter, a row of the table; None for a word without letters, such as a number.
+
+    Digits that only one script has count as its letters.
+    """
     if word.isascii():
         return "Latin" if word.upper() != word.lower() else None
     letter = _LAST_LETTER.search(word)

@@ -1,0 +1,75 @@
+"""The tables of scripts, marks, quotes and typed faces."""
+
+import pytest
+import regex
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.conventions import (
+    CLOSERS,
+    EITHER,
+    EMOTICON,
+    OPENERS,
+    TURNED_CLOSERS,
+    TURNED_OPENERS,
+    UNSPACED,
+    WRITTEN_MARKS,
+    known_marks,
+    script_of,
+    written,
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "script"),
+    [
+        ("hello", "Latin"), ("它", "Han"), ("ㄅ", "Han"), ("〇", "Han"), ("あ", "Kana"), ("カー", "Kana"),
+        ("سلام", "Arabic"),
+        ("घर", "Devanagari"), ("வீடு", "Latin"), ("дом", "Latin"), ("한국", "Latin"), ("é", "Latin"), ("ក", "Khmer"),
+        ("APIを", "Kana"), ("3rd", "Latin"), ("3.5", None), ("٣", "Arabic"), ("-", None), ("", None),
+    ],
+)  # fmt: skip
+def test_the_script_of_a_word_is_that_of_its_last_letter(word, script):
+    assert script_of(word) == script
+
+
+def test_marks_are_written_as_the_script_writes_them():
+    assert [written(mark, "Han") for mark in (",", ".", "?", "?!", "—")] == ["，", "。", "？", "？！", "—"]
+    assert [written(mark, "Arabic") for mark in ",.?"] == ["،", ".", "؟"]
+    assert [written(mark, "Latin") for mark in ",.?"] == [",", ".", "?"]
+    assert written("", "Han") == ""
+
+
+def test_no_script_writes_two_marks_alike():
+    for row in WRITTEN_MARKS.values():
+        assert len(set(row.values())) == len(row)
+        assert all(len(mark) == len(form) == 1 for mark, form in row.items())
+    assert set(UNSPACED) <= set(WRITTEN_MARKS)
+
+
+def test_whatever_is_written_is_known_when_it_is_read_again():
+    known = known_marks(DEFAULT_MARK_LABELS)
+    for script in WRITTEN_MARKS:
+        for label in DEFAULT_LABELS[1:]:
+            sign = written(label["after"], script)
+            assert DEFAULT_MARK_LABELS[known[sign]] == label["name"]
+
+
+def test_a_mark_that_is_not_among_the_given_brings_no_forms():
+    assert known_marks(",") == {",": ","} | {row[","]: "," for row in WRITTEN_MARKS.values() if "," in row}
+    assert known_marks([]) == {}
+    assert known_marks("。.")["。"] == "。"  # what is given stands for itself
+
+
+def test_quotes_are_no_marks():
+    quotes = OPENERS | CLOSERS | EITHER
+    assert not quotes & set(known_marks(DEFAULT_MARK_LABELS))
+    assert not (OPENERS | CLOSERS) & EITHER
+    assert TURNED_CLOSERS <= OPENERS
+    assert TURNED_OPENERS <= CLOSERS
+
+
+def test_typed_faces_stand_between_blanks():
+    for text in (":)", "a :-)", "a ;D b", ":'(", "ok <3!", "(x :)", "a :/ b"):
+        assert regex.search(EMOTICON, text), text
+    for text in ("a:)", ":)a", "a: (b)", "a : b", "12:30", ":", "a :D, b", ": ("):
+        assert bool(regex.search(EMOTICON, text)) == (text == "a :D, b"), text

@@ -1,0 +1,81 @@
+"""Words and labels back into text, by edits."""
+
+import pytest
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.marks import strip_marks
+from punctuation_restoration.pipeline.rendering import Edit, EditedText, marks_of, restoring_edits
+from punctuation_restoration.pipeline.words import WordFinder
+
+ROWS = {label["name"]: label for label in DEFAULT_LABELS}
+find_words = WordFinder(DEFAULT_MARK_LABELS)
+
+
+def _render(text, labels, replaced=(), rows=ROWS, find=find_words):
+    words = find(text)
+    marks = marks_of(words, [rows[name] for name in labels])
+    return EditedText(text, restoring_edits(text, words, marks, replaced)).between()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hello, how are you? fine.",
+        "你好，今天很好。去北京吗？",
+        "我们用Python，写了API。 saya suka, 北京。 you?",
+        "“你好”，he said (no). 'ok'?",
+        "Dr. Lee paid 3.50, in the U.S.A. on 1/2?",
+        "नमस्ते, आप कैसे हैं? घर। سلام، كيف حالك؟",
+    ],
+)
+def test_stripped_and_rendered_text_is_the_text(text):
+    spoken, labels = strip_marks(text, find_words, DEFAULT_MARK_LABELS, list(ROWS))
+    words = find_words(text)
+    bare = EditedText(text, restoring_edits(text, words, [("", "")] * len(words), DEFAULT_MARK_LABELS)).between()
+    assert strip_marks(bare, find_words, DEFAULT_MARK_LABELS, list(ROWS))[0] == spoken
+    assert _render(bare, labels) == text
+
+
+def test_an_abbreviation_gets_no_second_point():
+    words = find_words("the U.S.A. etc.")
+    assert [mark[1] for mark in marks_of(words, [ROWS["PERIOD"]] * 3)] == [".", "", ""]
+    assert _render("Dr. No", ["COMMA", "PERIOD"]) == "Dr., No."
+
+
+def test_marks_around_a_word():
+    rows = ROWS | {"ASK": {"name": "ASK", "before": "¿", "after": "?"}}
+    find = WordFinder([*DEFAULT_MARK_LABELS, "¿"])
+    once = _render('bien "qué" tal', ["COMMA", "ASK", "O"], rows=rows, find=find)
+    assert once == 'bien, ¿"qué"? tal'
+    assert _render("a ¿qué tal", ["O", "ASK", "O"], rows=rows, find=find) == "a ¿qué? tal"  # not twice
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "restored"),
+    [
+        ("a, b. c", "O PERIOD O", "a b. c"),
+        ("...a?! b", "O O", "a b"),
+        ('"a." b', "COMMA O", '"a", b'),
+        ("a :), b", "O O", "a :) b"),
+        ("a,b c", "O O O", "a,b c"),
+        ("a,b c", "PERIOD O O", "a,b c"),
+        ("你，好", "O O", "你好"),
+        ("a，你", "O O", "a你"),
+        ("a - b", "COMMA O", "a - b"),
+        ("3.5, U.S.", "O O", "3.5 U.S."),
+        ("a ។ b", "O O", "a  b"),
+    ],
+)
+def test_known_marks_are_replaced(text, labels, restored):
+    assert _render(text, labels.split(), DEFAULT_MARK_LABELS) == restored
+
+
+def test_a_part_of_an_edited_text_has_the_edits_that_belong_to_it():
+    edited = EditedText("one two", [Edit(3, 3, "."), Edit(4, 4, "¿", follows=False), Edit(4, 5, "T"), Edit(7, 7, "?")])
+    assert edited.between() == "one. ¿Two?"
+    assert edited.between(0, 3) == "one."
+    assert edited.between(3, 7) == " ¿Two?"
+    assert edited.between(4, 7) == "¿Two?"
+    assert edited.between(0, 4) == "one. "
+    assert edited.between(2, 2) == ""
+    assert EditedText("", []).between() == ""
