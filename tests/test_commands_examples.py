@@ -93,3 +93,28 @@ def test_the_websocket_server_answers_step_by_step(tiny_pipeline: Any) -> None:
     assert (MARKS.sub("", second["tail"]), second["committed"]) == (" are the", "")
     assert "Expecting value" in third["error"]
     assert MARKS.sub("", last["committed"]) == " are the"
+
+
+def test_the_code_in_the_document_runs(tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES.parent)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path))
+    text = (EXAMPLES.parent / "docs" / "transcripts.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    for block in blocks[:2] + (blocks[2:] if importlib.util.find_spec("datasets") else []):
+        code = block.replace('"punctuation-restoration")', f'"punctuation-restoration", model={tiny_checkpoint!r})')
+        exec(compile(code, "docs/transcripts.md", "exec"), names)
+    assert names["subtitles"].startswith("1\n00:00:00,000")
+    assert names["streamer"].committed.count("thank you for joining") == 1
+    assert len(blocks) == 3
+
+
+def test_the_document_names_every_format_and_exit_code() -> None:
+    from punctuation_restoration.commands import punctuate
+    from punctuation_restoration.formats import WRITABLE
+    from punctuation_restoration.formats.reading import SUFFIXES
+
+    text = (EXAMPLES.parent / "docs" / "transcripts.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in {*SUFFIXES.values(), *WRITABLE})
+    codes = (punctuate.SOME_FAILED, punctuate.NO_MODEL, punctuate.INTERRUPTED, punctuate.READER_GONE)
+    assert all(f"| {code} |" in text for code in codes)
