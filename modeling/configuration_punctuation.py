@@ -39,6 +39,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             that is only removed.
         slot_style: `"mask"` puts a `<mask>` after every word (slot filling); `"last-piece"` reads the label off the
             last piece of the word (plain tagging).
+        thresholds: for some labels the probability from which they are chosen, found on validation data; without one
+            a label must be the most probable.
         lowercase: whether the encoder sees words in lower case, as recognisers write them.
         head_width: width of the classifier's hidden layer (1,568 in the MLM-Punct paper, section III-B).
         head_dropout: dropout before both layers of the classifier.
@@ -58,6 +60,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     labels: list[dict[str, str]] | None = None
     mark_labels: dict[str, str | None] | None = None
     slot_style: str = "mask"
+    thresholds: dict[str, float] | None = None
     lowercase: bool = True
     head_width: int = 1568
     head_dropout: float = 0.1
@@ -132,6 +135,12 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             if name is not None and name not in names:
                 raise ValueError(
                     f"Expected mark {mark!r} to mean one of {names} or None, got {name!r}. Change mark_labels."
+                )
+        for name, limit in (self.thresholds or {}).items():
+            if name not in names[1:] or not isinstance(limit, int | float) or not 0 <= limit <= 1:
+                raise ValueError(
+                    f"Expected thresholds from 0 to 1 for labels among {names[1:]}, got {name!r}: {limit!r}. Correct "
+                    "them."
                 )
         unknown = {sign for label in self.labels or () for sign in label["after"] + label["before"]}
         unknown -= set(self.mark_labels or {})

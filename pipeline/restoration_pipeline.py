@@ -45,11 +45,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
             them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
         marks: `"all"`, `"sentence-ends"` or names of the labels that may be written.
-        thresholds: `{label name: probability}` from which a mark is written.
+        thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
+            whatever is most probable.
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
         passes: 2 fills the most certain slots first, and decides the others again.
+        all_scores: True adds `"scores"` to each word: the probability of every label.
         return_words: False spares the list of words.
         jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
 
@@ -102,7 +104,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
             raise ValueError(f"Expected pause in seconds, above 0, got {postprocess['pause']!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
-            marks, thresholds = postprocess.pop("marks", "all"), postprocess.pop("thresholds", None)
+            marks, thresholds = postprocess.pop("marks", "all"), postprocess.pop("thresholds", config.thresholds)
             postprocess["choice"] = make_choice(config.labels, marks, thresholds)
         return preprocess, forward, postprocess
 
@@ -222,6 +224,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         truecase: bool = False,
         sentences: bool = False,
         pause: float | None = None,
+        all_scores: bool = False,
         return_words: bool = True,
     ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
@@ -231,13 +234,15 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
-        labels, scores = decode(probabilities, choice or make_choice(table))
+        labels, scores = decode(probabilities, choice or make_choice(table, "all", self.model.config.thresholds))
         sources = ["model"] * len(labels)
         for index, fixed in enumerate(document.fixed):
             if fixed is not None:
                 labels[index], scores[index], sources[index] = fixed[0], 1.0, fixed[1]
-        decided = Decisions([table[label] for label in labels], scores, sources)
-        return make_result(document, decided, times, truecase, sentences, return_words)
+        shown = probabilities if all_scores else None
+        decided = Decisions([table[label] for label in labels], scores, sources, shown)
+        names = self.model.config.label_names
+        return make_result(document, decided, names, times, truecase, sentences, return_words)
 
     def get_iterator(
         self,
@@ -280,7 +285,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 _KEYWORDS = {
     "preprocess": ("window", "left_context", "right_context", "existing"),
     "forward": ("passes",),
-    "postprocess": ("marks", "thresholds", "truecase", "sentences", "pause", "return_words"),
+    "postprocess": ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words"),
 }
 
 

@@ -36,16 +36,21 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """For each word: the row of its label in the configuration's table, the probability, and who decided."""
+    """For each word: the row of its label in the configuration's table, its probability, and who decided.
+
+    `probabilities`, (W, M), are those of all labels, where the caller wants to see them.
+    """
 
     rows: Sequence[Mapping[str, str]]
     scores: Sequence[float]
     sources: Sequence[str]
+    probabilities: Any = None
 
 
 def make_result(
     document: Document,
     decided: Decisions,
+    label_names: Sequence[str],
     times: Sequence[tuple[Time, Time]] | None = None,
     truecase: bool = False,
     sentences: bool = False,
@@ -61,6 +66,9 @@ def make_result(
     result: dict[str, Any] = {"text": edited.between()}
     if return_words:
         result["words"] = _words(words, decided, marks, times)
+        if decided.probabilities is not None:
+            for entry, row in zip(result["words"], decided.probabilities.tolist(), strict=True):
+                entry["scores"] = dict(zip(label_names, row, strict=True))
     if sentences:
         result["sentences"] = _sentences(document, ranges, edited)
     if item.chunks is not None and item.spans is not None:

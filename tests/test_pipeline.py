@@ -163,6 +163,24 @@ def test_thresholds_of_zero_and_one_write_always_and_never(tiny_pipeline):
     assert never["text"] == TEXT
 
 
+def test_thresholds_of_the_configuration_hold_where_the_caller_gives_none(tiny_model, tiny_tokenizer, tiny_pipeline):
+    config = tiny_model.config
+    config.thresholds = {"COMMA": 0.0}
+    try:
+        assert {entry["label"] for entry in tiny_pipeline(TEXT, marks=["COMMA"])["words"]} == {"COMMA"}
+        assert {entry["label"] for entry in tiny_pipeline(TEXT)["words"]} != {"O"}
+        plain = tiny_pipeline(TEXT, thresholds={})
+    finally:
+        config.thresholds = None
+    assert plain == tiny_pipeline(TEXT)
+
+
+def test_all_scores_are_a_distribution_over_the_labels(tiny_pipeline):
+    for entry in tiny_pipeline(TEXT, all_scores=True)["words"]:
+        assert sum(entry["scores"].values()) == pytest.approx(1, abs=1e-5)
+        assert entry["scores"][entry["label"]] == pytest.approx(entry["score"])
+
+
 def test_truecasing_gives_sentences_and_the_english_i_their_capitals(tiny_pipeline):
     known = dict.fromkeys(range(9), "O") | {2: "PERIOD", 5: "QUESTION"}
     item = {"text": "“hello you are i'm in (the i go https://a.b", "known": known}

@@ -1,0 +1,112 @@
+"""Validation text → the thresholds with which a model scores best on it.
+
+    python -m punctuation_restoration.evaluation.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
+
+A model that is unsure writes too few marks, since "no mark" is the likeliest answer in most places. The model reads
+each text once; then the threshold of one label after the other is moved as long as the mean micro-F1 over the
+benchmarks grows. Use validation data only: thresholds found on a test make its score worthless.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from punctuation_restoration.evaluation.alignment import align
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader
+from punctuation_restoration.evaluation.counts import count_labels
+from punctuation_restoration.evaluation.examples import Example, cut
+from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
+from punctuation_restoration.evaluation.readers import Reader
+from punctuation_restoration.evaluation.scores import score
+from punctuation_restoration.pipeline.decoding import decode, make_choice
+
+GRID = tuple(round(0.2 + 0.05 * step, 2) for step in range(11))  # 0.2 to 0.7
+N_ROUNDS = 2
+
+Read = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
+
+
+def read_once(restore: Any, examples: Sequence[Example]) -> list[Read]:
+    """What the model thinks of every word of the examples."""
+    names = restore.model.config.label_names
+    read = []
+    for example in examples:
+        words = restore(example.text, all_scores=True, thresholds={})["words"]
+        read.append((example, words, np.array([[word["scores"][name] for name in names] for word in words])))
+    return read
+
+
+def micro_f1(
+    read: Sequence[Read], labels: Sequence[Mapping[str, str]], given: Mapping[str, float], label_set: LabelSet
+):
+    """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
+    choice = make_choice(labels, "all", given)
+    reference: list[str] = []
+    predicted: list[str] = []
+    for example, words, probabilities in read:
+        chosen, _ = decode(probabilities, choice)
+        decided = [{**word, "label": labels[label]["name"]} for word, label in zip(words, chosen, strict=True)]
+        reference += example.labels
+        predicted += align(example, decided, label_set).labels
+    return score(count_labels(reference, predicted, label_set.names)).micro.f1
+
+
+def tune(
+    benchmarks: Mapping[str, Sequence[Read]], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """The best thresholds, and every step on the way: thresholds and F1 of each benchmark."""
+
+    def f1(given: Mapping[str, float]) -> dict[str, float]:
+        return {name: micro_f1(read, labels, given, label_set) for name, read in benchmarks.items()}
+
+    best: dict[str, float] = {}
+    steps = [{"thresholds": {}, "micro_f1": f1({})}]
+    best_mean = np.mean(list(steps[0]["micro_f1"].values()))
+    for label in [label["name"] for label in labels[1:]] * N_ROUNDS:
+        for limit in GRID:
+            given = {**best, label: limit}
+            scores = f1(given)
+            if np.mean(list(scores.values())) > best_mean:
+                best_mean = np.mean(list(scores.values()))
+                steps.append({"thresholds": given, "micro_f1": scores})
+        best = dict(steps[-1]["thresholds"])
+    return best, steps
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    from punctuation_restoration.evaluation.command import load_pipeline
+
+    parser = argparse.ArgumentParser(description="Find thresholds on validation data.")
+    parser.add_argument("--model", help="checkpoint; the default model without it")
+    parser.add_argument("--benchmark", nargs="+", required=True, help="validation sets")
+    parser.add_argument("--limit", type=int, help="words of each")
+    parser.add_argument("--bench-root", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"))
+    parser.add_argument("--output", type=Path, help="JSON file to write")
+    args = parser.parse_args(argv)
+    tests = [name for name in args.benchmark if name in BENCHMARKS and BENCHMARKS[name].use == "test"]
+    if tests:
+        parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
+    restore = load_pipeline(args.model, None, "auto")
+    label_set = standard_labels(restore.model.config)
+    loader = Loader(lambda _: Reader.for_labels(label_set), args.bench_root, args.recipe, None)
+    benchmarks = {}
+    for name in args.benchmark:
+        examples = loader(name)
+        benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
+    best, steps = tune(benchmarks, restore.model.config.labels, label_set)
+    text = json.dumps({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, indent=1)
+    print(text)
+    if args.output:
+        args.output.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,45 @@
+"""Thresholds found on validation text."""
+
+import numpy as np
+import pytest
+
+from punctuation_restoration.evaluation.examples import example_from_text
+from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.evaluation.thresholds import main, micro_f1, read_once, tune
+
+
+@pytest.fixture
+def label_set(tiny_config):
+    return standard_labels(tiny_config)
+
+
+@pytest.fixture
+def read(tiny_config, tiny_pipeline, label_set):
+    """Six words of which two have commas that an unsure model gives 0.4, and one a comma-free word with 0.25."""
+    example = example_from_text("a, b c, d e f.", tiny_pipeline.find_words, label_set, id="x", source="s")
+    words = tiny_pipeline(example.text)["words"]
+    comma = [0.4, 0.1, 0.4, 0.25, 0.0, 0.0]
+    period = [0.0, 0.0, 0.0, 0.0, 0.0, 0.9]
+    rows = [[1 - c - p, c, p, 0.0] for c, p in zip(comma, period, strict=True)]
+    return [(example, words, np.array(rows))]
+
+
+def test_the_threshold_is_put_where_f1_is_highest(read, tiny_config, label_set):
+    assert micro_f1(read, tiny_config.labels, {}, label_set) == pytest.approx(0.5)  # 1 of 3 found: 2 · 1 / (3 + 1)
+    best, steps = tune({"x": read}, tiny_config.labels, label_set)
+    assert best == {"COMMA": 0.3}  # 0.2 and 0.25 would add a wrong one
+    assert steps[-1]["micro_f1"] == {"x": pytest.approx(1.0)}
+
+
+def test_probabilities_are_read_from_the_pipeline_as_users_get_it(tiny_pipeline, label_set):
+    example = example_from_text("hello you, are the.", tiny_pipeline.find_words, label_set, id="x", source="s")
+    ((_, words, probabilities),) = read_once(tiny_pipeline, [example])
+    assert probabilities.shape == (4, 4)
+    assert probabilities.sum(axis=1) == pytest.approx(1)
+    assert [word["score"] for word in words] == pytest.approx(list(probabilities.max(axis=1)))
+
+
+def test_tests_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--benchmark", "iwslt2011-test"])
+    assert "spoil" in capsys.readouterr().err
