@@ -11,16 +11,18 @@ from punctuation_restoration.training.shipping import main
 
 def test_a_shipped_checkpoint_is_small_read_in_fp32_and_restores_the_same(tiny_checkpoint, tiny_pipeline, tmp_path):
     target = tmp_path / "shipped"
-    assert main([tiny_checkpoint, str(target), "--left-context", "7"]) == 0
+    thresholds = tmp_path / "thresholds.json"
+    thresholds.write_text('{"thresholds": {"COMMA": 0.3}}')
+    assert main([tiny_checkpoint, str(target), "--left-context", "7", "--thresholds", str(thresholds)]) == 0
     assert {weight.dtype for weight in load_file(target / "model.safetensors").values()} == {torch.float16}
     config = json.loads((target / "config.json").read_text())
     assert "auto_map" not in config
-    assert config["left_context"] == 7
+    assert (config["left_context"], config["thresholds"]) == (7, {"COMMA": 0.3})
     assert not list(target.glob("*.py"))
     restore = pipeline("punctuation-restoration", model=str(target), device="cpu")
     assert restore.model.dtype == torch.float32
     text = "hello how are you 我们今天在北京"
-    labels = [entry["label"] for entry in restore(text)["words"]]
+    labels = [entry["label"] for entry in restore(text, thresholds={})["words"]]
     assert labels == [entry["label"] for entry in tiny_pipeline(text)["words"]]
 
 

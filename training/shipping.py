@@ -13,6 +13,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -21,7 +22,7 @@ from transformers import AutoTokenizer
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
 
-def ship(source: str, target: Path, **settings: int) -> None:
+def ship(source: str, target: Path, **settings: Any) -> None:
     """Write the checkpoint of a trained model.
 
     Args:
@@ -65,7 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("target", type=Path, help="folder of the checkpoint")
     for name in ("window", "left_context", "right_context", "max_window_pieces"):
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=argparse.SUPPRESS)
+    parser.add_argument("--thresholds", type=Path, help="JSON file that evaluation.thresholds wrote")
     given = vars(parser.parse_args(argv))
+    if thresholds := given.pop("thresholds"):
+        given["thresholds"] = json.loads(thresholds.read_text(encoding="utf-8"))["thresholds"]
     ship(given.pop("source"), given.pop("target"), **given)
     return 0
 
