@@ -8,13 +8,18 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch.utils.data import Dataset
 
+from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.conversion import stop_label_ids
+from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
+from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.pipeline.slots import SlotEncoder
 
 Batch = dict[str, torch.Tensor]
 
@@ -91,7 +96,29 @@ class WindowDataset(Dataset):
     def __len__(self) -> int:
         return self.n_windows
 
-    def __getitem__(self, item: int) -> Any:
+    def __getitem__(self, item: int) -> CutWindow:
         if not 0 <= item < self.n_windows:
             raise IndexError(f"Expected an item from 0 to {self.n_windows - 1}, got {item}.")
         return self.sampler.cut(self.sampler.plan(item), 0)
+
+
+def windows_for_trainer(
+    folder: str, tokenizer: Any, config: Any, n_windows: int, seed: int = 1, sampling: Sampling | None = None
+) -> tuple[WindowDataset, WindowCollator]:
+    """A data set of windows as long as the model serves, and the collator that makes batches of them.
+
+    Args:
+        folder: prepared data.
+        tokenizer, config: of the model.
+        n_windows: length of the data set, drawn from all sources by their weights.
+        sampling: shares and temperatures; its lengths are not used.
+
+    Raises:
+        ValueError: if the folder was not prepared.
+    """
+    slots = SlotEncoder(tokenizer, config)
+    sampling = replace(sampling or Sampling(), lengths={config.max_window_pieces: 1.0}, utterances=0.0)
+    stops = stop_label_ids(config.labels)
+    sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_slots), stops, seed)
+    collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled)
+    return WindowDataset(sampler, n_windows), collator

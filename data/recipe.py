@@ -103,10 +103,17 @@ class Recipe:
 def load_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a YAML file.
 
+    A recipe may stand on another, named by `base` beside it: its keys then overrule the base's, mappings key by key.
+    `only` and `without` choose from the base's sources by name.
+
     Raises:
         ValueError: if it is not a recipe; the message names the file and the key.
     """
-    path = Path(path)
+    return build_recipe(_read_content(Path(path)), str(path))
+
+
+def _read_content(path: Path) -> dict[str, Any]:
+    """The dictionary of a recipe file, its base merged in."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -115,7 +122,23 @@ def load_recipe(path: str | Path) -> Recipe:
         raise ValueError(f"Expected a YAML recipe in {path}, could not read it: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"Expected {path} to hold the keys of a recipe, got {type(content).__name__}.")
-    return build_recipe(content, str(path))
+    return _on_base(content, path) if "base" in content else content
+
+
+def _on_base(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A recipe's keys over those of the one that it stands on."""
+    base = _read_content(path.parent / str(content.pop("base")))
+    only, without = content.pop("only", None), content.pop("without", [])
+    rows = {row.get("name", _stem(str(row.get("path", "")))): row for row in base.get("sources", ())}
+    unknown = sorted({*(only or ()), *without} - set(rows))
+    if unknown:
+        raise ValueError(f"Expected in {path} names of the base's sources, got {unknown}. It has {sorted(rows)}.")
+    base["sources"] = [row for name, row in rows.items() if (only is None or name in only) and name not in without]
+    merged = {**base, **content}
+    for key in base.keys() & content.keys():
+        if isinstance(base[key], dict) and isinstance(content[key], dict):
+            merged[key] = {**base[key], **content[key]}
+    return merged
 
 
 def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:

@@ -33,6 +33,26 @@ def test_filters_at_the_top_hold_for_sources_that_do_not_overrule_them() -> None
     assert [(source.filters.min_sentences, source.filters.min_words) for source in recipe.sources] == [(5, 2), (1, 2)]
 
 
+def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(
+        "{name: base, root: there, filters: {min_words: 7}, sources: [{path: a.txt, language: x}, "
+        "{path: b.txt, language: x, name: second}, {path: c.txt, language: x}], "
+        "sampling: {temperature: 2.0, lengths: {64: 1}}}"
+    )
+    (tmp_path / "own.yaml").write_text("{base: base.yaml, name: own, without: [second], sampling: {temperature: 3.0}}")
+    recipe = load_recipe(tmp_path / "own.yaml")
+    assert (recipe.name, recipe.root, recipe.sampling.temperature, dict(recipe.sampling.lengths)) == (
+        "own", "there", 3.0, {64: 1},
+    )  # fmt: skip
+    assert [source.name for source in recipe.sources] == ["a", "c"]
+    assert recipe.sources[0].filters.min_words == 7
+    (tmp_path / "own.yaml").write_text("{base: base.yaml, only: [second]}")
+    assert [source.name for source in load_recipe(tmp_path / "own.yaml").sources] == ["second"]
+    (tmp_path / "own.yaml").write_text("{base: base.yaml, only: [third]}")
+    with pytest.raises(ValueError, match=r"names of the base's sources, got \['third'\]"):
+        load_recipe(tmp_path / "own.yaml")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

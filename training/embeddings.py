@@ -25,13 +25,16 @@ class RowTrainedEmbedding(nn.Module):
         rows: ids whose rows are trained.
     """
 
+    ids: torch.Tensor  # (n_rows,) the trained rows
+    place: torch.Tensor  # (n_vocabulary,) 1 + the place among the trained rows, 0 where a row is frozen
+
     def __init__(self, embedding: nn.Embedding, rows: Sequence[int]):
         super().__init__()
         self.embedding = embedding
         self.embedding.weight.requires_grad_(False)
         ids = torch.tensor(sorted(set(rows)), dtype=torch.long)
         place = torch.zeros(embedding.num_embeddings, dtype=torch.long)
-        place[ids] = torch.arange(1, len(ids) + 1)  # 0 stands for "not trained"
+        place[ids] = torch.arange(1, len(ids) + 1)
         self.register_buffer("ids", ids, persistent=False)
         self.register_buffer("place", place, persistent=False)
         self.rows = nn.Parameter(embedding.weight.detach()[ids].clone())  # (n_rows, H)

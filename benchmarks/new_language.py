@@ -1,0 +1,127 @@
+"""What a new language gains and what the old ones lose, for three orders of training and for growing amounts of text.
+
+    python benchmarks/new_language.py --from checkpoints/en-zh-ms --encoder ../shared/encoder --old prepared/ \\
+        --new prepared_id/ --minutes 10 --out results/new_language.json
+
+The orders are those of Zhu et al.: only the new language; the old ones, then the new; all together. `--amounts` adds
+the curve of Li and Lin (Figure 2): F1 against the number of words, adapted from the model and from the bare encoder.
+Takes prepared folders and a model; writes JSON with validation micro-F1 per language. Every run is a run of `train.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer
+
+from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.validation import Validation
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do all runs and write their scores."""
+    args = parse_args(argv)
+    work = Path(args.work)
+    work.mkdir(parents=True, exist_ok=True)
+    scratch = ["--encoder", args.encoder, "--layers", str(args.layers)]
+    adapted = ["--from", args.start]
+    runs = {
+        "before": None,
+        "new only": (scratch, [args.new]),
+        "old, then new": (adapted, [args.new]),
+        "joint": (adapted, [*args.old, args.new]),
+    }
+    rows = []
+    for name, run in runs.items():
+        model = args.start if run is None else train(args, work / name.replace(", ", "-").replace(" ", "-"), *run)
+        rows.append({"order": name, "minutes": args.minutes if run else 0, "f1": score(model, args)})
+        print(json.dumps(rows[-1]), flush=True)
+    for n_words in args.amounts:
+        folder = cut_folder(Path(args.new), work / f"words-{n_words}", n_words)
+        for name, start in (("adapted", adapted), ("from the encoder", scratch)):
+            model = train(args, work / f"{name.replace(' ', '-')}-{n_words}", start, [str(folder)])
+            rows.append({"order": name, "n_words": n_words, "minutes": args.minutes, "f1": score(model, args)})
+            print(json.dumps(rows[-1]), flush=True)
+    Path(args.out).parent.mkdir(parents=True, exist_ok=True)
+    Path(args.out).write_text(json.dumps({"validation_words": args.validation_words, "runs": rows}, indent=1))
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="A new language in three orders.")
+    parser.add_argument("--from", dest="start", required=True, help="model of ours that knows the old languages")
+    parser.add_argument("--encoder", required=True, help="bare encoder, for training from the new language alone")
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--old", required=True, nargs="+", help="prepared folders of the old languages")
+    parser.add_argument("--new", required=True, help="prepared folder of the new language")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of each run")
+    parser.add_argument("--recipe", default=str(ROOT / "recipes" / "indonesian.yaml"))
+    parser.add_argument("--amounts", type=int, nargs="*", default=[], help="numbers of new words for the curve")
+    parser.add_argument("--validation-words", type=int, default=10_000, help="of each language")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--work", default="runs/new_language", help="folder of the runs")
+    parser.add_argument("--out", required=True, help="JSON file to write")
+    return parser.parse_args(argv)
+
+
+def train(args: argparse.Namespace, out: Path, start: Sequence[str], folders: Sequence[str]) -> str:
+    """One run of `train.py` for the minutes given; gives its model folder."""
+    command = [sys.executable, str(ROOT / "train.py"), "--recipe", args.recipe, "--out", str(out), *start]
+    limits = ["--time-limit", str(args.minutes), "--max-steps", "1000000", "--threads", str(args.threads)]
+    quiet = ["--evaluate-every", "1000000", "--log-every", "50"]  # scored below, on more words
+    subprocess.run([*command, "--data", *folders, *limits, *quiet], check=True, cwd=ROOT)
+    return str(out / "final")
+
+
+def score(model_name: str, args: argparse.Namespace) -> dict[str, float]:
+    """Validation micro-F1 of a model in every language."""
+    torch.set_num_threads(args.threads)
+    model = load_own_model(model_name).eval()
+    slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
+    validation = Validation(read_index(*args.old, args.new), slots, model.config, args.validation_words)
+    scores = validation.scores(validation.counts(model))
+    return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
+
+
+def cut_folder(folder: Path, out: Path, n_words: int) -> Path:
+    """A prepared folder whose training shards are cut to their first `n_words` words in all, by whole documents."""
+    from punctuation_restoration.data.shards import ShardWriter, open_shard, write_index
+    from punctuation_restoration.training.labelling import relabelled
+
+    index: dict[str, Any] = read_index(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    left = n_words
+    for source_id, row in enumerate(index["sources"]):
+        writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
+        for shard in row["splits"]["train"]["shards"]:
+            path = Path(shard["file"])
+            for document in relabelled(path, open_shard(path)["labels"]):
+                if left > 0:
+                    writer.add(document)
+                    left -= len(document.labels)
+        writer.flush()
+        row["splits"]["train"] = {
+            "shards": writer.written,
+            **{key: sum(s[key] for s in writer.written) for key in ("n_documents", "n_words", "n_pieces")},
+            "n_labels": [],
+        }
+        for shard in row["splits"]["validation"]["shards"]:
+            shard["file"] = str(Path(shard["file"]).resolve())
+    write_index(out, index)
+    return out
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
