@@ -1,11 +1,12 @@
 """The options of `punctuate`, with their help texts. It knows typer, and nothing of transcripts."""
 
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+import punctuation_restoration
 
 from ..formats import FORMATS, WRITABLE
 
@@ -18,7 +19,7 @@ def _option(panel: str, *names: str, text: str, metavar: str | None = None, **mo
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        typer.echo(f"punctuate {metadata.version('punctuation-restoration')}")
+        typer.echo(f"punctuate {punctuation_restoration.__version__}")
         raise typer.Exit
 
 

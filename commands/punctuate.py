@@ -48,9 +48,11 @@ class Settings:
 
     input_format: str | None = None
     output_format: str | None = None
+    extension_format: str | None = None  # of the output's name: counts where the input is of another format
     text_field: str | None = None
     encoding: str | None = None
-    limits: CueLimits | None = None  # None: subtitles keep their cues
+    limits: CueLimits | None = None
+    resegment: bool = False  # whether subtitles get new cues
     color: bool = False
     force: bool = False
     quiet: bool = False
@@ -114,8 +116,8 @@ def punctuate(
         "window": window, "left_context": left_context, "right_context": right_context,
     }  # fmt: skip
     settings = Settings(
-        _checked(input_format, FORMATS, "--format"), _output_format(to, json, sentences, output, files),
-        field_name, encoding, CueLimits(line_width, lines, reading_speed) if resegment else None,
+        _checked(input_format, FORMATS, "--format"), _output_format(to, json, sentences, output),
+        _extension_format(output), field_name, encoding, CueLimits(line_width, lines, reading_speed), resegment,
         color, force, quiet, {name: value for name, value in chosen.items() if value is not None},
     )  # fmt: skip
     if text is not None and files:
@@ -150,6 +152,8 @@ def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None
     _refuse_existing([output], settings)
     if text is not None:
         settings = replace(settings, encoding="utf-8")
+    if text is None and sys.stdin.isatty() and not settings.quiet:
+        say("reading from the terminal; end with Ctrl-D")
     content = text.encode("utf-8", "surrogateescape") if text is not None else sys.stdin.buffer.read()
     wanted = settings.input_format or ("txt" if text is not None else None)
     try:
@@ -234,7 +238,7 @@ def _restored(
         transcript,
         restorer,
         on_progress=reporter.advance,
-        keep_words=_is_rewritten(transcript, settings),
+        keep_words=_format_to_write(transcript, settings) is not None,
         **settings.options,
     )
     return restored, encoding
@@ -244,9 +248,9 @@ def _put_out(
     result: tuple[RestoredTranscript, Encoding], target: Path | None, settings: Settings, end: str = ""
 ) -> None:
     restored, encoding = result
-    if _is_rewritten(restored.transcript, settings):
-        own = restored.transcript.format
-        written = write_as(restored, settings.output_format or own, settings.limits)
+    new_format = _format_to_write(restored.transcript, settings)
+    if new_format is not None:
+        written = write_as(restored, new_format, settings.limits)
     else:
         written = restored.source(paint if settings.color else None) + end
     if settings.color:
@@ -259,9 +263,14 @@ def _put_out(
     sys.stdout.buffer.flush()
 
 
-def _is_rewritten(transcript: Transcript, settings: Settings) -> bool:
-    """Whether the file is written anew, in another format or with other cues, instead of edited in place."""
-    return settings.output_format is not None or (settings.limits is not None and transcript.format in ("srt", "vtt"))
+def _format_to_write(transcript: Transcript, settings: Settings) -> str | None:
+    """The format in which the file is written anew; None: it is edited in place."""
+    own = "txt" if transcript.format == "lines" else transcript.format
+    if settings.output_format is not None:
+        return settings.output_format
+    if settings.extension_format not in (None, own):
+        return settings.extension_format
+    return own if settings.resegment and own in ("srt", "vtt") else None
 
 
 def _warn(transcript: Transcript, name: str | None, settings: Settings) -> None:
@@ -300,22 +309,23 @@ def _checked(name: str | None, known: Sequence[str], option: str) -> str | None:
     return name
 
 
-def _output_format(
-    to: str | None, json: bool, sentences: bool, output: Path | None, files: Sequence[Path] | None
-) -> str | None:
-    """The format to write, None where files keep theirs."""
+def _output_format(to: str | None, json: bool, sentences: bool, output: Path | None) -> str | None:
+    """The format that an option asks for, None if none does."""
     if (to is not None) + json + sentences > 1:
         raise typer.BadParameter("Expected one of --to, --json and --sentences, got several.")
     if to is not None:
         return _checked(to, WRITABLE, "--to")
     if json:
         return "json" if output is not None and output.suffix == ".json" else "jsonl"
-    if sentences:
-        return "txt"
-    if output is None or output.is_dir() or not files or len(files) != 1 or files[0].is_dir():
+    return "txt" if sentences else None
+
+
+def _extension_format(output: Path | None) -> str | None:
+    """The format that the name of an output file stands for; None for folders and other names."""
+    if output is None or output.is_dir():
         return None
-    named, own = format_of_name(output.name), format_of_name(files[0].name)
-    return named if named != own and named in WRITABLE else None
+    named = format_of_name(output.name)
+    return named if named in WRITABLE else None
 
 
 if __name__ == "__main__":

@@ -133,6 +133,21 @@ def test_sentences_and_other_formats_for_a_folder(
     assert json.loads((tmp_path / "o" / "monday.jsonl").read_text())["text"].startswith("good morning everyone.")
 
 
+def test_new_subtitles_keep_the_limits_asked_for(
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_stdin(monkeypatch, (RECORDED / "whisper.json").read_bytes())
+    assert punctuate.main(["-o", str(tmp_path / "a.srt"), "--line-width", "8", "--lines", "2"]) == 0
+    lines = [line for line in (tmp_path / "a.srt").read_text().splitlines() if "-->" not in line]
+    assert "hello" in lines
+    assert max(map(len, lines)) <= 8
+
+
+def test_the_version_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main(["--version"]) == 0
+    assert re.fullmatch(r"punctuate \d+\.\d+\.\d+\n", capfd.readouterr().out)
+
+
 def test_resegmenting_cuts_cues_at_sentence_ends(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
     assert punctuate.main(["--resegment", "-q", str(RECORDED / "talk.srt")]) == 0
     assert "\nwe came back.\n" in capfd.readouterr().out
