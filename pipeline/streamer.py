@@ -7,8 +7,8 @@ It works on top of the pipeline and knows text only: no audio, no network, no mo
     tail                                    shall we        <- may still change; fewer than `look_ahead` words follow
     shown to the model: the last `left_context` committed words and the tail
 
-Committing a word once a fixed number of words follow it is the controllable delay of the CT-Transformer (Chen et al.
-2020, section 3.3) and of Li & Lin (2020).
+Committing a word once a fixed number of words follow it is how the CT-Transformer (Chen et al. 2020) bounds its delay;
+Li & Lin (2020) wait for words as well.
 """
 
 import unicodedata
