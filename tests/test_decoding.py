@@ -1,0 +1,84 @@
+"""Probabilities into labels."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
+from punctuation_restoration.pipeline.decoding import decode, make_choice
+
+ROW = [0.5, 0.3, 0.15, 0.05]  # O, COMMA, PERIOD, QUESTION
+
+
+def _decode(rows, marks="all", thresholds=None):
+    labels, scores = decode(rows, make_choice(DEFAULT_LABELS, marks, thresholds))
+    return labels.tolist(), [round(float(score), 6) for score in scores]
+
+
+def test_the_most_probable_label_is_chosen():
+    assert _decode([ROW, ROW[::-1], [0.1, 0.6, 0.2, 0.1]]) == ([0, 3, 1], [0.5, 0.5, 0.6])
+    assert _decode(np.zeros((0, 4))) == ([], [])
+
+
+def test_sentence_ends_only():
+    assert _decode([[0.1, 0.6, 0.2, 0.1]], "sentence-ends") == ([0], [0.7])
+    assert _decode([[0.1, 0.3, 0.5, 0.1]], "sentence-ends") == ([2], [0.5])
+
+
+def test_chosen_labels_only():
+    assert _decode([[0.1, 0.2, 0.6, 0.1]], ["COMMA"]) == ([0], [0.8])
+    assert _decode([[0.1, 0.6, 0.2, 0.1]], "COMMA") == ([1], [0.6])
+    assert _decode([ROW[::-1]], []) == ([0], [1.0])
+
+
+def test_a_low_threshold_makes_a_mark_more_frequent():
+    assert _decode([ROW], thresholds={"COMMA": 0.3}) == ([1], [0.3])
+    assert _decode([ROW], thresholds={"COMMA": 0.31}) == ([0], [0.5])
+    assert _decode([ROW], thresholds={"COMMA": 0.1, "PERIOD": 0.1}) == ([1], [0.3])
+    assert _decode([ROW], thresholds={"QUESTION": 0.0}) == ([3], [0.05])
+
+
+def test_a_high_threshold_makes_a_mark_rarer():
+    row = [0.3, 0.4, 0.2, 0.1]
+    assert _decode([row], thresholds={"COMMA": 0.6}) == ([0], [0.3])
+    assert _decode([row], thresholds={"PERIOD": 0.6}) == ([1], [0.4])
+
+
+def test_a_label_that_is_not_allowed_is_not_chosen_for_its_threshold():
+    assert _decode([ROW], ["PERIOD"], {"COMMA": 0.1}) == ([0], [0.85])
+
+
+@pytest.mark.parametrize(
+    ("marks", "thresholds", "message"),
+    [
+        ("commas", None, "'all', 'sentence-ends' or labels"),
+        (["COMMA", "STOP"], None, "STOP"),
+        ("all", {"O": 0.5}, "thresholds for labels among"),
+        ("all", {"COMMA": 1.5}, "from 0 to 1"),
+        ("all", {"COMMA": "high"}, "from 0 to 1"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_refused(marks, thresholds, message):
+    with pytest.raises(ValueError, match=message):
+        make_choice(DEFAULT_LABELS, marks, thresholds)
+
+
+ROWS = st.lists(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), max_size=6).map(
+    lambda rows: [[value / sum(row) for value in row] for row in rows]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ROWS, st.sets(st.sampled_from(["COMMA", "PERIOD", "QUESTION"])), st.floats(0, 1))
+def test_only_what_is_allowed_and_reaches_its_threshold_is_chosen(rows, marks, threshold):
+    thresholds = dict.fromkeys(["COMMA", "QUESTION"], threshold)
+    labels, scores = decode(rows, make_choice(DEFAULT_LABELS, sorted(marks), thresholds))
+    assert len(labels) == len(scores) == len(rows)
+    for label, score, row in zip(labels, scores, rows, strict=True):
+        name = DEFAULT_LABELS[label]["name"]
+        assert name == "O" or name in marks
+        assert name not in thresholds or score >= threshold
+        assert 0 <= score <= 1 + 1e-9
+        if label:
+            assert score == pytest.approx(row[label])

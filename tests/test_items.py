@@ -1,0 +1,69 @@
+"""What a caller may hand in."""
+
+import pytest
+
+from punctuation_restoration.pipeline.items import Item, TimedSpan, join_words, read_item
+
+
+def test_text_comes_through_as_it_is():
+    text = "a\r\n\u200b  b<mask>\ud800"
+    assert read_item(text) == read_item({"text": text}) == Item(text)
+    assert read_item({"text": "", "known": None}) == Item("")
+
+
+def test_words_are_joined_by_one_space_and_han_words_by_none():
+    assert join_words(["hello", "我们", "今天", "ok", "好"]) == "hello 我们今天 ok 好"
+    assert join_words(["你\U000e0100", "好", "，", "好"]) == "你\U000e0100好 ， 好"
+    assert join_words([]) == ""
+    assert join_words(["", "a", ""]) == " a "
+
+
+def test_known_labels_are_kept():
+    assert read_item({"text": "a b", "known": {0: "COMMA"}}).known == {0: "COMMA"}
+    assert read_item({"words": ["a"], "known": {0: "COMMA"}}).known == {0: "COMMA"}
+
+
+def test_times_belong_to_stretches_of_the_text():
+    item = read_item({"words": ["hi", "我们", "今天"], "timestamps": [(0, 1), [1.5, 2], (2, None)]})
+    assert item.text == "hi 我们今天"
+    assert item.spans == [TimedSpan(0, 2, (0, 1)), TimedSpan(3, 5, (1.5, 2)), TimedSpan(5, 7, (2, None))]
+
+
+def test_repeated_words_each_have_their_own_stretch():
+    item = read_item({"words": ["no", "no", "nono", "no"], "timestamps": [(i, i + 1) for i in range(4)]})
+    assert [(span.start, span.end) for span in item.spans] == [(0, 2), (3, 5), (6, 10), (11, 13)]
+
+
+def test_the_output_of_speech_recognition():
+    chunks = [{"text": " Hello", "timestamp": (0.0, 0.5)}, {"text": " world", "timestamp": (0.5, None)}]
+    item = read_item({"text": " Hello world", "chunks": chunks})
+    assert item.text == " Hello world"
+    assert item.spans == [TimedSpan(1, 6, (0.0, 0.5)), TimedSpan(7, 12, (0.5, None))]
+    assert item.chunks == chunks
+
+
+@pytest.mark.parametrize(
+    ("item", "error", "message"),
+    [
+        (None, TypeError, "got NoneType"),
+        (b"a", TypeError, "got bytes"),
+        ({}, ValueError, r"got the keys \[\]"),
+        ({"text": "a", "timestamps": []}, ValueError, "timestamps"),
+        ({"words": ["a"], "chunks": []}, ValueError, "chunks"),
+        ({"text": ["a"]}, ValueError, "'text' to be a string, got list"),
+        ({"words": ["a", 1]}, ValueError, "list of strings"),
+        ({"words": "ab"}, ValueError, "list of strings"),
+        ({"text": "a", "known": [1]}, ValueError, "'known' as"),
+        ({"text": "a", "known": {"0": "COMMA"}}, ValueError, "'known' as"),
+        ({"words": ["a"], "timestamps": [(0, 1), (1, 2)]}, ValueError, "1 words, got 2"),
+        ({"words": ["a"], "timestamps": 3}, ValueError, "got 3"),
+        ({"words": ["a"], "timestamps": [(0,)]}, ValueError, "word 0 to have a time"),
+        ({"words": ["a"], "timestamps": [("0", 1)]}, ValueError, "word 0 to have a time"),
+        ({"text": "a", "chunks": "a"}, ValueError, "'chunks' as a list"),
+        ({"text": "a", "chunks": [{"timestamp": (0, 1)}]}, ValueError, "'chunks' as a list"),
+        ({"text": "a b", "chunks": [{"text": "b", "timestamp": (0, 1)}, {"text": "a"}]}, ValueError, "chunk 1"),
+    ],
+)
+def test_a_bad_item_is_refused_with_a_reason(item, error, message):
+    with pytest.raises(error, match=message):
+        read_item(item)
