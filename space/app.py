@@ -68,9 +68,9 @@ CSS = """
 .masks .sure { background: #15803d; } .masks .likely { background: #b45309; }
 .masks .unsure { background: #dc2626; } .masks .own { background: #64748b; }
 #restored textarea, #spoken textarea, #certain .textfield { font-size: 1.05rem; line-height: 1.6; }
-#certain .textfield { word-break: normal; overflow-wrap: anywhere; }
-#certain .token-container, #certain .token, #certain .text { display: inline; padding: 0; margin: 0; }
-#certain .token:not(:has(.unlabeled)) { padding: 0 .25em; border-radius: .3em; }
+#certain .textfield { display: block; word-break: normal; overflow-wrap: anywhere; }
+#certain .token.highlighted { margin: 0; padding: 0 .25em; border-radius: .3em; }
+#certain .token .text { color: var(--body-text-color); }
 #certain .legend-item { color: var(--body-text-color); font-size: .85rem; font-weight: normal; }
 """
 
