@@ -173,7 +173,7 @@ def _options() -> list[Any]:
             gr.Checkbox(False, label="Capitals at sentence starts", elem_id="truecase"),
             gr.Slider(
                 0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
-                info="0: wherever it is the most probable",
+                info="0: the model's own settings",
             ),
         ]  # fmt: skip
 

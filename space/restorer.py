@@ -136,5 +136,7 @@ class Restorer:
                 f"marks is one of {', '.join(MARKS)}, existing one of {', '.join(EXISTING)}, threshold a number from 0 "
                 f"to below 1; this call has {marks!r}, {existing!r} and {threshold!r}."
             )
-        thresholds = dict.fromkeys(self.mark_names, float(threshold)) if threshold else None
-        return {"marks": marks, "existing": existing, "truecase": bool(truecase), "thresholds": thresholds}
+        keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}
+        if threshold:  # without the keyword the thresholds that the model was given count
+            keywords["thresholds"] = dict.fromkeys(self.mark_names, float(threshold))
+        return keywords
