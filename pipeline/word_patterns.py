@@ -13,7 +13,7 @@ from .conventions import EMOTICON, QUOTES_AND_BRACKETS
 # (u.s.a., e.g.) are found by their shape.
 ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st sr jr rev hon gov capt lt sgt maj mt vs etc inc ltd corp dept approx vol eds cf jan feb apr "
-    "aug sept oct nov dec dll dsb sdn bhd hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
+    "aug sept oct nov dec dll dsb sdn bhd hj hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
 )
 ABBREVIATIONS_BEFORE_NUMBERS = frozenset("no nos p pp fig figs ch sec art eq bil".split())
 
