@@ -58,7 +58,7 @@ class Offsets:
 def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[dict]) -> list[Sentence]:
     """The sentences of a restored speech. `words` have "start" and "end" in the original text, as restorers give them.
 
-    What follows the last final mark is a sentence as well.
+    What follows the last final mark is a sentence as well. A text without words (signs, pictures) has none.
     """
     restored = apply_to_text(speech.text, edits)
     offsets = Offsets(edits)
@@ -66,7 +66,7 @@ def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[dict])
     sentences: list[Sentence] = []
     first: int | None = None
     opened_at = 0  # in the restored text
-    for word, following in zip(words, [*words[1:], None], strict=True):
+    for word, following in zip(words, [*words[1:], None][: len(words)], strict=True):
         if first is None:
             first, opened_at = word["start"], offsets.after_marks(word["start"])
         gap_start = offsets.before_marks(word["end"])

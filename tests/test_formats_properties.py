@@ -1,0 +1,142 @@
+"""For every recogniser's output that hypothesis finds: nothing but marks changes, in whatever way it was written."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from punctuation_restoration.formats import Transcript, read_source, restore_transcript
+
+SIGN = "‡"
+ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
+SPOKEN = st.one_of(
+    st.sampled_from(
+        ["hello", "it's", "3.5", "大家", "好", "saya", "naïve", "🙂", "\U00020000", "a\\b", 'say "hi"', "</s>", "\x07"]
+    ),
+    st.text(alphabet='ab好é🙂\\"/\t ', min_size=1, max_size=6),
+)
+SECONDS = st.floats(0, 1000, allow_nan=False).map(lambda x: round(x, 2))
+
+
+def mark_everything(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
+    for text in texts:
+        words = [{"start": m.start(), "end": m.end(), "score": 1.0} for m in ANY_WORD.finditer(text)]
+        yield {"text": ANY_WORD.sub(lambda m: m.group() + SIGN, text), "words": words}
+
+
+@st.composite
+def written(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> str:
+    """A value as different programs write it."""
+    return json.dumps(
+        draw(values),
+        ensure_ascii=draw(st.booleans()),
+        indent=draw(st.sampled_from([None, 1, 4])),
+        separators=draw(st.sampled_from([None, (",", ":"), (" , ", " : ")])),
+    ) + draw(st.sampled_from(["", "\n"]))
+
+
+def timed_word(word: str, begins: float, key: str = "word") -> dict[str, Any]:
+    return {key: word, "start": begins, "end": begins + 0.5, "probability": 0.5}
+
+
+WORDS = st.lists(st.tuples(SPOKEN, SECONDS), max_size=8)
+SEGMENT = WORDS.map(
+    lambda words: {
+        "id": 0, "start": 1.0, "end": 2.0, "text": "".join(" " + word for word, _ in words), "tokens": [1, 2],
+        "words": [timed_word(" " + word, begins) for word, begins in words],
+    }
+)  # fmt: skip
+WHISPER = st.lists(SEGMENT, max_size=4).map(
+    lambda segments: {"text": "".join(s["text"] for s in segments), "segments": segments, "language": "en"}
+)
+VOSK = WORDS.map(lambda words: {"result": [timed_word(w, t) for w, t in words], "text": " ".join(w for w, _ in words)})
+NEMO = WORDS.map(
+    lambda words: {"text": " ".join(w for w, _ in words), "timestamp": {"word": [timed_word(w, t) for w, t in words]}}
+)
+LIST = WORDS.map(lambda words: [timed_word(w, t) for w, t in words])
+ANY_JSON = st.one_of(WHISPER, VOSK, NEMO, LIST, st.lists(SPOKEN, max_size=8))
+
+
+def marked(transcript: Transcript) -> str:
+    return restore_transcript(transcript, mark_everything).source(with_sentences=False)
+
+
+def without_signs(source: str) -> str:
+    return source.replace(SIGN, "").replace("\\u2021", "")
+
+
+@settings(deadline=None)
+@given(written(ANY_JSON))
+def test_json_changes_only_by_marks(source: str) -> None:
+    result = marked(read_source(source, "json"))
+    assert without_signs(result) == source
+    if json.loads(source):
+        assert has_marks(json.loads(result)) == bool(ANY_WORD.search(" ".join(spoken_in(json.loads(source)))))
+
+
+@settings(deadline=None)
+@given(written(ANY_JSON))
+def test_sentences_that_are_added_leave_valid_json_with_the_rest_unchanged(source: str) -> None:
+    original = json.loads(source)
+    value = json.loads(restore_transcript(read_source(source, "json"), mark_everything).source())
+    if isinstance(value, dict):
+        for sentence in value.pop("sentences", []):
+            assert sentence["start"] <= sentence["end"]
+    assert json.loads(without_signs(json.dumps(value))) == original
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(written(ANY_JSON), written(SPOKEN.map(lambda t: {"text": t, "id": 1}))), max_size=5))
+def test_jsonl_changes_only_by_marks(lines: list[str]) -> None:
+    source = "\r\n".join(json.dumps(json.loads(line)) for line in lines)
+    assert without_signs(marked(read_source(source, "jsonl"))) == source
+
+
+FIELD = st.text(alphabet="ab 好é,.\"'", max_size=8)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9999), FIELD), max_size=6), st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_tsv_changes_only_by_marks(rows: list[tuple[int, str]], is_timed: bool, line_end: str) -> None:
+    header = "start\tend\ttext" if is_timed else "id\tx\ttext"
+    source = line_end.join([header, *(f"{n}\t{n + 10}\t{text}" for n, text in rows), ""])
+    assert without_signs(marked(read_source(source, "tsv"))) == source
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("AB"), st.text(alphabet="ab好é.", min_size=1, max_size=5)), max_size=8))
+def test_ctm_changes_only_by_marks(records: list[tuple[str, str]]) -> None:
+    source = "".join(f"talk {channel}  {n}.50 0.25 {word} 0.9\n" for n, (channel, word) in enumerate(records))
+    result = marked(read_source(source, "ctm"))
+    assert without_signs(result) == source
+    assert all(line.split()[2:4] == [f"{n}.50", "0.25"] for n, line in enumerate(result.splitlines()))
+
+
+@settings(deadline=None)
+@given(st.text(alphabet='[]{}",:\\ u0123abtruefalsenull\n', max_size=40))
+def test_any_json_like_text_is_read_or_refused(source: str) -> None:
+    for file_format in ("json", "jsonl"):
+        changed = source
+        try:
+            changed = without_signs(marked(read_source(source, file_format)))
+        except ValueError as error:
+            assert str(error).startswith(("line", "Expected"))  # noqa: PT017 (either is right here)
+        assert changed == source
+
+
+SPEECH_KEYS = ("text", "words", "word", "segments", "result", "timestamp")
+
+
+def spoken_in(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        value = [inner for key, inner in value.items() if key in SPEECH_KEYS]
+    if isinstance(value, list):
+        return [text for inner in value for text in spoken_in(inner)]
+    return [value] if isinstance(value, str) else []
+
+
+def has_marks(value: Any) -> bool:
+    return any(SIGN in text for text in spoken_in(value))
