@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from punctuation_restoration.data.sampling import CutWindow
-
-NOT_SCORED = -100  # label of a slot that takes no part in the loss, as in torch's cross-entropy
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 
 
 class WindowCollator:

@@ -16,6 +16,7 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
     except (ValueError, OSError) as error:
         print(f"prepare: {explain(error)}", file=sys.stderr)
+        return 1
+    except (MemoryError, BrokenExecutor):
+        print(
+            "prepare: Expected to fit into memory, did not: a worker ended. Lower --processes to 1, or split documents "
+            "of many megabytes.",
+            file=sys.stderr,
+        )
         return 1
     return 0
 
@@ -243,11 +251,19 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     return PunctuationRestorationConfig(**kept)
 
 
-def explain(error: Exception) -> str:
+def explain(error: BaseException) -> str:
     """The message of an error; a full disk is named as such."""
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return f"Expected room on the disk for {error.filename or 'the output'}, it is full. Free some and start again."
+    if is_disk_full(error):
+        place = getattr(error, "filename", None) or "the output"
+        return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
     return str(error)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether an error says that the disk is full; torch and safetensors say so only in their messages."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return True
+    return any(sign in str(error) for sign in ("No space left on device", "StorageFull", "PytorchStreamWriter failed"))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How windows are cut from the words of the sources, see `data.windows`."""
+    """How windows are cut from the words of the sources, see `data.sampling`."""
 
     lengths: Mapping[int, float] = field(default_factory=lambda: {32: 0.1, 64: 0.2, 128: 0.3, 256: 0.4})
     temperature: float = 1.0  # a language is drawn with its weighted number of words to the power 1 / temperature

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 INDEX_NAME = "index.json"
@@ -78,7 +79,7 @@ class ShardWriter:
             "source_ids": np.full(len(counts), self.source_id, dtype=np.uint16),
         }
         name = f"{self.stem}-{len(self.written):04d}.safetensors"
-        save_file(arrays, self.folder / f".{name}")
+        save_arrays(arrays, self.folder / f".{name}")
         os.replace(self.folder / f".{name}", self.folder / name)
         self.written.append(
             {
@@ -89,6 +90,18 @@ class ShardWriter:
             }
         )
         self._waiting, self._n_bytes = [], 0
+
+
+def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
+    """Write arrays as a safetensors file.
+
+    Raises:
+        OSError: if the disk is full or cannot be written; safetensors has an error of its own for that.
+    """
+    try:
+        save_file(dict(arrays), path)
+    except SafetensorError as error:
+        raise OSError(f"Expected to write {path}, could not: {error}. Is there room on the disk?") from error
 
 
 def open_shard(path: str | Path) -> dict[str, np.ndarray]:

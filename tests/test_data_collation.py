@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from punctuation_restoration.data.collation import NOT_SCORED, WindowCollator
+from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 
 WORDS = "hello you are the best 我们 大家 xyz saya".split()

@@ -11,7 +11,7 @@ import pytest
 from punctuation_restoration.data.conversion import Converter, hash_id, split_of, stop_label_ids
 from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Filters, build_recipe
-from punctuation_restoration.data.shards import open_shard, read_index
+from punctuation_restoration.data.shards import open_shard, read_index, save_arrays
 from punctuation_restoration.data.vocabulary import extend_model
 
 TEXT = "Hello, you are the best. Is the day you say? "
@@ -144,8 +144,22 @@ def test_nothing_usable_and_foreign_folders_are_errors(
         read_index(tmp_path / "out")
 
 
-def test_a_full_disk_is_named() -> None:
-    assert "it is full" in explain(OSError(errno.ENOSPC, "No space left on device", "/disk/shard"))
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device", "/disk/shard"),
+        OSError("Expected to write x: I/O error: No space left on device (os error 28)"),
+        RuntimeError("[enforce fail at inline_container.cc] . PytorchStreamWriter failed writing file data/3"),
+    ],
+)
+def test_a_full_disk_is_named(error: Exception) -> None:
+    assert "it is full. Free some" in explain(error)
+    assert explain(ValueError("other")) == "other"
+
+
+def test_a_shard_that_cannot_be_written_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"Expected to write .*nowhere"):
+        save_arrays({"labels": np.zeros(3, np.uint8)}, tmp_path / "nowhere" / "x.safetensors")
 
 
 def test_stops_are_found_by_the_signs_that_labels_write() -> None:

@@ -287,6 +287,33 @@ def test_a_loss_that_is_no_number_stops_the_run(
     assert not (tmp_path / "checkpoints").exists()
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("PytorchStreamWriter failed")])
+def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(
+    error: Exception,
+    prepared: str,
+    tiny_checkpoint: str,
+    unbroken: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    save = torch.save
+
+    def fill_up(state: Any, place: Path) -> None:
+        if state["step"] == 6:
+            place.write_bytes(b"half")
+            raise error
+        save(state, place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "save", fill_up)
+        assert run_training(arguments(prepared, tmp_path, tiny_checkpoint)) == 1
+    assert "it is full. Free some" in capsys.readouterr().err
+    assert run_training(arguments(prepared, tmp_path, tiny_checkpoint)) == 0
+    assert "step-000004 (step 4)" in capsys.readouterr().out
+    assert same(weights(tmp_path), weights(unbroken))
+
+
 def test_running_out_of_memory_says_what_to_do(
     prepared: str,
     tiny_checkpoint: str,

@@ -17,9 +17,11 @@ from typing import IO, Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs
+from safetensors import SafetensorError
 from transformers.utils.logging import disable_progress_bar
 
-from punctuation_restoration.data.prepare import explain, prepare, recipe_for_texts
+from punctuation_restoration.data.prepare import explain, is_disk_full, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME, read_index
 from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_model
@@ -41,7 +43,10 @@ def run_training(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, FloatingPointError) as error:
         print(f"train: {explain(error)}", file=sys.stderr)
         return 1
-    except (MemoryError, RuntimeError) as error:
+    except (MemoryError, RuntimeError, SafetensorError) as error:
+        if is_disk_full(error):
+            print(f"train: {explain(error)}", file=sys.stderr)
+            return 1
         if not is_out_of_memory(error):
             raise
         print("train: Expected to fit into memory, did not. Lower --pieces-per-batch and raise --accumulate by the "
@@ -65,7 +70,9 @@ def train(args: Namespace) -> dict[str, Any]:
     torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
     use_cpu = args.cpu or not torch.cuda.is_available()
     precision, message = choose_precision(settings.precision, "cpu" if use_cpu else "cuda")
-    accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision)
+    # The places of trained rows are buffers that never change: nobody needs them sent at every step.
+    parallel = DistributedDataParallelKwargs(broadcast_buffers=False)
+    accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision, kwargs_handlers=[parallel])
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     with hold_folder(out) if accelerator.is_main_process else nullcontext():

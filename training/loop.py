@@ -21,9 +21,9 @@ import torch
 from accelerate import Accelerator
 from transformers import AutoTokenizer
 
-from punctuation_restoration.data.collation import NOT_SCORED
 from punctuation_restoration.data.dataset import Batch, read_ahead
 from punctuation_restoration.data.recipe import Recipe
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import (
     batch_source,

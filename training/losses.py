@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
-from punctuation_restoration.data.collation import NOT_SCORED
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 from punctuation_restoration.data.prepare import explain, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME
@@ -35,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             place = Path(args.out) / f"round-{number}"
             if not (place / "pseudo" / INDEX_NAME).is_file():
                 print(f"Round {number}: {teacher} labels {unlabelled}.", flush=True)
-                label_folder(teacher, unlabelled, place / "pseudo")
+                device = "cuda" if torch.cuda.is_available() and "--cpu" not in rest else "cpu"
+                label_folder(teacher, unlabelled, place / "pseudo", device)
             start = [] if args.student == "encoder" else ["--from", args.student or args.teacher]
             folders = ["--data", *args.data, str(place / "pseudo")]
             status = run_training([*folders, "--out", str(place / "student"), *start, *rest])
