@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .conventions import known_marks, script_of, written
+from .conventions import QUOTES_AND_BRACKETS, known_marks, script_of, written
 from .marks import mark_places, typed_dashes
 from .words import Word
 
@@ -75,8 +75,12 @@ def _removals(text: str, start: int, end: int, marks: Container[str]) -> list[Ed
 
 
 def _would_fuse(text: str, end: int, following: int, marks: Container[str]) -> bool:
-    """Whether two words that nothing but marks parts would become one without them; Han words would not."""
-    if not end < following < len(text) or any(sign not in marks for sign in text[end:following]):
+    """Whether two words might become one without the marks between them: nothing else but quotes parts them.
+
+    Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`. Han words never fuse.
+    """
+    others = [sign for sign in text[end:following] if sign not in marks]
+    if following == len(text) or len(others) == following - end or not QUOTES_AND_BRACKETS.issuperset(others):
         return False
     return not any(script_of(sign) == "Han" for sign in (text[end - 1], text[following]))
 
