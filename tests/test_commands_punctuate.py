@@ -333,7 +333,7 @@ def test_a_progress_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPa
 def run(*arguments: str, stdin: bytes = b"", **more: Any) -> subprocess.CompletedProcess[bytes]:
     """The command as users run it, in a process of its own."""
     command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, cwd=ROOT, timeout=120, check=False, **more)
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=ROOT, timeout=600, check=False, **more)
 
 
 @pytest.mark.slow
@@ -354,7 +354,7 @@ def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
     try:
         writer = open_when_read(waiting, process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         os.close(writer)
         assert process.returncode == 130
         assert out == b""
@@ -366,10 +366,10 @@ def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
 
 def open_when_read(fifo: Path, process: subprocess.Popen[bytes]) -> int:
     """The writing end of a pipe, as soon as the program has opened the other."""
-    for _ in range(600):
+    for _ in range(6000):
         try:
             return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
             assert process.poll() is None, "the program ended before it read anything"
             time.sleep(0.1)
-    raise AssertionError("Expected the program to open its input within a minute.")
+    raise AssertionError("Expected the program to open its input within ten minutes.")

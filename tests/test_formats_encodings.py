@@ -3,7 +3,7 @@
 import codecs
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.formats import FormatError, read_bytes, restore_transcript
@@ -91,7 +91,7 @@ def test_a_mark_that_the_encoding_lacks_is_an_error_and_not_a_question_mark() ->
         encoding.encode(restored.source())
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=60))
 def test_whatever_is_read_is_written_back_byte_for_byte(content: bytes) -> None:
     try:
@@ -101,7 +101,7 @@ def test_whatever_is_read_is_written_back_byte_for_byte(content: bytes) -> None:
     assert encoding.encode(text) == content
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60))
 def test_all_utf8_text_is_read_as_utf8(text: str) -> None:
     content = text.encode()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.formats import Transcript, read_source, restore_transcript
@@ -68,7 +68,7 @@ def without_signs(source: str) -> str:
     return source.replace(SIGN, "").replace("\\u2021", "")
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(written(ANY_JSON))
 def test_json_changes_only_by_marks(source: str) -> None:
     result = marked(read_source(source, "json"))
@@ -77,7 +77,7 @@ def test_json_changes_only_by_marks(source: str) -> None:
         assert has_marks(json.loads(result)) == bool(ANY_WORD.search(" ".join(spoken_in(json.loads(source)))))
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(written(ANY_JSON))
 def test_sentences_that_are_added_leave_valid_json_with_the_rest_unchanged(source: str) -> None:
     original = json.loads(source)
@@ -88,7 +88,7 @@ def test_sentences_that_are_added_leave_valid_json_with_the_rest_unchanged(sourc
     assert json.loads(without_signs(json.dumps(value))) == original
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(written(ANY_JSON), written(SPOKEN.map(lambda t: {"text": t, "id": 1}))), max_size=5))
 def test_jsonl_changes_only_by_marks(lines: list[str]) -> None:
     source = "\r\n".join(json.dumps(json.loads(line)) for line in lines)
@@ -98,7 +98,7 @@ def test_jsonl_changes_only_by_marks(lines: list[str]) -> None:
 FIELD = st.text(alphabet="ab 好é,.\"'", max_size=8)
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(0, 9999), FIELD), max_size=6), st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_tsv_changes_only_by_marks(rows: list[tuple[int, str]], is_timed: bool, line_end: str) -> None:
     header = "start\tend\ttext" if is_timed else "id\tx\ttext"
@@ -106,7 +106,7 @@ def test_tsv_changes_only_by_marks(rows: list[tuple[int, str]], is_timed: bool, 
     assert without_signs(marked(read_source(source, "tsv"))) == source
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from("AB"), st.text(alphabet="ab好é.", min_size=1, max_size=5)), max_size=8))
 def test_ctm_changes_only_by_marks(records: list[tuple[str, str]]) -> None:
     source = "".join(f"talk {channel}  {n}.50 0.25 {word} 0.9\n" for n, (channel, word) in enumerate(records))
@@ -115,7 +115,7 @@ def test_ctm_changes_only_by_marks(records: list[tuple[str, str]]) -> None:
     assert all(line.split()[2:4] == [f"{n}.50", "0.25"] for n, line in enumerate(result.splitlines()))
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet='[]{}",:\\ u0123abtruefalsenull\n', max_size=40))
 def test_any_json_like_text_is_read_or_refused(source: str) -> None:
     for file_format in ("json", "jsonl"):

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
@@ -27,7 +27,7 @@ def cut(text: str, places: list[int]) -> list[str]:
     return [text[start:end] for start, end in pairwise(borders)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXT, st.lists(st.integers(0, 300), max_size=12), st.integers(0, 6), st.integers(0, 5), st.booleans())
 def test_committed_text_never_changes_and_only_marks_are_added(
     tiny_pipeline: Any, text: str, places: list[int], look_ahead: int, left_context: int, condition: bool
@@ -47,7 +47,7 @@ def test_committed_text_never_changes_and_only_marks_are_added(
     assert without_marks(streamer.committed) == without_marks(text)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXT, st.lists(st.integers(0, 300), max_size=6))
 def test_with_nothing_committed_before_the_end_it_equals_the_offline_text(
     tiny_pipeline: Any, text: str, places: list[int]

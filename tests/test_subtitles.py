@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.formats import FormatError, Transcript, read_bytes, read_source, restore_transcript
@@ -65,7 +65,7 @@ def subtitle_files(draw: st.DrawFn, file_format: str) -> str:
     return "\n".join(blocks).replace("\n", draw(LINE_END))
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(subtitle_files("srt"))
 @example(srt("<i>hel</i>lo", "a&nbsp;b", "大家\n好"))
 def test_an_srt_file_changes_only_by_marks(source: str) -> None:
@@ -74,7 +74,7 @@ def test_an_srt_file_changes_only_by_marks(source: str) -> None:
     assert_marks_stand_in_words(transcript)
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(subtitle_files("vtt"))
 def test_a_vtt_file_changes_only_by_marks(source: str) -> None:
     transcript = read_source(source, "vtt")
@@ -82,7 +82,7 @@ def test_a_vtt_file_changes_only_by_marks(source: str) -> None:
     assert_marks_stand_in_words(transcript)
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet="12:,.->\n ab好<i/&;{}[]", max_size=80), st.sampled_from(["srt", "vtt"]))
 def test_any_text_is_read_or_refused_with_a_line(body: str, file_format: str) -> None:
     source = ("WEBVTT\n\n" if file_format == "vtt" else "") + body
@@ -106,7 +106,7 @@ def assert_marks_stand_in_words(transcript: Transcript) -> None:
             assert line == before
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(subtitle_files("srt"))
 def test_a_real_pipeline_changes_only_marks(tiny_pipeline: Any, source: str) -> None:
     restored = restore_transcript(read_source(source, "srt"), tiny_pipeline)
