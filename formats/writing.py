@@ -33,7 +33,8 @@ def cues_of(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> list[Timed
         raise ValueError(
             f"Expected one transcript to make subtitles of, got {len(speeches)}. Write jsonl, or split it."
         )
-    return [cue for speech in speeches for cue in make_cues(speech.speech, speech.edits, speech.words, limits)]
+    spoken = [speech for speech in speeches if speech.words]  # a silent recording makes an empty file
+    return [cue for speech in spoken for cue in make_cues(speech.speech, speech.edits, speech.words, limits)]
 
 
 def _txt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:

@@ -281,6 +281,12 @@ def test_what_is_written_in_another_format_can_be_read_again(name: str, target: 
     assert letters == [re.sub(r"\s", "", restored.speeches[0].text)]
 
 
+def test_a_silent_recording_becomes_an_empty_file() -> None:
+    restored = restore_transcript(read_source('{"text": "", "segments": []}', "json"), marking({}))
+    assert write_as(restored, "srt") == ""
+    assert write_as(restored, "vtt") == "WEBVTT\n"
+
+
 def test_plain_text_cannot_become_subtitles() -> None:
     restored = restore_transcript(read_source("hello there", "txt"), marking({}))
     with pytest.raises(ValueError, match="Expected speech with times"):
