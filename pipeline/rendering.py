@@ -7,8 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .conventions import QUOTES_AND_BRACKETS, known_marks, script_of, written
+from .conventions import QUOTES_AND_BRACKETS, known_marks, written
 from .marks import mark_places, typed_dashes
+from .word_patterns import WORD_SIGNS
 from .words import Word
 
 
@@ -51,38 +52,48 @@ def restoring_edits(
         words: its words.
         marks: what is written before and after each.
         replaced: the marks that are taken out of the gaps between the words first. Signs inside words and marks in
-            typed faces stay. So does what alone parts two words, and gets no new mark beside it: `yes,no` would become
-            `yesno` or `yes.no`, one word.
+            typed faces stay. So does what alone parts two words, or a word and a sign, and gets no new mark beside it:
+            `yes,no` would become `yesno` or `yes.no`, one word.
     """
     removed = known_marks(replaced)
-    edits = _removals(text, 0, words[0].start if words else len(text), removed)
+    edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
     for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):
         if before and (removed or before not in text[word.mark_from : word.start]):  # else it stands there already
             edits.append(Edit(word.mark_from, word.mark_from, before, follows=False))
         following = words[index + 1].start if index + 1 < len(words) else len(text)
-        if removed and _would_fuse(text, word.end, following, removed):
-            continue
-        if removed and typed_dashes(text, word.end, following):  # they are not in the table, and stay alone
-            after = ""
-        if after:
+        gone, stays_alone = _removals(text, word.end, following, removed)
+        if after and not stays_alone:
             edits.append(Edit(word.mark_at, word.mark_at, after))
-        edits += _removals(text, word.end, following, removed) if removed else []
+        edits += gone
     return edits
 
 
-def _removals(text: str, start: int, end: int, marks: Container[str]) -> list[Edit]:
-    return [Edit(place, place + 1, "") for place in mark_places(text, start, end, marks)]
+def _removals(text: str, start: int, end: int, marks: Container[str]) -> tuple[list[Edit], bool]:
+    """The edits that empty a gap of marks; and whether what stays after the word before it wants no mark beside it."""
+    places = mark_places(text, start, end, marks)
+    if not places:
+        return [], bool(marks) and bool(typed_dashes(text, start, end))  # dashes are not in the table, and stay
+    edits, stays_alone = [], False
+    run_end, fuses = start, False
+    for place in places:
+        if place >= run_end:
+            first, run_end = _run_of_signs(text, place, max(start, run_end), end, marks)
+            # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
+            fuses = first > 0 and run_end < len(text) and bool(WORD_SIGNS.fullmatch(text[first - 1] + text[run_end]))
+            stays_alone = stays_alone or (fuses and first == start)
+        if not fuses:
+            edits.append(Edit(place, place + 1, ""))
+    return edits, stays_alone or bool(typed_dashes(text, start, end))
 
 
-def _would_fuse(text: str, end: int, following: int, marks: Container[str]) -> bool:
-    """Whether two words might become one without the marks between them: nothing else but quotes parts them.
-
-    Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`. Han words never fuse.
-    """
-    others = [sign for sign in text[end:following] if sign not in marks]
-    if following == len(text) or len(others) == following - end or not QUOTES_AND_BRACKETS.issuperset(others):
-        return False
-    return not any(script_of(sign) == "Han" for sign in (text[end - 1], text[following]))
+def _run_of_signs(text: str, place: int, start: int, end: int, marks: Container[str]) -> tuple[int, int]:
+    """The stretch of marks, quotes and brackets around a place, between two offsets."""
+    first, last = place, place
+    while first > start and (text[first - 1] in marks or text[first - 1] in QUOTES_AND_BRACKETS):
+        first -= 1
+    while last < end and (text[last] in marks or text[last] in QUOTES_AND_BRACKETS):
+        last += 1
+    return first, last
 
 
 class EditedText:

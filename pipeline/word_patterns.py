@@ -25,6 +25,8 @@ _HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
 # An apostrophe or a quote between these is inside a word.
 _LETTER = r"[[\p{L}\p{N}]--\p{Han}]"
 
+# What may stand in a word, marks that are part of it included.
+WORD_SIGNS = regex.compile(rf"(?V1)[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}]+")
 HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 HAN_CHARACTER = regex.compile(_HAN)
 LETTERS_WITH_POINTS = regex.compile(r"\p{L}(?:\.\p{L})+")

@@ -60,6 +60,8 @@ def test_marks_around_a_word():
         ("a,b c", "O O O", "a,b c"),
         ("a,b c", "PERIOD O O", "a,b c"),
         ("a.'b c", "COMMA O O", "a.'b c"),
+        ("a,& b", "QUESTION O", "a,& b"),
+        ("great!👍 b", "PERIOD O", "great.👍 b"),
         ("a(bcd) e", "COMMA O O", "a,(bcd) e"),
         ("你，好", "O O", "你好"),
         ("a，你", "O O", "a你"),
