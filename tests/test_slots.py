@@ -1,0 +1,106 @@
+"""Words into pieces with their slots."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from punctuation_restoration.pipeline.slots import MAX_WORD_PIECES, SlotEncoder
+
+
+@pytest.fixture
+def slots(tiny_tokenizer, tiny_config):
+    return SlotEncoder(tiny_tokenizer, tiny_config)
+
+
+def _config(tiny_config, **changes):
+    fields = ("lowercase", "slot_style", "labels", "max_window_pieces")
+    return SimpleNamespace(**{name: getattr(tiny_config, name) for name in fields} | changes)
+
+
+def _tokens(tokenizer, ids):
+    return tokenizer.convert_ids_to_tokens(ids)
+
+
+def test_a_mask_stands_after_every_word(slots, tiny_tokenizer):
+    ids, positions = slots.assemble(slots.pieces(["hello", "josh", "is"]))
+    assert _tokens(tiny_tokenizer, ids) == [
+        "<s>", "▁hello", "<mask>", "▁j", "o", "s", "h", "<mask>", "▁is", "<mask>", "</s>",
+    ]  # fmt: skip
+    assert positions == [2, 7, 9]
+    assert [ids[position] for position in positions] == [slots.mask_id] * 3
+
+
+def test_a_known_label_stands_in_its_slot(slots, tiny_tokenizer):
+    ids, positions = slots.assemble(slots.pieces(["the"] * 5), [0, 1, None, 2, 3])
+    assert _tokens(tiny_tokenizer, [ids[position] for position in positions]) == ["▁", ",", "<mask>", ".", "?"]
+
+
+def test_no_words_give_an_empty_window(slots):
+    assert slots.assemble([]) == ([slots.bos_id, slots.eos_id], [])
+    assert slots.pieces([]) == []
+
+
+def test_words_are_shown_in_lower_case_unless_the_model_reads_capitals(slots, tiny_tokenizer, tiny_config):
+    assert slots.pieces(["HELLO", "Hello"]) == slots.pieces(["hello"]) * 2
+    cased = SlotEncoder(tiny_tokenizer, _config(tiny_config, lowercase=False))
+    assert cased.pieces(["HELLO"]) != cased.pieces(["hello"])
+
+
+def test_a_lone_word_piece_before_others_is_dropped(slots, tiny_tokenizer):
+    assert [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(["大家", "我们", "今"])] == [
+        ["大家"],
+        ["▁我们"],
+        ["今"],
+    ]
+
+
+def test_a_word_without_pieces_is_unknown(slots):
+    assert slots.pieces(["\u200b", "", "𒀀"]) == [[slots.unk_id]] * 3
+
+
+def test_of_a_long_word_the_first_and_the_last_pieces_are_shown(slots, tiny_tokenizer):
+    (ids,) = slots.pieces(["a" * 50 + "b" * 50])
+    assert len(ids) == MAX_WORD_PIECES
+    tokens = _tokens(tiny_tokenizer, ids)
+    assert tokens == ["▁a"] + ["a"] * 15 + ["b"] * 16
+
+
+def test_a_word_fits_into_the_smallest_window(tiny_tokenizer, tiny_config):
+    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, max_window_pieces=8))
+    pieces = slots.pieces(["a" * 100])
+    assert len(slots.assemble(pieces)[0]) <= 8
+    assert slots.n_pieces(pieces) == [6]
+
+
+def test_without_slots_the_last_piece_of_a_word_stands_for_it(tiny_tokenizer, tiny_config):
+    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="last-piece"))
+    pieces = slots.pieces(["hello", "josh"])
+    ids, positions = slots.assemble(pieces, [1, None])
+    assert _tokens(tiny_tokenizer, ids) == ["<s>", "▁hello", "▁j", "o", "s", "h", "</s>"]
+    assert positions == [1, 5]
+    assert slots.n_pieces(pieces) == [1, 4]
+
+
+def test_the_number_of_pieces_counts_the_slot(slots):
+    pieces = slots.pieces(["hello", "josh"])
+    assert slots.n_pieces(pieces) == [2, 5]
+    assert len(slots.assemble(pieces)[0]) == sum(slots.n_pieces(pieces)) + 2
+
+
+def test_remembered_words_give_the_same_pieces(slots, monkeypatch):
+    monkeypatch.setattr("punctuation_restoration.pipeline.slots.CACHED_WORDS", 2)
+    words = ["hello", "josh", "is", "the", "hello"]
+    assert slots.pieces(words) == slots.pieces(words) == [slots.pieces([word])[0] for word in words]
+
+
+def test_a_fill_piece_must_be_in_the_vocabulary(tiny_tokenizer, tiny_config):
+    labels = [*tiny_config.labels, {"name": "X", "before": "", "after": "!", "fill": "‽"}]
+    with pytest.raises(ValueError, match=r"fill piece '‽' of label X.*Choose another"):
+        SlotEncoder(tiny_tokenizer, _config(tiny_config, labels=labels))
+
+
+def test_a_tokenizer_without_a_mask_is_refused(tiny_config):
+    bare = SimpleNamespace(bos_token="<s>", bos_token_id=0, eos_token="</s>", eos_token_id=2, unk_token="<unk>",
+                           unk_token_id=3, pad_token="<pad>", pad_token_id=1, mask_token=None)  # fmt: skip
+    with pytest.raises(ValueError, match="mask_token"):
+        SlotEncoder(bare, tiny_config)
