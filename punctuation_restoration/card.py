@@ -6,7 +6,8 @@
 
 Takes a Markdown text with the lines `<!-- results -->` and `<!-- /results -->`, gives it with the table between them;
 where its front matter ends with `model-index:`, that is written anew too, which is what the Hub shows beside the model.
-An example is a line `restore(...)` in a block of Python that makes `restore`; the comment below it is its output.
+An example is a line `restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but
+examples; the comment below it is its output.
 """
 
 import argparse
@@ -93,13 +94,15 @@ def model_index(results: Sequence[dict[str, Any]]) -> str:
 def run_examples(text: str, model: str) -> str:
     """The text with what its examples give, by the model of that folder or name in place of the one on the Hub."""
 
+    names: dict[str, Any] = {}
+
     def run_block(block: re.Match[str]) -> str:
         code = block.group(1)
-        if "restore = pipeline(" not in code:
+        setting_up = EXAMPLE.sub("", code)
+        if "restore = pipeline(" in setting_up:
+            exec(re.sub(r'\brevision="[^"]*",?', "", setting_up.replace(HUB_MODEL, model)), names)
+        elif setting_up.strip() or "restore" not in names:
             return block.group()
-        names: dict[str, Any] = {}
-        setting_up = EXAMPLE.sub("", code).replace(HUB_MODEL, model)
-        exec(re.sub(r'\brevision="[^"]*",?', "", setting_up), names)
         filled = EXAMPLE.sub(lambda line: f"{line.group(1)}\n{_shown(eval(line.group(1), names))}\n", code)
         return block.group().replace(code, filled)
 

@@ -89,8 +89,10 @@ def test_examples_show_what_the_model_gives(tiny_checkpoint, tiny_pipeline):
         f'restore = pipeline("punctuation-restoration", model="{hub}", revision="v0", trust_remote_code=True)\n'
         'restore("hello are you 大家好")["text"]\n# old\n# lines\nrestore("hello")["words"][0]["word"]\n# old\n```\n'
     )
-    other = "```python\nrestore(never run)\n# kept\n```\n"
-    filled = card.run_examples(block + other, tiny_checkpoint)
+    later = '```python\nrestore("are you the")["text"]\n# old\n```\n'
+    other = "```python\nrestore(recognise(audio))\n# kept\nimport os\n```\n"
+    filled = card.run_examples(block + later + other, tiny_checkpoint)
+    assert f'restore("are you the")["text"]\n# {tiny_pipeline("are you the")["text"]}\n' in filled
     assert f'["text"]\n# {tiny_pipeline("hello are you 大家好")["text"]}\n' in filled
     assert '["word"]\n# hello\n```' in filled
     assert hub in filled
