@@ -168,7 +168,7 @@ def _check_place(output: Path, source: str, replace: bool) -> None:
 
 
 def _load(source: str, revision: str | None) -> Any:
-    """The pipeline on the CPU, in the precision in which its weights are stored; pickled weights are not read.
+    """The pipeline on the CPU, in the precision that its configuration names; pickled weights are not read.
 
     The configuration is asked first: of another model transformers would say only that the task does not fit.
     """
