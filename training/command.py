@@ -17,7 +17,6 @@ from typing import IO, Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs
 from safetensors import SafetensorError
 from transformers.utils.logging import disable_progress_bar
 
@@ -70,9 +69,7 @@ def train(args: Namespace) -> dict[str, Any]:
     torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
     use_cpu = args.cpu or not torch.cuda.is_available()
     precision, message = choose_precision(settings.precision, "cpu" if use_cpu else "cuda")
-    # The places of trained rows are buffers that never change: nobody needs them sent at every step.
-    parallel = DistributedDataParallelKwargs(broadcast_buffers=False)
-    accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision, kwargs_handlers=[parallel])
+    accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     with hold_folder(out) if accelerator.is_main_process else nullcontext():
