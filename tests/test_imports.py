@@ -18,7 +18,6 @@ ORDER = [
     "slots",
     "windows",
     "batching",
-    "refinement",
     "decoding",
     "items",
     "timing",
