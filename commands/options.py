@@ -88,11 +88,6 @@ Pause = Annotated[
     _option(_MARKS, "--pause", text="A pause from so many seconds on makes a mark likelier, where words have times.",
             metavar="SECONDS", min=0.01),
 ]  # fmt: skip
-Passes = Annotated[
-    int | None,
-    _option(_MARKS, "--passes", text="2: fill the surest marks first, then decide the rest again.", metavar="1|2",
-            min=1, max=2),
-]  # fmt: skip
 
 Model = Annotated[str | None, _option(_MODEL, "--model", "-m", text="Folder or Hub id.", metavar="MODEL")]
 Device = Annotated[str | None, _option(_MODEL, "--device", text="cpu, cuda, cuda:1, mps.", metavar="NAME")]

@@ -92,7 +92,6 @@ def punctuate(
     threshold: opt.Threshold = None,
     truecase: opt.Truecase = False,
     pause: opt.Pause = None,
-    passes: opt.Passes = None,
     model: opt.Model = None,
     device: opt.Device = None,
     batch_size: opt.BatchSize = None,
@@ -112,7 +111,7 @@ def punctuate(
     """
     chosen = {
         "existing": existing, "marks": opt.mark_names(marks), "thresholds": opt.thresholds(threshold),
-        "truecase": truecase or None, "pause": pause, "passes": passes, "batch_size": batch_size,
+        "truecase": truecase or None, "pause": pause, "batch_size": batch_size,
         "window": window, "left_context": left_context, "right_context": right_context,
     }  # fmt: skip
     settings = Settings(

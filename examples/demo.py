@@ -8,11 +8,11 @@ Uses the default model of this checkout; needs no network. The texts are public 
 import time
 from pathlib import Path
 
-from transformers import AutoConfig, pipeline
+from transformers import logging, pipeline
 
 import punctuation_restoration
-from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.marks import strip_marks
 
 TEXTS = Path(__file__).parent / "texts"
 EXAMPLES = {
@@ -32,6 +32,8 @@ def as_recognised(text: str, restore) -> str:
 
 
 def main() -> None:
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     started = time.perf_counter()
     print(f"Loading {Path(punctuation_restoration.DEFAULT_MODEL).name} ...", flush=True)
     restore = pipeline("punctuation-restoration", device="cpu")
@@ -46,8 +48,10 @@ def main() -> None:
     result = restore(text)
     seconds = time.perf_counter() - started
     n_marks = sum(entry["mark"] != "" for entry in result["words"])
-    print(f"The whole speech: {len(result['words']):,} words and {n_marks} marks in {seconds:.1f} s, "
-          f"{len(result['words']) / seconds:,.0f} words a second.")
+    print(
+        f"The whole speech: {len(result['words']):,} words and {n_marks} marks in {seconds:.1f} s, "
+        f"{len(result['words']) / seconds:,.0f} words a second."
+    )
 
 
 if __name__ == "__main__":

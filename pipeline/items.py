@@ -6,7 +6,8 @@ An item is a string or a dictionary:
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
 
-Each dictionary may carry "known": {word index: label name}.
+Each dictionary may carry "known": {word index: label name}. The index counts the words that the pipeline finds and
+gives back, which in Mandarin are jieba's, not the items of "words".
 """
 
 from collections.abc import Mapping, Sequence

@@ -16,7 +16,6 @@ from .batching import batches_by_length, collate
 from .decoding import Choice, decode, make_choice
 from .items import read_item
 from .marks import FoundMark, find_marks
-from .refinement import fill_certain
 from .results import Decisions, Document, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
@@ -50,7 +49,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
-        passes: 2 fills the most certain slots first, and decides the others again.
         all_scores: True adds `"scores"` to each word: the probability of every label.
         return_words: False spares the list of words.
         jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
@@ -92,21 +90,19 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 f"Expected keywords among {['batch_size', *known]}, got {sorted(unknown)}. Correct the spelling or "
                 "leave them out."
             )
-        preprocess, forward, postprocess = (
+        preprocess, postprocess = (
             {name: kwargs[name] for name in names if name in kwargs} for names in _KEYWORDS.values()
         )
         config = self.model.config
         _check_window(config, preprocess)
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
-        if forward.get("passes", 1) not in (1, 2):
-            raise ValueError(f"Expected passes to be 1 or 2, got {forward['passes']!r}. Choose one.")
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
             raise ValueError(f"Expected pause in seconds, above 0, got {postprocess['pause']!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
             marks, thresholds = postprocess.pop("marks", "all"), postprocess.pop("thresholds", config.thresholds)
             postprocess["choice"] = make_choice(config.labels, marks, thresholds)
-        return preprocess, forward, postprocess
+        return preprocess, {}, postprocess
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, a list of them, or a stream; see the class."""
@@ -203,19 +199,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             shown[index], fixed[index] = label, (label, source)
         return shown, fixed
 
-    def _forward(self, model_inputs: dict[str, Any], passes: int = 1) -> dict[str, Any]:
-        probabilities = self.model(**model_inputs).logits.float().softmax(dim=-1)  # (B, W, M)
-        if passes == 2:
-            input_ids, is_filled = fill_certain(
-                model_inputs["input_ids"],
-                model_inputs["slot_positions"],
-                probabilities,
-                self.slots.fill_ids,
-                self.slots.mask_id,
-            )
-            again = self.model(**{**model_inputs, "input_ids": input_ids}).logits.float().softmax(dim=-1)
-            probabilities = probabilities.where(is_filled.unsqueeze(-1), again)
-        return {"probabilities": probabilities}
+    def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"probabilities": self.model(**model_inputs).logits.float().softmax(dim=-1)}  # (B, W, M)
 
     def postprocess(
         self,
@@ -284,7 +269,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
 _KEYWORDS = {
     "preprocess": ("window", "left_context", "right_context", "existing"),
-    "forward": ("passes",),
     "postprocess": ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words"),
 }
 

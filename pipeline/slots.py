@@ -41,6 +41,7 @@ class SlotEncoder:
         self.mask_id: int = _special_id(tokenizer, "mask_token")
         self.fill_ids: list[int] = [self._fill_id(label) for label in config.labels]
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
+        self._special_ids = set(tokenizer.all_special_ids)
         self._blank_id = tokenizer.convert_tokens_to_ids("▁")
         self._cache: dict[str, list[int]] = {}
 
@@ -84,6 +85,8 @@ class SlotEncoder:
         return ids, slot_positions
 
     def _tidy(self, ids: list[int]) -> list[int]:
+        # The vocabularies of SentencePiece models hold `<s>` and its like, which text may spell out.
+        ids = [self.unk_id if index in self._special_ids else index for index in ids]
         if len(ids) > 1 and ids[0] == self._blank_id:
             ids = ids[1:]
         if len(ids) > self._n_kept:

@@ -156,13 +156,13 @@ def test_resegmenting_cuts_cues_at_sentence_ends(stand_in: StandIn, capfd: pytes
 def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
     arguments = (
         "--existing replace --marks COMMA,PERIOD --threshold COMMA=0.3 --threshold PERIOD=0.6 --truecase "
-        "--pause 0.5 --passes 2 --batch-size 4 --window 60 --left-context 20 --right-context 10"
+        "--pause 0.5 --batch-size 4 --window 60 --left-context 20 --right-context 10"
     )
     assert punctuate.main([*arguments.split(), "--text", "a b"]) == 0
     assert stand_in.calls == [
         {
             "existing": "replace", "marks": ["COMMA", "PERIOD"], "thresholds": {"COMMA": 0.3, "PERIOD": 0.6},
-            "truecase": True, "pause": 0.5, "passes": 2, "batch_size": 4, "window": 60, "left_context": 20,
+            "truecase": True, "pause": 0.5, "batch_size": 4, "window": 60, "left_context": 20,
             "right_context": 10,
         }
     ]  # fmt: skip

@@ -107,7 +107,6 @@ def test_a_bad_item_in_a_list_names_its_position(tiny_pipeline):
         ({"marks": ["COMA"]}, ValueError, "COMA"),
         ({"thresholds": {"COMMA": 3}}, ValueError, "from 0 to 1"),
         ({"thresholds": {"O": 0.5}}, ValueError, "labels among"),
-        ({"passes": 3}, ValueError, "1 or 2"),
         ({"pause": 0}, ValueError, "above 0"),
     ],
 )
@@ -229,13 +228,6 @@ def test_a_long_pause_raises_the_chance_of_a_mark(tiny_pipeline):
     paused = tiny_pipeline({"words": words, "timestamps": far}, pause=0.8, marks=["COMMA"], thresholds=threshold)
     assert paused["words"][1]["score"] > quiet["words"][1]["score"]
     assert paused["words"][0]["score"] == quiet["words"][0]["score"]
-
-
-def test_a_second_pass_keeps_what_was_certain(tiny_pipeline):
-    first, second = tiny_pipeline(TEXT), tiny_pipeline(TEXT, passes=2)
-    certain = [index for index, entry in enumerate(first["words"]) if entry["score"] >= 0.9]
-    assert certain
-    assert [second["words"][index] for index in certain] == [first["words"][index] for index in certain]
 
 
 def test_words_can_be_spared(tiny_pipeline):

@@ -54,6 +54,12 @@ def test_a_lone_word_piece_before_others_is_dropped(slots, tiny_tokenizer):
     ]
 
 
+@pytest.mark.parametrize("text", ["<mask>", "</s>", "<s>", "<pad>", "<unk>", "a<mask>b", "<MASK>"])
+def test_text_never_becomes_a_special_piece(slots, tiny_tokenizer, text):
+    for ids in slots.pieces([text]):
+        assert not {slots.mask_id, slots.bos_id, slots.eos_id, slots.pad_id} & set(ids)
+
+
 def test_a_word_without_pieces_is_unknown(slots):
     assert slots.pieces(["\u200b", "", "𒀀"]) == [[slots.unk_id]] * 3
 
