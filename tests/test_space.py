@@ -266,6 +266,7 @@ def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, brows
     assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", result["text"])
     assert "words a second" in page.locator("#about").inner_text()
     page.get_by_role("button", name="How it works").click()
+    page.locator("#masks li").nth(len(result["words"]) - 1).wait_for()
     assert page.locator("#masks li").count() == len(result["words"])
     assert page.locator("#masks .slot").first.inner_text() == "<mask>"
     overhang = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

@@ -91,7 +91,7 @@ def test_the_wheel_is_small_and_light(wheel):
         line.split(":")[1].strip() for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line
     }
     names = {"".join(character for character in one.split(">")[0] if character not in " <=") for one in required}
-    assert names == {"huggingface-hub", "jieba", "numpy", "regex", "torch", "transformers"}
+    assert names == {"huggingface-hub", "jieba", "numpy", "regex", "rich", "torch", "transformers", "typer"}
 
 
 def test_the_installed_package_works_far_from_the_checkout(wheel, tiny_checkpoint, tiny_pipeline, tmp_path):
