@@ -14,7 +14,7 @@ endif
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check train-smoke format clean
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -37,6 +37,9 @@ check: $(READY)  ## style, types, and the quick tests
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	$(PYTHON) -m pytest -m "not slow"
+
+train-smoke: $(READY)  ## train on the example texts in two processes, kill them, go on
+	$(PYTHON) tests/train_smoke.py
 
 format: $(READY) ## put the code into the house style
 	$(PYTHON) -m ruff check --fix .
