@@ -53,7 +53,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         super().__init__(config)
         self.encoder = AutoModel.from_config(config.encoder_config, **_without_pooler(config.encoder_config))
         hidden_size = config.get_text_config().hidden_size
-        self.classifier = SlotClassifier(hidden_size, config.head_width, config.num_labels, config.head_dropout)
+        self.classifier = SlotClassifier(hidden_size, config.head_width, len(config.label_names), config.head_dropout)
         self.post_init()
 
     @classmethod

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .conventions import SENTENCE_ENDS
 from .items import Item, Time
 from .marks import FoundMark
@@ -42,7 +44,7 @@ class Decisions:
     """
 
     rows: Sequence[Mapping[str, str]]
-    scores: Sequence[float]
+    scores: Sequence[float] | np.ndarray
     sources: Sequence[str]
     probabilities: Any = None
 

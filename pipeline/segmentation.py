@@ -29,8 +29,11 @@ class HanSegmenter:
     """
 
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
-        given_as_path = dictionary is None or isinstance(dictionary, str | os.PathLike)
-        self.dictionary = dictionary if given_as_path else tuple(dictionary)
+        self.dictionary: str | os.PathLike[str] | tuple[str, ...] | None
+        if dictionary is None or isinstance(dictionary, str | os.PathLike):
+            self.dictionary = dictionary
+        else:
+            self.dictionary = tuple(dictionary)
         if isinstance(self.dictionary, str | os.PathLike) and not os.path.isfile(self.dictionary):
             raise ValueError(
                 f"Expected a file at jieba_dictionary={os.fspath(self.dictionary)!r}, there is none. Correct the path, "

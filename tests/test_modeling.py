@@ -8,8 +8,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
-    AutoConfig, AutoModel, AutoModelForTokenClassification, BertConfig, ModernBertConfig, RobertaConfig, XLMRobertaConfig,
-)  # fmt: skip
+    AutoConfig,
+    AutoModel,
+    AutoModelForTokenClassification,
+    BertConfig,
+    ModernBertConfig,
+    RobertaConfig,
+    XLMRobertaConfig,
+)
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
@@ -161,7 +167,7 @@ def test_custom_pipelines_are_hidden_from_transformers_and_saved_again(tiny_conf
             {"labels": [{"name": n, "before": "", "after": a, "fill": "_"} for n, a in (("A", ","), ("O", ""))]},
             "first label",
         ),
-        ({"labels": [{"name": n, "before": "", "after": a, "fill": "_"} for n, a in (("O", ""), ("X", "†"))]}, "'†'"),
+        ({"labels": [{"name": n, "before": "", "after": a, "fill": "_"} for n, a in (("O", ""), ("X", "†"))]}, "†"),
         ({"mark_labels": {",": "KOMMA"}}, "KOMMA"),
         ({"mark_labels": {"ab": "COMMA"}}, "one sign"),
         ({"window": 50, "left_context": 40, "right_context": 15}, "Widen the window"),
@@ -181,7 +187,8 @@ def test_another_label_set_is_a_configuration():
     labels = [
         {"name": name, "before": before, "after": after, "fill": fill}
         for name, before, after, fill in (
-            ("O", "", "", "_"), ("COMMA", "", ",", ","), ("OPEN_QUESTION", "¿", "", "¿"), ("FULL_QUESTION", "¿", "?", "?"),
+            ("O", "", "", "_"), ("COMMA", "", ",", ","),
+            ("OPEN_QUESTION", "¿", "", "¿"), ("FULL_QUESTION", "¿", "?", "?"),
         )
     ]  # fmt: skip
     config = PunctuationRestorationConfig(labels=labels, mark_labels={",": "COMMA", "?": "FULL_QUESTION", "¿": None})
