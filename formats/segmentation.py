@@ -171,13 +171,6 @@ def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]
         yield TimedCue(round(cue.begins, 3), round(ends, 3), cue.lines)
 
 
-def n_too_fast(cues: Sequence[TimedCue], limits: CueLimits) -> int:
-    """How many cues must be read faster than the limit, since the speaker leaves no time."""
-    return sum(
-        sum(map(width_of, cue.lines)) > limits.characters_per_second * (cue.ends - cue.begins) + 1e-6 for cue in cues
-    )
-
-
 def width_of(text: str) -> int:
     """Columns that a text takes: two for each wide character (Unicode Standard Annex 11)."""
     return len(text) if text.isascii() else sum(_width(character) for character in text)

@@ -17,6 +17,7 @@ import torch
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.evaluation.scores import f1_from
 from punctuation_restoration.pipeline.windows import plan_windows
 
 BATCH_PIECES = 4096
@@ -109,13 +110,12 @@ def micro_f1(counts: np.ndarray) -> float:
     """Micro-F1 over all labels but the first, in points of 100, from confusion counts (true, predicted)."""
     n_right = int(np.trace(counts[1:, 1:]))
     n_true, n_predicted = int(counts[1:].sum()), int(counts[:, 1:].sum())
-    return 200.0 * n_right / (n_true + n_predicted) if n_true + n_predicted else 0.0
+    return 100.0 * f1_from(n_right, n_predicted, n_true)
 
 
 def label_f1(counts: np.ndarray, label: int) -> float:
     """F1 of one label, in points of 100."""
-    total = int(counts[label].sum() + counts[:, label].sum())
-    return 200.0 * int(counts[label, label]) / total if total else 0.0
+    return 100.0 * f1_from(int(counts[label, label]), int(counts[:, label].sum()), int(counts[label].sum()))
 
 
 def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int]:
