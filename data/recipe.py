@@ -51,7 +51,10 @@ class Sampling:
     language_weights: Mapping[str, float] = field(default_factory=dict)  # times that, by language; 1 where absent
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
-    sentence_starts: float = 0.3  # share of windows that begin after a sentence end
+    # In serving, a window's last words are decided only where the text ends, which is where a sentence ends. Windows
+    # that end anywhere teach the model to put no mark there.
+    sentence_ends: float = 0.5  # share of windows that end where a sentence ends
+    sentence_starts: float = 0.1  # share of windows that begin after a sentence end
     filled_windows: float = 0.5  # share of windows that show some true marks in their slots
     max_filled: float = 0.5  # the share of such a window's slots that shows its mark is uniform from 0 to this
     utterances: float = 0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
@@ -224,13 +227,14 @@ def _check_sampling(sampling: Sampling, where: str) -> None:
         raise ValueError(f"Expected window lengths of 8 pieces or more with shares in {where}, got {sampling.lengths}.")
     if not sampling.stops or min(sampling.stops) < 1 or min(sampling.stops.values()) < 0:
         raise ValueError(f"Expected numbers of stops from 1 on with shares in {where}, got {sampling.stops}.")
-    shares = ("document_starts", "document_ends", "sentence_starts", "filled_windows", "max_filled", "utterances")
+    places = ("document_starts", "document_ends", "sentence_ends", "sentence_starts")
+    shares = (*places, "filled_windows", "max_filled", "utterances")
     for name, share in [*((name, getattr(sampling, name)) for name in shares), *sampling.questions.items()]:
         if not 0 <= share <= 1:
             raise ValueError(f"Expected {name} in {where} from 0 to 1, got {share}. Correct it.")
-    if sampling.document_starts + sampling.document_ends + sampling.sentence_starts > 1:
+    if sum(getattr(sampling, name) for name in places) > 1:
         raise ValueError(
-            f"Expected document_starts, document_ends and sentence_starts in {where} to add up to 1 at most. Lower one."
+            f"Expected {', '.join(places[:-1])} and {places[-1]} in {where} to add up to 1 at most. Lower one."
         )
     if sampling.temperature <= 0:
         raise ValueError(f"Expected a temperature above 0 in {where}, got {sampling.temperature}. Raise it.")

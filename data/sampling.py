@@ -163,13 +163,19 @@ class WindowSampler:
             return stream.words(stream.document_start(generator), n_words)
         kind -= sampling.document_starts
         if kind < sampling.document_ends:
-            end = stream.document_end(generator)
-            n_words = max(self._n_fitting(stream.piece_counts[max(0, end - room) : end][::-1], room), 1)
-            return stream.words(end - n_words, n_words)
+            return self._before(stream, stream.document_end(generator), room)
+        kind -= sampling.document_ends
         first = int(generator.integers(stream.n_words))
-        if kind - sampling.document_ends < sampling.sentence_starts:
+        if kind < sampling.sentence_ends:
+            return self._before(stream, self._sentence_start(stream, first) or stream.n_words, room)
+        if kind - sampling.sentence_ends < sampling.sentence_starts:
             first = self._sentence_start(stream, first)
         return stream.words(first, n_words)
+
+    def _before(self, stream: WordStream, end: int, room: int) -> Words:
+        """As many words as fit before word `end`."""
+        n_words = max(self._n_fitting(stream.piece_counts[max(0, end - room) : end][::-1], room), 1)
+        return stream.words(end - n_words, n_words)
 
     def _sentence_start(self, stream: WordStream, first: int) -> int:
         """The first word after the next stop, if there is one nearby."""

@@ -154,11 +154,15 @@ def test_stream_probabilities_by_hand() -> None:
 
 
 def test_windows_begin_and_end_where_they_should(index: dict[str, Any]) -> None:
-    starts = sampler(index, document_starts=1.0, document_ends=0.0, sentence_starts=0.0)
+    starts = sampler(index, document_starts=1.0, document_ends=0.0, sentence_ends=0.0, sentence_starts=0.0)
     assert all(int(window.piece_ids[0]) % 500 == 0 for window in windows(starts, range(4)))
-    ends = sampler(index, document_starts=0.0, document_ends=1.0, sentence_starts=0.0)
+    ends = sampler(index, document_starts=0.0, document_ends=1.0, sentence_ends=0.0, sentence_starts=0.0)
     assert {int(window.labels[-1]) for window in windows(ends, range(4))} == {2, 3}
-    sentences = sampler(index, document_starts=0.0, document_ends=0.0, sentence_starts=1.0)
+    sentence_ends = sampler(index, document_starts=0.0, document_ends=0.0, sentence_ends=1.0, sentence_starts=0.0)
+    cut = windows(sentence_ends, range(4))
+    assert all(window.labels[-1] in STOPS for window in cut)
+    assert len({int(window.piece_ids[-1]) for window in cut}) > 2  # not only where documents end
+    sentences = sampler(index, document_starts=0.0, document_ends=0.0, sentence_ends=0.0, sentence_starts=1.0)
     for window in windows(sentences, range(4)):
         first = int(window.labels.tolist().index(2 if window.language_id == 0 else window.labels[window.labels > 0][0]))
         assert first == (4 if window.language_id == 0 else 1)

@@ -334,7 +334,7 @@ def test_running_out_of_memory_says_what_to_do(
 
 @pytest.mark.slow
 def test_two_processes_survive_kill_9(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> None:
-    """Both processes are killed at once, and the same command goes on."""
+    """Both processes are killed at once, and the same command goes on to what one process learns from the same steps."""
     call = arguments(prepared, tmp_path / "two", tiny_checkpoint, "--max-steps", "12", "--log-every", "1")
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29613"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
@@ -362,7 +362,10 @@ def test_two_processes_survive_kill_9(prepared: str, tiny_checkpoint: str, tmp_p
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert "Going on from" in ended.stdout
     assert "2 processes" in ended.stdout
-    assert (tmp_path / "two" / "final" / "model.safetensors").is_file()
+    alone = arguments(prepared, tmp_path / "one", tiny_checkpoint, "--max-steps", "12", "--accumulate", "2")
+    assert run_training(alone) == 0
+    assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
+    assert not same(weights(tmp_path / "two"), load_file(Path(tiny_checkpoint) / "model.safetensors"), 1e-3)
 
 
 def test_a_folder_takes_one_run_at_a_time(
