@@ -5,7 +5,8 @@
 
 The orders are those of Zhu et al.: only the new language; the old ones, then the new; all together. `--amounts` adds
 the curve of Li and Lin (Figure 2): F1 against the number of words, adapted from the model and from the bare encoder.
-Takes prepared folders and a model; writes JSON with validation micro-F1 per language. Every run is a run of `train.py`.
+Takes prepared folders and a model; writes JSON with validation micro-F1 per language. Every run is a run of `train.py`,
+of so many minutes or, where the machine has other work, so many `--steps`; started again, it goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.validation import Validation
@@ -42,20 +44,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         "old, then new": (adapted, [args.new]),
         "joint": (adapted, [*args.old, args.new]),
     }
-    rows = []
-    for name, run in runs.items():
-        model = args.start if run is None else train(args, work / name.replace(", ", "-").replace(" ", "-"), *run)
-        rows.append({"order": name, "minutes": args.minutes if run else 0, "f1": score(model, args)})
-        print(json.dumps(rows[-1]), flush=True)
+    rows = [row(args, name, work, args.steps, *(run or ())) for name, run in runs.items()]
     for n_words in args.amounts:
         folder = cut_folder(Path(args.new), work / f"words-{n_words}", n_words)
         for name, start in (("adapted", adapted), ("from the encoder", scratch)):
-            model = train(args, work / f"{name.replace(' ', '-')}-{n_words}", start, [str(folder)])
-            rows.append({"order": name, "n_words": n_words, "minutes": args.minutes, "f1": score(model, args)})
-            print(json.dumps(rows[-1]), flush=True)
+            place = work / str(n_words)
+            rows.append({"n_words": n_words, **row(args, name, place, args.curve_steps or args.steps, start, [folder])})
+    names = ("steps", "curve_steps", "minutes", "pieces_per_batch", "layers", "threads", "validation_words")
+    settings = {name: getattr(args, name) for name in names if not (args.steps and name == "minutes")}
+    data = {row["name"]: row["splits"]["train"]["n_words"] for row in read_index(*args.old, args.new)["sources"]}
+    result = {"signature": signature(args.start, settings, "cpu"), "training_words": data, "runs": rows}
     Path(args.out).parent.mkdir(parents=True, exist_ok=True)
-    Path(args.out).write_text(json.dumps({"validation_words": args.validation_words, "runs": rows}, indent=1))
+    Path(args.out).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0
+
+
+def row(args: argparse.Namespace, name: str, work: Path, steps: int | None, *run: Sequence[Any]) -> dict[str, Any]:
+    """Train, unless that is done, and score; without a run the model that there is."""
+    place = work / name.replace(", ", "-").replace(" ", "-")
+    done = place / "score.json"
+    if done.is_file():
+        return json.loads(done.read_text(encoding="utf-8"))
+    model = train(args, place, steps, *run) if run else args.start
+    last = json.loads((place / "log.jsonl").read_text(encoding="utf-8").splitlines()[-1]) if run else {"step": 0}
+    found = {"order": name, "steps": last["step"], "f1": score(model, args)}
+    place.mkdir(parents=True, exist_ok=True)
+    done.write_text(json.dumps(found), encoding="utf-8")
+    print(json.dumps(found), flush=True)
+    return found
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -66,7 +82,10 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--old", required=True, nargs="+", help="prepared folders of the old languages")
     parser.add_argument("--new", required=True, help="prepared folder of the new language")
-    parser.add_argument("--minutes", type=float, default=10.0, help="of each run")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of each run, where there are no --steps")
+    parser.add_argument("--steps", type=int, help="of each run, in place of --minutes")
+    parser.add_argument("--curve-steps", type=int, help="of each run of the curve; the same as the others by default")
+    parser.add_argument("--pieces-per-batch", type=int, default=1024)
     parser.add_argument("--recipe", default=str(ROOT / "recipes" / "indonesian.yaml"))
     parser.add_argument("--amounts", type=int, nargs="*", default=[], help="numbers of new words for the curve")
     parser.add_argument("--validation-words", type=int, default=10_000, help="of each language")
@@ -76,12 +95,15 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def train(args: argparse.Namespace, out: Path, start: Sequence[str], folders: Sequence[str]) -> str:
-    """One run of `train.py` for the minutes given; gives its model folder."""
+def train(
+    args: argparse.Namespace, out: Path, steps: int | None, start: Sequence[str], folders: Sequence[str | Path]
+) -> str:
+    """One run of `train.py` for the steps or minutes given; gives its model folder."""
     command = [sys.executable, str(ROOT / "train.py"), "--recipe", args.recipe, "--out", str(out), *start]
-    limits = ["--time-limit", str(args.minutes), "--max-steps", "1000000", "--threads", str(args.threads)]
+    limits = ["--max-steps", str(steps)] if steps else ["--max-steps", "1000000", "--time-limit", str(args.minutes)]
+    limits += ["--threads", str(args.threads), "--pieces-per-batch", str(args.pieces_per_batch)]
     quiet = ["--evaluate-every", "1000000", "--log-every", "50"]  # scored below, on more words
-    subprocess.run([*command, "--data", *folders, *limits, *quiet], check=True, cwd=ROOT)
+    subprocess.run([*command, "--data", *map(str, folders), *limits, *quiet], check=True, cwd=ROOT)
     return str(out / "final")
 
 

@@ -4,6 +4,7 @@ import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_new_language_is_scored_in_every_order(
         calls.append(command)
         assert run_training([*command[2:], "--cpu", "--max-steps", "2", "--pieces-per-batch", "128"]) == 0
 
-    monkeypatch.setattr(module.subprocess, "run", run_here)
+    monkeypatch.setattr(module, "subprocess", SimpleNamespace(run=run_here))
     call = ["--from", tiny_checkpoint, "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
     more = ["--old", str(folders / "old"), "--new", str(folders / "new"), "--minutes", "1", "--amounts", "100"]
     out = tmp_path / "out.json"
@@ -68,5 +69,8 @@ def test_a_new_language_is_scored_in_every_order(
     ]  # fmt: skip
     assert all(set(row["f1"]) == {"en", "id"} for row in rows)
     assert len(calls) == 5
+    assert module.main([*call, *more, "--work", str(tmp_path / "work"), "--out", str(out)]) == 0
+    assert len(calls) == 5  # started again, it trains nothing twice
+    assert json.loads(out.read_text())["runs"] == rows
     index = json.loads((tmp_path / "work" / "words-100" / "index.json").read_text())
     assert 100 <= index["sources"][0]["splits"]["train"]["n_words"] < 150
