@@ -13,20 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import AutoTokenizer
-
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.training.experiments import run, score
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -38,13 +31,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     work.mkdir(parents=True, exist_ok=True)
     scratch = ["--encoder", args.encoder, "--layers", str(args.layers)]
     adapted = ["--from", args.start]
-    runs = {
-        "before": None,
+    orders = {
+        "before": (),
         "new only": (scratch, [args.new]),
         "old, then new": (adapted, [args.new]),
         "joint": (adapted, [*args.old, args.new]),
     }
-    rows = [row(args, name, work, args.steps, *(run or ())) for name, run in runs.items()]
+    rows = [row(args, name, work, args.steps, *order) for name, order in orders.items()]
     for n_words in args.amounts:
         folder = cut_folder(Path(args.new), work / f"words-{n_words}", n_words)
         for name, start in (("adapted", adapted), ("from the encoder", scratch)):
@@ -59,17 +52,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def row(args: argparse.Namespace, name: str, work: Path, steps: int | None, *run: Sequence[Any]) -> dict[str, Any]:
-    """Train, unless that is done, and score; without a run the model that there is."""
+def row(args: argparse.Namespace, name: str, work: Path, steps: int | None, *start: Any) -> dict[str, Any]:
+    """One run and its scores; without anything to start from, those of the model that there is."""
+    if not start:
+        f1 = score(args.start, [*args.old, args.new], args.validation_words, args.threads)
+        return {"order": name, "steps": 0, "f1": f1}
+    arguments, folders = start
+    limits = ["--max-steps", str(steps)] if steps else ["--max-steps", "1000000", "--time-limit", str(args.minutes)]
+    for setting in ("recipe", "threads", "pieces_per_batch", "validation_words"):
+        limits += ["--" + setting.replace("_", "-"), str(getattr(args, setting))]
     place = work / name.replace(", ", "-").replace(" ", "-")
-    done = place / "score.json"
-    if done.is_file():
-        return json.loads(done.read_text(encoding="utf-8"))
-    model = train(args, place, steps, *run) if run else args.start
-    last = json.loads((place / "log.jsonl").read_text(encoding="utf-8").splitlines()[-1]) if run else {"step": 0}
-    found = {"order": name, "steps": last["step"], "f1": score(model, args)}
-    place.mkdir(parents=True, exist_ok=True)
-    done.write_text(json.dumps(found), encoding="utf-8")
+    found = {"order": name, **run(place, folders, [*args.old, args.new], *limits, *arguments)}
     print(json.dumps(found), flush=True)
     return found
 
@@ -93,28 +86,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--work", default="runs/new_language", help="folder of the runs")
     parser.add_argument("--out", required=True, help="JSON file to write")
     return parser.parse_args(argv)
-
-
-def train(
-    args: argparse.Namespace, out: Path, steps: int | None, start: Sequence[str], folders: Sequence[str | Path]
-) -> str:
-    """One run of `train.py` for the steps or minutes given; gives its model folder."""
-    command = [sys.executable, str(ROOT / "train.py"), "--recipe", args.recipe, "--out", str(out), *start]
-    limits = ["--max-steps", str(steps)] if steps else ["--max-steps", "1000000", "--time-limit", str(args.minutes)]
-    limits += ["--threads", str(args.threads), "--pieces-per-batch", str(args.pieces_per_batch)]
-    quiet = ["--evaluate-every", "1000000", "--log-every", "50"]  # scored below, on more words
-    subprocess.run([*command, "--data", *map(str, folders), *limits, *quiet], check=True, cwd=ROOT)
-    return str(out / "final")
-
-
-def score(model_name: str, args: argparse.Namespace) -> dict[str, float]:
-    """Validation micro-F1 of a model in every language."""
-    torch.set_num_threads(args.threads)
-    model = load_own_model(model_name).eval()
-    slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
-    validation = Validation(read_index(*args.old, args.new), slots, model.config, args.validation_words)
-    scores = validation.scores(validation.counts(model))
-    return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
 
 
 def cut_folder(folder: Path, out: Path, n_words: int) -> Path:

@@ -3,8 +3,7 @@
 import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -52,13 +51,15 @@ def test_a_new_language_is_scored_in_every_order(
     folders: Path, tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = load("new_language")
+    from punctuation_restoration.training import experiments
+
     calls: list[list[str]] = []
 
     def run_here(command: list[str], **_: Any) -> None:
         calls.append(command)
-        assert run_training([*command[2:], "--cpu", "--max-steps", "2", "--pieces-per-batch", "128"]) == 0
+        assert run_training([*command[3:], "--cpu", "--max-steps", "2", "--pieces-per-batch", "128"]) == 0
 
-    monkeypatch.setattr(module, "subprocess", SimpleNamespace(run=run_here))
+    monkeypatch.setattr(experiments, "subprocess", SimpleNamespace(run=run_here))
     call = ["--from", tiny_checkpoint, "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
     more = ["--old", str(folders / "old"), "--new", str(folders / "new"), "--minutes", "1", "--amounts", "100"]
     out = tmp_path / "out.json"

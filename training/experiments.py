@@ -1,0 +1,68 @@
+"""Training runs as experiments: what to change goes in, validation F1 and cost come out; nothing is trained twice.
+
+Every run is a run of `train.py` in a process of its own, so that one cannot disturb the next. Knows nothing about what
+is compared with what.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer
+
+from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.validation import Validation
+
+
+def run(
+    place: Path, folders: Sequence[str | Path], validation: Sequence[str | Path], *arguments: str
+) -> dict[str, Any]:
+    """Train as told and score the model, unless `place` holds the score of an earlier call.
+
+    Args:
+        place: folder of the run; its `score.json` is what is given back.
+        folders: prepared data to train on.
+        validation: prepared data to score on.
+        arguments: of `train.py`, beside data and place; `--validation-words` and `--threads` count for the scoring too.
+    """
+    done = place / "score.json"
+    if done.is_file():
+        return dict(json.loads(done.read_text(encoding="utf-8")))
+    quiet = ["--evaluate-every", "1000000", "--log-every", "25"]  # scored below
+    command = [sys.executable, "-m", "punctuation_restoration.train", *arguments, *quiet, "--out", str(place), "--data"]
+    subprocess.run([*command, *map(str, folders)], check=True)
+    given = dict(zip(arguments[::2], arguments[1::2], strict=False))
+    words, threads = int(given.get("--validation-words", 6000)), int(given.get("--threads", 1))
+    found = {**cost(place), "f1": score(place / "final", validation, words, threads)}
+    done.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
+def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, threads: int) -> dict[str, float]:
+    """Validation micro-F1 of a model by language, in points of 100, on `n_words` words of each language at most."""
+    torch.set_num_threads(threads)
+    model = load_own_model(str(model_name)).eval()
+    slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
+    validation = Validation(read_index(*folders), slots, model.config, n_words)
+    scores = validation.scores(validation.counts(model))
+    return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
+
+
+def cost(place: Path) -> dict[str, Any]:
+    """Steps, minutes and pieces that a run took, from its log."""
+    rows = [json.loads(line) for line in (place / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    progress = [row for row in rows if "pieces_per_second" in row]
+    n_pieces = sum(
+        60 * (row["minutes"] - before["minutes"]) * row["pieces_per_second"]
+        for before, row in zip([{"minutes": 0.0}, *progress], progress, strict=False)
+    )
+    minutes = progress[-1]["minutes"] if progress else 0.0
+    return {"steps": rows[-1]["step"], "minutes": round(minutes, 1), "pieces": round(n_pieces)}
