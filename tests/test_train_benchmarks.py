@@ -2,10 +2,12 @@
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from punctuation_restoration.training.command import run_training
@@ -18,6 +20,7 @@ def load(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
@@ -75,3 +78,57 @@ def test_a_new_language_is_scored_in_every_order(
     assert json.loads(out.read_text())["runs"] == rows
     index = json.loads((tmp_path / "work" / "words-100" / "index.json").read_text())
     assert 100 <= index["sources"][0]["splits"]["train"]["n_words"] < 150
+
+
+def test_arms_differ_in_one_thing_and_are_trained_once(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = load("experiments")
+    from punctuation_restoration.training import experiments
+
+    calls: list[list[str]] = []
+
+    def run_here(command: list[str], **_: Any) -> None:
+        calls.append(command)
+        assert run_training([*command[3:], "--cpu"]) == 0
+
+    monkeypatch.setattr(experiments, "subprocess", SimpleNamespace(run=run_here))
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("name: tiny\nsources:\n- {path: old.txt, name: old, language: en}\n")
+    out = tmp_path / "out.json"
+    call = ["--data", str(folders / "old"), "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
+    more = ["--recipe", str(recipe), "--steps", "2", "--pieces-per-batch", "128", "--seeds", "1", "--out", str(out)]
+    arms = ["--arms", "slots", "tagging", "half the batch, double steps"]
+    for _ in range(2):
+        assert module.main([*call, *more, *arms, "--work", str(tmp_path / "work")]) == 0
+    rows = json.loads(out.read_text())["runs"]
+    assert [(row["arm"], row["steps"]) for row in rows] == [("slots", 2), ("tagging", 2), (arms[-1], 4)]
+    assert len(calls) == 3
+    styles = [json.loads((tmp_path / "work" / name / "settings.json").read_text()) for name in ("slots-1", "tagging-1")]
+    assert {key for key in styles[0] if styles[0][key] != styles[1][key]} == {"slot_style"}
+    assert "| tagging | 1 |" in capsys.readouterr().out
+
+
+def test_pieces_as_words_keep_the_mark_at_the_last_piece() -> None:
+    module = load("experiments")
+    from punctuation_restoration.data.shards import PackedDocument
+
+    words = PackedDocument(7, np.array([11, 12, 13, 14]), np.array([2, 1, 1], np.uint8), np.array([1, 0, 2], np.uint8))
+    pieces = module.by_pieces(words)
+    assert pieces.labels.tolist() == [0, 1, 0, 2]
+    assert pieces.piece_counts.tolist() == [1, 1, 1, 1]
+    assert pieces.piece_ids.tolist() == [11, 12, 13, 14]
+
+
+def test_the_table_shows_means_and_distances_from_the_baseline() -> None:
+    module = load("experiments")
+    cost = {"pieces": 1000, "minutes": 2.0}
+    rows = [
+        {"arm": "slots", "f1": {"en": 60.0}, **cost},
+        {"arm": "slots", "f1": {"en": 62.0}, **cost},
+        {"arm": "tagging", "f1": {"en": 60.5}, **cost},
+    ]
+    assert module.table(rows).splitlines()[2:] == [
+        "| slots | 2 | 61.0 | 1,000 | 2.0 |",
+        "| tagging | 1 | 60.5 (-0.5) | 1,000 | 2.0 |",
+    ]

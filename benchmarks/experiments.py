@@ -1,0 +1,186 @@
+"""What pays in training: arms that differ in one thing, at equal data and steps, with several seeds.
+
+    python benchmarks/experiments.py --data prepared/ --encoder ../shared/encoder --out results/experiments.json
+    python benchmarks/experiments.py ... --arms slots tagging "layers 4" --seeds 1 2 --steps 400
+
+Every arm is a run of `train.py` with the recipe of the default model and the changes in `ARMS`. Takes prepared data and
+an encoder; writes JSON with validation micro-F1 per language, steps, pieces and minutes of each run, and prints a
+table. Started again, it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+import yaml
+
+from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
+from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.training.experiments import run
+from punctuation_restoration.training.labelling import relabelled
+
+ROOT = Path(__file__).resolve().parents[1]
+BASELINE = "slots"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What an arm changes: arguments of `train.py`, keys of the recipe, the data."""
+
+    arguments: Sequence[str] = ()
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    split: int = 1  # so many times the steps, each with so many times fewer pieces
+    by_pieces: bool = False  # Mandarin words are cut into SentencePiece pieces, each with a slot of its own
+
+
+ARMS: dict[str, Arm] = {
+    BASELINE: Arm(),
+    "tagging": Arm(("--slot-style", "last-piece")),
+    "Mandarin by pieces": Arm(by_pieces=True),
+    "English alone": Arm(recipe={"sampling": {"language_weights": {"en": 1.0, "zh": 0.0, "ms": 0.0}}}),
+    "Mandarin alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 1.0, "ms": 0.0}}}),
+    "Malay alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 0.0, "ms": 1.0}}}),
+    "layers 4": Arm(("--layers", "4")),
+    "layers 8": Arm(("--layers", "8")),
+    "layers 12": Arm(("--layers", "12")),
+    "half the rate": Arm(("--encoder-rate", "1e-4")),
+    "double rate": Arm(("--encoder-rate", "4e-4")),
+    "half the batch, double steps": Arm(split=2),
+    "no filled slots": Arm(recipe={"sampling": {"filled_windows": 0.0}}),
+    "windows end anywhere": Arm(recipe={"sampling": {"sentence_ends": 0.0, "utterances": 0.0}}),
+    "averaged weights": Arm(("--average-decay", "0.99")),
+    "label smoothing": Arm(("--label-smoothing", "0.05")),
+    "augmentation": Arm(recipe={"augmentation": {"windows": 0.7, "rate": 0.15, "random_pieces": 0.2}}),
+    "recogniser noise": Arm(
+        recipe={
+            "augmentation": {"noise_windows": 0.5, "fillers": 0.02, "repeats": 0.01, "cut_offs": 0.01, "losses": 0.01}
+        }
+    ),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do the runs that are missing, write all scores, print a table."""
+    args = parse_args(argv)
+    work = Path(args.work)
+    work.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for seed in args.seeds:
+        for name in args.arms:
+            found = run_arm(args, name, seed, work)
+            rows.append({"arm": name, "seed": seed, **found})
+            print(json.dumps(rows[-1]), flush=True)
+    settings = {name: getattr(args, name) for name in ("steps", "pieces_per_batch", "layers", "validation_words")}
+    data = {row["name"]: row["splits"]["train"]["n_words"] for row in read_index(*args.data)["sources"]}
+    result = {"signature": signature(args.encoder, settings, "cpu"), "training_words": data, "runs": rows}
+    Path(args.out).parent.mkdir(parents=True, exist_ok=True)
+    Path(args.out).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(table(rows))
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="What pays in training, arm by arm.")
+    parser.add_argument("--data", required=True, nargs="+", help="prepared folders")
+    parser.add_argument("--encoder", required=True, help="pretrained encoder")
+    parser.add_argument(
+        "--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="ARM", help=", ".join(ARMS)
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--pieces-per-batch", type=int, default=1024)
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--recipe", default=str(ROOT / "recipes" / "en-zh-ms.yaml"))
+    parser.add_argument("--validation-words", type=int, default=10_000, help="of each language")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--work", default="runs/experiments", help="folder of the runs")
+    parser.add_argument("--out", required=True, help="JSON file to write")
+    return parser.parse_args(argv)
+
+
+def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[str, Any]:
+    """One run of an arm, unless it is done."""
+    arm, place = ARMS[name], work / f"{name.replace(' ', '-').replace(',', '')}-{seed}"
+    recipe = work / f"{name.replace(' ', '-').replace(',', '')}.yaml"
+    base = str(Path(args.recipe).resolve())
+    recipe.write_text(yaml.safe_dump({"base": base, **arm.recipe}), encoding="utf-8")
+    settings = {
+        "--recipe": str(recipe), "--encoder": args.encoder, "--seed": str(seed), "--dropout": "0",
+        "--max-steps": str(args.steps * arm.split), "--pieces-per-batch": str(args.pieces_per_batch // arm.split),
+        "--layers": str(args.layers), "--warmup-steps": str(max(args.steps // 12, 1)), "--threads": str(args.threads),
+        "--validation-words": str(args.validation_words),
+    }  # fmt: skip
+    settings.update(zip(arm.arguments[::2], arm.arguments[1::2], strict=True))
+    folders = [pieces_folder(folder, work) for folder in args.data] if arm.by_pieces else args.data
+    return run(place, folders, folders, *[part for pair in settings.items() for part in pair])
+
+
+def pieces_folder(folder: str | Path, work: Path, language: str = "zh") -> Path:
+    """A prepared folder in which each piece of one language is a word: the label stands at a word's last piece.
+
+    jieba's borders stay piece borders; SentencePiece alone would sometimes join pieces over them.
+    """
+    index: dict[str, Any] = read_index(folder)
+    out = work / f"{Path(folder).name}-by-pieces"
+    if (out / "index.json").is_file():
+        return out
+    out.mkdir(parents=True, exist_ok=True)
+    for source_id, row in enumerate(index["sources"]):
+        for split, found in row["splits"].items():
+            if row["language"] != language:
+                for shard in found["shards"]:
+                    shard["file"] = str(Path(shard["file"]).resolve())
+                continue
+            writer = ShardWriter(out, f"{row['name']}-{split}", index["languages"].index(language), source_id)
+            for shard in found["shards"]:
+                path = Path(shard["file"])
+                for document in relabelled(path, open_shard(path)["labels"]):
+                    writer.add(by_pieces(document))
+            writer.flush()
+            found["shards"] = writer.written
+            found.update({key: sum(s[key] for s in writer.written) for key in ("n_documents", "n_words", "n_pieces")})
+    write_index(out, index)
+    return out
+
+
+def by_pieces(document: PackedDocument) -> PackedDocument:
+    """The same document with every piece a word."""
+    labels = np.zeros(len(document.piece_ids), dtype=np.uint8)
+    labels[np.cumsum(document.piece_counts, dtype=np.int64) - 1] = document.labels
+    return PackedDocument(document.hash, document.piece_ids, np.ones(len(labels), dtype=np.uint8), labels)
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Means over seeds by arm, as Markdown, each with its distance from the baseline."""
+    languages = sorted({language for row in rows for language in row["f1"]})
+    base = {language: _mean(rows, BASELINE, language) for language in languages}
+    lines = [
+        f"| arm | seeds | {' | '.join(languages)} | pieces | minutes |",
+        "| --- |" + " ---: |" * (len(languages) + 3),
+    ]
+    for name in dict.fromkeys(row["arm"] for row in rows):
+        own = [row for row in rows if row["arm"] == name]
+        cells = []
+        for language in languages:
+            value, baseline = _mean(rows, name, language), base[language]
+            cells.append(f"{value:.1f}" + (f" ({value - baseline:+.1f})" if baseline and name != BASELINE else ""))
+        pieces, minutes = mean(row["pieces"] for row in own), mean(row["minutes"] for row in own)
+        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} | {pieces:,.0f} | {minutes:.1f} |")
+    return "\n".join(lines)
+
+
+def _mean(rows: Sequence[Mapping[str, Any]], name: str, language: str) -> float:
+    found = [row["f1"].get(language, 0.0) for row in rows if row["arm"] == name]
+    return mean(found) if found else 0.0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
