@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from transformers import AutoModelForTokenClassification
 from transformers.pipelines.base import ChunkPipeline
 
+from .backends import make_backend
 from .batching import batches_by_length, collate
 from .decoding import Choice, decode, make_choice
 from .items import read_item
@@ -25,9 +27,12 @@ from .words import WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
-DEFAULT_BATCH_SIZE = 8  # windows in one forward pass
+BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
+# Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
+BUDGET = {"cpu": 1024}
+ACCELERATOR_BUDGET = 32_768
 STREAM_BLOCK = 20_000  # characters of a stream that are restored together: some 40 windows of English
-N_BATCHES_AHEAD = 8  # so many batches' windows, of several texts, are sorted by length together
+N_BATCHES_AHEAD = 16  # so many batches' windows, of several texts, are sorted by length together
 
 
 class PunctuationRestorationPipeline(ChunkPipeline):
@@ -39,7 +44,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     each perhaps with `"known": {word index: label name}`, labels that are given and shown to the model.
 
     Keywords, at construction or at the call:
-        batch_size: windows in one forward pass (8).
+        backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
+        batch_size: windows in one forward pass. By default as many as fit a number of pieces that suits the device.
         window, left_context, right_context: in words; the configuration's by default.
         existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
             them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
@@ -69,10 +75,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     _load_feature_extractor = False
     _load_tokenizer = True
 
-    def __init__(self, *args: Any, jieba_dictionary: str | Sequence[str] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        jieba_dictionary: str | Sequence[str] | None = None,
+        backend: str = "torch",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         if self._batch_size is None:
-            self._batch_size = DEFAULT_BATCH_SIZE
+            self._batch_size = BY_BUDGET
         if self.tokenizer is None:
             raise ValueError(
                 "Expected a tokenizer beside the model, found none. Save one into the model's folder, or pass "
@@ -81,6 +93,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         self.slots = SlotEncoder(self.tokenizer, config)
+        if backend != "torch":  # the others compute on the CPU
+            self.device = torch.device("cpu")
+            self.model.to(self.device)
+        self.backend = backend
+        with torch.inference_mode():
+            self._probabilities = make_backend(backend, self.model, self.slots.pad_id)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         unknown = set(kwargs) - {name for names in _KEYWORDS.values() for name in names}
@@ -200,7 +218,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         return shown, fixed
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
-        return {"probabilities": self.model(**model_inputs).logits.float().softmax(dim=-1)}  # (B, W, M)
+        return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M)
 
     def postprocess(
         self,
@@ -243,16 +261,19 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
         """
         numbered = enumerate(inputs)
+        budget = BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
         while True:
             windows: list[dict[str, Any]] = []
             position = None
             for position, item in numbered:
                 windows += self._windows_of(item, position, preprocess_params)
-                if len(windows) >= batch_size * N_BATCHES_AHEAD:
+                n_ahead = len(windows) if batch_size else sum(len(window["input_ids"]) for window in windows)
+                if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
                     break
             if position is None:
                 return
-            for indices in batches_by_length([len(window["input_ids"]) for window in windows], batch_size):
+            n_pieces = [len(window["input_ids"]) for window in windows]
+            for indices in batches_by_length(n_pieces, batch_size or None, budget):
                 batch = collate([windows[index] for index in indices], self.slots.pad_id)
                 outputs = self.forward(batch, **forward_params)["probabilities"].numpy()
                 for index, probabilities in zip(indices, outputs, strict=True):

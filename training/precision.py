@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
+
+from punctuation_restoration.pipeline.backends import cpu_has_bf16
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 
@@ -29,12 +29,3 @@ def choose_precision(wanted: str, device_type: str) -> tuple[str, str | None]:
         supported = device_type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False)
         return ("bf16" if supported else "fp16"), None
     return {"fp32": "no"}.get(wanted, wanted), None
-
-
-def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
-    """Whether the processor computes in bf16, by the flags in `/proc/cpuinfo` (or the text given)."""
-    if cpuinfo is None:
-        path = Path("/proc/cpuinfo")
-        cpuinfo = path.read_text(errors="ignore") if path.exists() else ""
-    flags = set(cpuinfo.split())
-    return bool(flags & {"avx512_bf16", "amx_bf16"})

@@ -1,0 +1,167 @@
+"""What computes the labels, behind one call: torch, or ONNX Runtime in fp32 or int8. Knows tensors and files, not text.
+
+    torch       the model itself; the default. float32, or what `dtype=` says
+    onnx        ONNX Runtime, float32
+    onnx-int8   ONNX Runtime, int8: see `onnx_export.py`
+
+ONNX Runtime reads a file, which is looked for in the model's folder or repository (`onnx/model.onnx`,
+`onnx/model_int8.onnx`: written there by `python -m punctuation_restoration.export OUT --backend onnx-int8`) and in the
+cache; there it is written at first use. A file that other weights gave is never used.
+"""
+
+import errno
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import constants
+from transformers.utils import cached_file
+
+from .onnx_export import FORMAT, export_onnx, fingerprint
+from .slot_reader import reader_of
+
+BACKENDS = ("torch", "onnx", "onnx-int8")
+FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
+CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration", "backends")
+
+# (input_ids (B, P), attention_mask (B, P) or None, slot_positions (B, W)) -> probabilities (B, W, M)
+Backend = Callable[[torch.Tensor, torch.Tensor | None, torch.Tensor], torch.Tensor]
+
+
+def make_backend(name: str, model: Any, pad_id: int) -> Backend:
+    """The backend of that name for this model.
+
+    Args:
+        name: one of `BACKENDS`.
+        model: a `PunctuationRestorationModel`; on the CPU, unless for torch.
+        pad_id: id of the padding piece.
+
+    Raises:
+        ValueError: for an unknown name.
+        ImportError: if a package is missing; with what to install.
+    """
+    if name not in BACKENDS:
+        raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
+    if name == "torch":
+        return TorchBackend(model, pad_id)
+    return OnnxBackend(backend_file(name, model, pad_id))
+
+
+def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
+    """Whether the processor computes in bf16, by the flags in `/proc/cpuinfo` (or the text given)."""
+    if cpuinfo is None:
+        path = Path("/proc/cpuinfo")
+        cpuinfo = path.read_text(errors="ignore") if path.exists() else ""
+    return bool({"avx512_bf16", "amx_bf16", "bf16"} & set(cpuinfo.split()))
+
+
+class OnnxBackend:
+    """A file that ONNX Runtime computes, with as many threads as torch.
+
+    Attributes:
+        file: its path, or the file itself where it could not be written.
+    """
+
+    def __init__(self, file: str | bytes) -> None:
+        self.file = file
+        self._session = _session(file, torch.get_num_threads())
+
+    def __call__(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
+    ) -> torch.Tensor:
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        inputs = {"input_ids": input_ids, "attention_mask": mask, "slot_positions": slot_positions}
+        (logits,) = self._session.run(["logits"], {name: tensor.numpy() for name, tensor in inputs.items()})
+        return torch.from_numpy(logits).softmax(dim=-1)
+
+    def __getstate__(self) -> dict[str, str | bytes]:
+        return {"file": self.file}  # a session cannot be sent to another process
+
+    def __setstate__(self, state: dict[str, str | bytes]) -> None:
+        self.__init__(state["file"])  # type: ignore[misc]
+
+
+class TorchBackend:
+    """The model itself."""
+
+    def __init__(self, model: Any, pad_id: int) -> None:
+        if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
+            warnings.warn(
+                "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
+                "none and would take many times as long; computing in float32. Leave dtype out.",
+                stacklevel=2,
+            )
+            model.float()
+        self._read = reader_of(model, pad_id)
+
+    def __call__(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
+    ) -> torch.Tensor:
+        return self._read(input_ids, attention_mask, slot_positions).float().softmax(dim=-1)
+
+
+def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
+    """The file of a backend: from beside the model, from the cache, or written now.
+
+    Where the cache cannot be written either, the file itself, with a warning.
+    """
+    weights = fingerprint(model)
+    beside = _beside_model(name, model)
+    if beside is not None and _is_made_from(beside, weights):
+        return beside
+    path = Path(CACHE_FOLDER) / f"{weights[:32]}-{FORMAT}-torch{torch.__version__}" / Path(FILES[name]).name
+    if path.is_file():
+        return str(path)
+    try:
+        export_onnx(model, path, pad_id, in_int8=name == "onnx-int8")
+        return str(path)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
+            raise
+        unwritable = error
+    warnings.warn(
+        f"Expected to keep the file of backend {name} in {path.parent}, got: {unwritable}. It is made anew each time; "
+        "set HF_HOME to a folder that can be written.",
+        stacklevel=2,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        export_onnx(model, Path(folder) / "model.onnx", pad_id, in_int8=name == "onnx-int8")
+        return (Path(folder) / "model.onnx").read_bytes()
+
+
+def _beside_model(name: str, model: Any) -> str | None:
+    """The file in the model's folder, or in its repository on the Hub, if there is one."""
+    source = model.config._name_or_path
+    if not source:
+        return None
+    quietly = {
+        f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "gated_repo", "connection_errors")
+    }
+    try:
+        found = cached_file(source, FILES[name], revision=getattr(model.config, "_commit_hash", None), **quietly)
+    except OSError:  # a name that is neither folder nor repository
+        return None
+    return found
+
+
+def _is_made_from(path: str, weights: str) -> bool:
+    properties = _session(path, 1).get_modelmeta().custom_metadata_map
+    return (properties.get("weights"), properties.get("format")) == (weights, str(FORMAT))
+
+
+def _session(file: str | bytes, n_threads: int) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ImportError(
+            "Expected onnxruntime, which computes the backends onnx and onnx-int8; it is not installed. Run `pip "
+            "install onnxruntime onnx onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
+        ) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = n_threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
