@@ -26,7 +26,8 @@ from punctuation_restoration.evaluation.readers import Reader
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
-GRID = tuple(round(0.2 + 0.05 * step, 2) for step in range(11))  # 0.2 to 0.7
+# Up to a half: above that, a mark that the model holds for likelier than everything else together would be refused.
+GRID = tuple(round(0.2 + 0.05 * step, 2) for step in range(7))  # 0.2 to 0.5
 N_ROUNDS = 2
 
 Read = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
