@@ -9,6 +9,7 @@ that nothing needs to be calibrated.
 import contextlib
 import copy
 import hashlib
+import importlib
 import json
 import logging
 import os
@@ -53,6 +54,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
         OSError: if the file cannot be written.
     """
     path = Path(path)
+    _check_packages()
     weights = fingerprint(model)
     if model.dtype != torch.float32:
         model = copy.deepcopy(model).float()
@@ -148,14 +150,19 @@ class _WholeModel(nn.Module):
         return self.model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions).logits
 
 
-def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> None:
+def _check_packages() -> None:
     try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401  torch writes ONNX with it
     except ImportError as error:
         raise ImportError(
-            "Expected onnxscript, with which torch writes ONNX files; it is not installed. Run `pip install "
-            "onnxscript onnx`, or `pip install 'punctuation-restoration[fast]'`."
+            f"Expected onnx, onnxruntime and onnxscript, which write ONNX files; {error.name} is not installed. Run "
+            "`pip install onnx onnxruntime onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
         ) from error
+
+
+def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> None:
     graph = GraphReader(model, has_int8_words) if reads_short(model, pad_id) else _WholeModel(model)
     # Sizes above 1, which torch takes for constants.
     example = {
@@ -172,21 +179,19 @@ def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> No
 
 def _quantised(path: Path) -> Path:
     """The file with matrix products in int8, beside the given one."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
+    quantization = importlib.import_module("onnxruntime.quantization")
     output = path.with_name("int8.onnx")
     # Per channel, in seven bits: with eight, two products overflow 16 bits where the processor has no VNNI.
-    quantize_dynamic(
-        path, output, op_types_to_quantize=["MatMul", "Gemm"], weight_type=QuantType.QInt8, per_channel=True,
-        reduce_range=True,
+    quantization.quantize_dynamic(
+        path, output, op_types_to_quantize=["MatMul", "Gemm"], weight_type=quantization.QuantType.QInt8,
+        per_channel=True, reduce_range=True,
     )  # fmt: skip
     return output
 
 
 def _sign(path: Path, weights: str) -> None:
     """Write into the file which weights it was made from."""
-    import onnx
-
+    onnx = importlib.import_module("onnx")
     graph = onnx.load(path)
     onnx.helper.set_model_props(graph, {"weights": weights, "format": str(FORMAT)})
     graph.doc_string = graph.graph.doc_string = ""

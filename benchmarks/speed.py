@@ -1,0 +1,269 @@
+"""Speed, memory, start-up and size of this package beside its peers, as ratios: every system on the same text, in turn.
+
+    python benchmarks/speed.py --threads 2 --output results/speed.json
+    python benchmarks/speed.py --threads 1 --systems torch xlmr-base --rounds 1
+    python benchmarks/speed.py --join one.json two.json --output results/speed.json --picture docs/images/speed.png
+
+Takes names of systems (`speed_systems.py` tells what they are). Each runs in a process of its own; all are asked for
+the same text one after the other, in the same order, in several rounds, and the median counts. The text is the address
+in `examples/texts`, without its marks, in lower case, repeated. Of a text that would take a system longer than
+`--seconds` it gets the first words only; words a second do not depend on the length from one window on.
+
+`--clock cpu` counts processor time in place of wall time: for one thread, on a machine that others use as well.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.registration import DEFAULT_MODEL
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = ROOT / "examples" / "texts" / "en_inaugural_address_1985.txt"
+SYSTEMS = (
+    "torch", "onnx", "onnx-int8", "tagging-torch", "tagging-onnx-int8", "xlmr-base", "xlmr-large", "floor",
+)  # fmt: skip
+SIZES = {"sentence": 20, "page": 500, "talk": 5_000, "sentences": 20_000, "transcript": 1_000_000}  # words
+ABOUT = {
+    "sentence": "one sentence of 20 words", "page": "a page of 500 words", "talk": "a talk of 5,000 words",
+    "sentences": "a list of 1,000 sentences of 10 to 30 words", "transcript": "a transcript of 1,000,000 words",
+}  # fmt: skip
+TARGETS = (  # name, system and what it is compared with, text, at least, aim
+    ("fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "talk", 10, 40),
+    ("fastest backend against XLM-R-large", "onnx-int8", "xlmr-large", "talk", 30, 120),
+    ("torch backend against XLM-R-base", "torch", "xlmr-base", "talk", 3, 8),
+    ("one sentence, fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "sentence", 5, 10),
+    ("tagging against slot filling, torch (time)", "tagging-torch", "torch", "talk", 1.7, 1.2),
+    ("floor against fastest backend (time)", "floor", "onnx-int8", "talk", 2, 1.3),
+)
+
+
+class Worker:
+    """A system in its own process."""
+
+    def __init__(self, name: str, threads: int, model: str | None) -> None:
+        self.name = name
+        started = time.perf_counter()
+        command = [sys.executable, str(ROOT / "benchmarks" / "speed_systems.py"), name, "--threads", str(threads)]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
+        self._process = subprocess.Popen(
+            command + (["--model", model] if model else []),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+        )  # fmt: skip
+        ready = self._answer()
+        self.start_up = time.perf_counter() - started
+        self.n_bytes, self.threads = ready["bytes"], ready["threads"]
+
+    def run(self, texts: Sequence[str]) -> dict[str, float]:
+        return self._ask({"texts": list(texts)})
+
+    def peak_mb(self) -> float:
+        return self._ask({})["peak_mb"]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"Expected an answer of system {self.name}, its process ended. Its message is above.")
+        return json.loads(line)
+
+
+def words_of_text() -> list[str]:
+    """The words of the example, as a recogniser writes them."""
+    text = TEXT.read_text(encoding="utf-8").lower()
+    words = ("".join(sign for sign in word if sign.isalnum() or sign == "'") for word in text.split())
+    return [word for word in words if word.strip("'")]
+
+
+def texts_of(name: str, n_words: int) -> list[str]:
+    """The first `n_words` words of a text; a list of sentences is as many as those words make."""
+    words = words_of_text()
+    running = [words[index % len(words)] for index in range(n_words)]
+    if name != "sentences":
+        return [" ".join(running)]
+    texts, first = [], 0
+    while first < len(running):
+        length = 10 + (7 * len(texts)) % 21  # 10 to 30 words, 20 on average
+        texts.append(" ".join(running[first : first + length]))
+        first += length
+    return texts
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Everything about every system."""
+    workers = [Worker(name, args.threads, args.model) for name in args.systems]
+    times: dict[str, dict[str, list[float]]] = {name: {text: [] for text in args.texts} for name in args.systems}
+    n_run: dict[str, dict[str, int]] = {name: {} for name in args.systems}
+    for worker in workers:  # warm up, and find out how much of a long text it can do
+        n_words = 120
+        worker.run(texts_of("page", n_words))
+        speed = n_words / worker.run(texts_of("page", n_words))[args.clock]
+        for text in args.texts:
+            n_run[worker.name][text] = int(max(20, min(SIZES[text], speed * args.seconds)))
+    for _ in range(args.rounds):
+        for text in args.texts:
+            for worker in workers:
+                texts = texts_of(text, n_run[worker.name][text])
+                stop = time.perf_counter() + args.seconds
+                while True:
+                    times[worker.name][text].append(worker.run(texts)[args.clock])
+                    n_done = len(times[worker.name][text])
+                    if text != "sentence" or time.perf_counter() > stop or n_done % args.repeats == 0:
+                        break
+    rows = {}
+    for worker in workers:
+        row: dict[str, Any] = {
+            "start_up_s": round(worker.start_up, 2),
+            "peak_memory_mb": round(worker.peak_mb()),
+            "size_mb": round(worker.n_bytes / 1e6, 1),
+            "texts": {},
+        }
+        for text in args.texts:
+            n_words = n_run[worker.name][text]
+            row["texts"][text] = summary(times[worker.name][text], n_words, SIZES[text])
+        rows[worker.name] = row
+        worker.close()
+    used = {"threads": args.threads, "clock": args.clock, "rounds": args.rounds, "seconds": args.seconds}
+    signed = signature(args.model or DEFAULT_MODEL, used, "cpu")
+    return {"runs": [{"threads": args.threads, "clock": args.clock, "systems": rows, "signature": signed}]}
+
+
+def summary(seconds: Sequence[float], n_words: int, n_whole: int) -> dict[str, Any]:
+    """What the times of one text tell; extrapolated where only a part was run."""
+    middle = statistics.median(seconds)
+    ordered = sorted(seconds)
+    found: dict[str, Any] = {
+        "words_run": n_words,
+        "words_per_second": round(n_words / middle, 1),
+        "seconds": round(middle * n_whole / n_words, 4),
+        "is_extrapolated": n_words < n_whole,
+        "times": len(seconds),
+    }
+    if n_whole == SIZES["sentence"]:
+        found |= {"p50_ms": round(1000 * middle, 1), "p99_ms": round(1000 * ordered[int(0.99 * (len(ordered) - 1))], 1)}
+    return found
+
+
+def ratios(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """The targets that a run can tell about: how many times as fast the first system is as the second."""
+    rows = []
+    for about, one, other, text, least, aim in TARGETS:
+        speeds = [
+            run["systems"].get(name, {}).get("texts", {}).get(text, {}).get("words_per_second") for name in (one, other)
+        ]
+        if all(speeds):
+            is_cost = least > aim
+            ratio = round(speeds[0] / speeds[1], 2)
+            reached = "yes" if (ratio <= least if is_cost else ratio >= least) else "no"
+            rows.append(
+                {"ratio": about, "text": text, "measured": ratio, "at_least": least, "aim": aim, "met": reached}
+            )
+    return rows
+
+
+def join(paths: Sequence[Path]) -> dict[str, Any]:
+    """The runs of several files; those with the same threads and clock become one."""
+    runs: dict[tuple[int, str], dict[str, Any]] = {}
+    for path in paths:
+        for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:
+            key = (run["threads"], run["clock"])
+            if key in runs:
+                for name, row in run["systems"].items():
+                    kept = runs[key]["systems"].setdefault(name, row)
+                    kept["texts"] = {**kept["texts"], **row["texts"]}
+            else:
+                runs[key] = run
+    return {"about": ABOUT, "runs": [runs[key] for key in sorted(runs, reverse=True)]}
+
+
+def show(result: dict[str, Any]) -> str:
+    """Tables in Markdown: one a run, ratios to XLM-R-base where it ran, and the targets."""
+    lines = []
+    for run in result["runs"]:
+        texts = list(dict.fromkeys(text for row in run["systems"].values() for text in row["texts"]))
+        lines += [f"\n{run['threads']} thread{'s' if run['threads'] > 1 else ''}, {run['clock']} time", ""]
+        head = ["words a second", *texts, "p50, p99 of a sentence", "start-up", "peak memory", "size"]
+        lines += [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+        peer = run["systems"].get("xlmr-base", {}).get("texts", {})
+        for name, row in run["systems"].items():
+            cells = []
+            for text in texts:
+                one, other = row["texts"].get(text), peer.get(text)
+                ratio = f" ({one['words_per_second'] / other['words_per_second']:.1f} ×)" if one and other else ""
+                cells.append(f"{one['words_per_second']:,.0f}{ratio}" if one else "–")
+            sentence = row["texts"].get("sentence", {})
+            delay = f"{sentence['p50_ms']:.0f}, {sentence['p99_ms']:.0f} ms" if "p50_ms" in sentence else "–"
+            rest = [delay, f"{row['start_up_s']:.1f} s", f"{row['peak_memory_mb']:,} MB", f"{row['size_mb']:,.0f} MB"]
+            lines.append(f"| {name} | {' | '.join(cells + rest)} |")
+        lines += ["", "| ratio | text | measured | at least | aim | met |", "| --- | --- | ---: | ---: | ---: | --- |"]
+        lines += [f"| {' | '.join(str(value) for value in row.values())} |" for row in ratios(run)]
+    return "\n".join(lines)
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """Words a second on the talk, one bar a system."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    run = result["runs"][0]
+    rows = {
+        name: row["texts"]["talk"]["words_per_second"] for name, row in run["systems"].items() if "talk" in row["texts"]
+    }
+    names = sorted(rows, key=rows.__getitem__)
+    figure, axes = pyplot.subplots(figsize=(8, 0.45 * len(names) + 1), layout="constrained")
+    ours = ["#2a7f62" if name in ("torch", "onnx", "onnx-int8") else "#9aa5a0" for name in names]
+    bars = axes.barh(names, [rows[name] for name in names], color=ours)
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+    axes.set_xlabel(f"words a second, a talk of 5,000 words, {run['threads']} threads ({run['clock']} time)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(x=0.12)
+    figure.savefig(path, dpi=120)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--systems", nargs="+", default=SYSTEMS)
+    parser.add_argument("--texts", nargs="+", default=list(SIZES), choices=list(SIZES))
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--model", help="folder of the model (default: the one that the pipeline loads)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=34, help="times that a sentence is run in each round, at most")
+    parser.add_argument("--seconds", type=float, default=3.0, help="time for one text of one system in one round")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--join", nargs="+", type=Path, help="join results in place of measuring")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--picture", type=Path)
+    args = parser.parse_args(argv)
+    result = join(args.join) if args.join else {"about": ABOUT, **measure(args)}
+    for run in result["runs"]:
+        run["ratios"] = ratios(run)
+    print(show(result))
+    if args.output:
+        args.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if args.picture:
+        draw(result, args.picture)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
