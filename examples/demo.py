@@ -18,7 +18,7 @@ TEXTS = Path(__file__).parent / "texts"
 EXAMPLES = {
     "English, a speech (Ronald Reagan, 1985)": "en_inaugural_address_1985.txt",
     "Mandarin, an essay (Zhu Ziqing)": "zh_zhu_ziqing.txt",
-    "Malay, a meeting and a bus stop": "ms_hak_asasi_dan_kehidupan.txt",
+    "Malay, human rights and daily life": "ms_hak_asasi_dan_kehidupan.txt",
     "Mixed, three languages in one talk": "mixed_meeting.txt",
 }
 N_SHOWN = {"en": 420, "zh": 160, "ms": 420, "mixed": 1000}  # characters of each text that are printed

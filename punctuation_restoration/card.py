@@ -7,10 +7,12 @@
 Takes a Markdown text with the lines `<!-- results -->` and `<!-- /results -->`, gives it with the table between them;
 where its front matter ends with `model-index:`, that is written anew too, which is what the Hub shows beside the model.
 An example is a line `restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but
-examples; the comment below it is its output.
+examples; the comment below it is its output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with
+its end) get what the model consists of, and which hard sentences it gets wrong.
 """
 
 import argparse
+import csv
 import json
 import pprint
 import re
@@ -19,9 +21,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from transformers import pipeline
+
+from punctuation_restoration.export import weights_line
+from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.marks import strip_marks
+from punctuation_restoration.pipeline.restoration_pipeline import TASK
 from punctuation_restoration.registration import DEFAULT_MODEL, HUB_MODEL
 
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
+MODEL = ("<!-- model -->", "<!-- /model -->")
+FAILURES = ("<!-- failures -->", "<!-- /failures -->")
+HARD_SENTENCES = Path(__file__).resolve().parents[1] / "benchmarks" / "hard_sentences.tsv"
+N_FAILURES = 3  # of each language are shown
 RESULTS = Path("results")
 NONE_YET = "No results have been written yet: `python evaluate.py --benchmark test` measures them."
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -83,7 +95,7 @@ def model_index(results: Sequence[dict[str, Any]]) -> str:
         measured.update({f"F1 {name.lower()}": mark["f1"] for name, mark in marks.items()})
         lines += [
             "  - task:", "      type: token-classification", "      name: Punctuation restoration", "    dataset:",
-            f"      name: {json.dumps(one['about'])}", f"      type: {one['benchmark']}",
+            f"      name: {json.dumps(one['about'])}", f"      type: {one['benchmark'].replace('+', '-')}",
             f"      args: {_language(one['benchmark'])}", "    metrics:",
         ]  # fmt: skip
         for name, value in measured.items():
@@ -109,6 +121,60 @@ def run_examples(text: str, model: str) -> str:
     return BLOCK.sub(run_block, text)
 
 
+def fill_from_model(text: str, restore: Any) -> str:
+    """The text with what depends on a model alone: what it consists of, and what it gets wrong."""
+    for (begin, end), make in ((MODEL, model_table), (FAILURES, failures)):
+        if begin in text:
+            before, _, rest = text.partition(begin)
+            text = f"{before}{begin}\n{make(restore)}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def model_table(restore: Any) -> str:
+    """What a loaded model consists of, from its configuration and its files, in Markdown."""
+    config, folder = restore.model.config, Path(restore.model.name_or_path)
+    encoder, names = config.encoder_config, config.label_names
+    n_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    thresholds = ", ".join(f"{name.lower()} {value:g}" for name, value in (config.thresholds or {}).items())
+    rows = {
+        "encoder": f"{encoder.num_hidden_layers} layers of hidden width {encoder.hidden_size}, vocabulary of "
+        f"{encoder.vocab_size:,} pieces",
+        "classifier": f"{encoder.hidden_size} → {config.head_width:,} → ReLU → {len(names)}",
+        "window": f"at most {config.window} words, of which {config.left_context} on the left and "
+        f"{config.right_context} on the right are context, and {config.max_window_pieces} pieces",
+        "labels": ", ".join(f"`{name}`" for name in names),
+        "written from a probability of": thresholds or "whatever is most probable",
+        "weights": f"{weights_line(folder)}; safetensors, {n_bytes / 1e6:.1f} MB",
+    }
+    return "| | |\n| --- | --- |\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+
+
+def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
+    """The hard sentences that do not come back as they should, of each language equally many, in Markdown."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    wrong: dict[str, list[str]] = {row["language"]: [] for row in rows}
+    for row in rows:
+        given = restore(_without_marks(row["sentence"], restore))["text"]
+        if given != row["sentence"]:
+            wrong[row["language"]].append(f"| {row['language']} | {row['kind']} | {row['sentence']} | {given} |")
+    n_wrong = sum(map(len, wrong.values()))
+    shown = [line for found in wrong.values() for line in found[:N_FAILURES]]
+    some = f"; here are {len(shown)} of them" if len(shown) < n_wrong else ""
+    return (
+        f"Of {len(rows)} short sentences that were written to be hard (`benchmarks/{path.name}` in the project), "
+        f"{n_wrong} do not come back\nexactly as they should{some}:\n\n"
+        "| | what is hard | should be | the model writes |\n| --- | --- | --- | --- |\n" + "\n".join(shown)
+    )
+
+
+def _without_marks(sentence: str, restore: Any) -> str:
+    """The sentence without its marks; everything else as it stands."""
+    config = restore.model.config
+    words, _ = strip_marks(sentence, restore.find_words, config.mark_labels, config.label_names)
+    return join_words(words)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Rewrite the documents; with --check only tell whether they are up to date (1 if not)."""
     parser = argparse.ArgumentParser(
@@ -124,7 +190,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = path.read_text(encoding="utf-8")
         try:
             filled = fill(text, results)
-            filled = run_examples(filled, DEFAULT_MODEL) if args.run else filled
+            if args.run:
+                filled = fill_from_model(run_examples(filled, DEFAULT_MODEL), _load(DEFAULT_MODEL))
         except ValueError as error:
             print(f"{path}: {error}", file=sys.stderr)
             return 2
@@ -134,6 +201,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not args.check:
                 path.write_text(filled, encoding="utf-8")
     return int(stale and args.check)
+
+
+def _load(model: str) -> Any:
+    build: Any = pipeline  # its overloads name only the tasks of transformers itself
+    return build(TASK, model=model, device="cpu")
 
 
 def _shown(value: Any) -> str:

@@ -1,24 +1,33 @@
-"""Writes a model folder exactly as it goes to the Hub, and sends it there.
+"""Writes a model folder exactly as it goes to the Hub, and sends it there; or the folder of the Gradio page.
 
     python -m punctuation_restoration.export OUT --model runs/my-model/best
     python -m punctuation_restoration.export OUT --push me/my-model --dry-run
+    python -m punctuation_restoration.export OUT --space --push me/my-page
 
 Takes a trained model (a folder, a checkpoint of a training run, or a name on the Hub); gives a folder with weights,
-tokenizer, configuration, the code that runs them, a README and the licence of the code. It does not know what is in
-the code: `save_pretrained` of the pipeline collects that. What the Hub gets is what stands in the folder.
+tokenizer, configuration, the code that runs them, a README and the licence of the code. Weights that half precision
+holds exactly, as those of a shipped checkpoint, are stored in it, at half the size, and read back as the configuration
+says: fp32. It does not know what is in the code: `save_pretrained` of the pipeline collects that. What the Hub gets is
+what stands in the folder.
 """
 
 import argparse
+import contextlib
 import json
+import math
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from huggingface_hub import HfApi
+from huggingface_hub.errors import HTTPError
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, pipeline
 from transformers.utils import logging
 
@@ -28,6 +37,7 @@ from punctuation_restoration.registration import CHECKOUT_MODEL, DEFAULT_MODEL, 
 # How this machine loaded a tokenizer is no business of those who download it.
 LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")
 CONFIGURATIONS = ("config.json", "tokenizer_config.json")
+WEIGHTS = "model.safetensors"
 
 
 def export(
@@ -56,42 +66,73 @@ def export(
         OSError, ValueError: if the model, its tokenizer or the card cannot be read; as transformers tells it.
     """
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
-    _check_place(output, source, replace)
+    _check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     restore: Any = _load(source, revision)
     readme = _card_text(restore, source, Path(card) if card else None)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as beside:
-        folder = Path(beside) / output.name
+    with _beside(output) as folder:
         restore.save_pretrained(folder)
+        _store_small(folder / WEIGHTS)
         (folder / "README.md").write_text(readme, encoding="utf-8")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
         for name in CONFIGURATIONS:
             _forget_this_machine(folder / name)
         for path in folder.iterdir():
             path.chmod(0o644)  # safetensors writes for the owner alone
-        if output.exists():
-            os.rename(output, Path(beside) / "replaced")
-        os.rename(folder, output)
     return sorted(output.iterdir())
 
 
+def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
+    """Write the folder of the Gradio page: the files of `space/`, and the readers of transcripts that they use.
+
+    The page loads the model with the code beside its weights, so the folder needs no package of ours.
+
+    Raises:
+        FileExistsError: if there is something at `output` that may not be replaced.
+        FileNotFoundError: in an installation without the folder `space/`, as from a wheel.
+    """
+    output, root = Path(output).absolute(), Path(__file__).resolve().parents[1]
+    _check_place(output, "", replace, ("app.py", "restorer.py"))
+    if not (root / "space" / "app.py").is_file():
+        raise FileNotFoundError(f"Expected the page in {root / 'space'}, it is not there. Run this in a clone.")
+    with _beside(output) as folder:
+        leave_out = shutil.ignore_patterns("__pycache__", ".*")
+        shutil.copytree(root / "space", folder, ignore=leave_out)
+        shutil.copytree(root / "formats", folder / "formats", ignore=leave_out)
+        shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
+    return sorted(path for path in output.rglob("*") if path.is_file())
+
+
 def push(
-    folder: str | Path, repo_id: str, *, private: bool | None = None, message: str = "", tag: str | None = None
+    folder: str | Path,
+    repo_id: str,
+    *,
+    private: bool | None = None,
+    message: str = "",
+    tag: str | None = None,
+    is_space: bool = False,
 ) -> str:
     """Send an exported folder to the Hub, all of it in one commit, and return its address.
 
     With `tag` the commit gets a name, such as `v0.1.0`, by which users can ask for exactly this state.
 
     Raises:
-        OSError: without a network, without a token, or without the right to write; as huggingface_hub tells it.
+        OSError: without a network, without a token, or without the right to write; with how to send it later.
     """
     api = HfApi()
-    repo_id = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
-    commit = api.upload_folder(
-        repo_id=repo_id, folder_path=folder, commit_message=message or "Upload punctuation model"
-    )
-    if tag:
-        api.create_tag(repo_id, tag=tag)
+    kind: dict[str, Any] = {"repo_type": "space" if is_space else "model"}
+    try:
+        software = {"space_sdk": "gradio"} if is_space else {}
+        repo_id = api.create_repo(repo_id, private=private, exist_ok=True, **kind, **software).repo_id
+        message = message or f"Upload punctuation {'page' if is_space else 'model'}"
+        commit = api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message, **kind)
+        if tag:
+            api.create_tag(repo_id, tag=tag, **kind)
+    except (HTTPError, OSError) as error:  # a lost connection is no OSError in the Hub's library
+        raise OSError(
+            f"Expected to send {folder} to {repo_id}, got: {error}\nThe folder is complete. When the Hub can be "
+            f"reached and you are logged in (`hf auth login`), `hf upload {repo_id} {folder} --repo-type "
+            f"{kind['repo_type']}` sends it."
+        ) from error
     return str(commit)
 
 
@@ -110,10 +151,24 @@ def project_file(name: str) -> Path:
 
 def listing(files: Sequence[Path]) -> str:
     """Names and sizes, one file a line, and their sum."""
-    rows = [(path.name, path.stat().st_size) for path in files]
+    top = os.path.commonpath([path.parent for path in files])
+    rows = [(path.relative_to(top).as_posix(), path.stat().st_size) for path in files]
     rows.append((f"{len(files)} files", sum(size for _, size in rows)))
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {_readable(size):>9}" for name, size in rows)
+
+
+def weights_line(folder: Path) -> str:
+    """How many weights a folder has, how they are stored, and in which precision they are read."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    stored: dict[str, int] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, framework="pt") as weights:
+            for name in weights.keys():  # noqa: SIM118 (it is no dictionary)
+                part = weights.get_slice(name)
+                stored[part.get_dtype()] = stored.get(part.get_dtype(), 0) + math.prod(part.get_shape())
+    kinds = " and ".join(sorted(stored))
+    return f"{sum(stored.values()) / 1e6:.1f} M weights, stored as {kinds}, read as {config['dtype']}"
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -125,6 +180,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
     parser.add_argument("--revision", help="revision of the model on the Hub")
     parser.add_argument("--card", type=Path, help="file that becomes README.md")
+    parser.add_argument("--space", action="store_true", help="write the folder of the Gradio page, without a model")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
     sending = parser.add_argument_group("sending it to the Hub (log in with `hf auth login` first)")
     sending.add_argument("--push", metavar="REPO", help="send the folder to this repository, such as me/my-model")
@@ -133,6 +189,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     sending.add_argument("--tag", help="name of this state, such as v0.1.0, for users to pin")
     sending.add_argument("--dry-run", action="store_true", help="with --push: tell what would be sent, send nothing")
     args = parser.parse_args(argv)
+    if args.space and (args.model or args.revision or args.card):
+        parser.error("Expected no --model, --revision or --card beside --space: a page holds no model. Leave them out.")
     if args.dry_run and not args.push:
         parser.error("Expected --push REPO beside --dry-run, got none. Without --push nothing is sent anyway.")
     return args
@@ -144,26 +202,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        files = export(args.output, args.model, revision=args.revision, card=args.card, replace=args.force)
-        print(f"{args.output}\n{listing(files)}")
+        if args.space:
+            files = export_space(args.output, replace=args.force)
+            print(f"{args.output}\n{listing(files)}")
+        else:
+            files = export(args.output, args.model, revision=args.revision, card=args.card, replace=args.force)
+            print(f"{args.output}\n{listing(files)}\n{weights_line(args.output)}")
         if args.push and args.dry_run:
-            print(f"These files would go to https://huggingface.co/{args.push}; nothing was sent.")
+            address = f"https://huggingface.co/{'spaces/' if args.space else ''}{args.push}"
+            print(f"These {len(files)} files would go to {address}; nothing was sent.")
         elif args.push:
-            print(push(args.output, args.push, private=args.private or None, message=args.message, tag=args.tag))
+            settings = {"private": args.private or None, "message": args.message, "tag": args.tag}
+            print(push(args.output, args.push, **settings, is_space=args.space))
     except (OSError, ValueError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _check_place(output: Path, source: str, replace: bool) -> None:
+@contextlib.contextmanager
+def _beside(output: Path) -> Iterator[Path]:
+    """A folder to write, which takes the place of `output` when all of it is there."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as beside:
+        folder = Path(beside) / output.name
+        yield folder
+        if output.exists():
+            os.rename(output, Path(beside) / "replaced")
+        os.rename(folder, output)
+
+
+def _check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
-    if Path(source).is_dir() and Path(source).resolve() == output.resolve():
+    if source and Path(source).is_dir() and Path(source).resolve() == output.resolve():
         raise FileExistsError(f"Expected another folder than the model's own, got {output}. Name a new one.")
     if not replace:
         raise FileExistsError(f"Expected a new folder, {output} exists. Name another, or replace it with --force.")
-    if not (output / "config.json").is_file() or not (output / "restoration_pipeline.py").is_file():
+    if not all((output / name).is_file() for name in expected):
         raise FileExistsError(f"Expected an earlier export in {output}, it holds something else. Name another folder.")
 
 
@@ -207,6 +283,16 @@ def _short_card(config: Any) -> str:
         "The code in this folder is under the Apache License 2.0 (`LICENSE`). Languages, training data, results, "
         "limits and the licence of the weights are for those to tell who trained them.\n"
     )
+
+
+def _store_small(path: Path) -> None:
+    """Store fp32 weights in half precision if no bit of them is lost; others are left alone."""
+    if not path.is_file():  # several files, of a model far larger than ours
+        return
+    weights = load_file(path)
+    halves = {name: weight.half() for name, weight in weights.items() if weight.dtype == torch.float32}
+    if halves.keys() == weights.keys() and all(torch.equal(halves[name].float(), weights[name]) for name in halves):
+        save_file(halves, path, metadata={"format": "pt"})  # transformers asks for the format
 
 
 def _forget_this_machine(path: Path) -> None:

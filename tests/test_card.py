@@ -1,9 +1,12 @@
 """Documents quote results and outputs; nobody types them."""
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
+from huggingface_hub import ModelCard, ModelCardData
+from transformers import pipeline
 
 import punctuation_restoration
 from punctuation_restoration import card
@@ -100,6 +103,43 @@ def test_examples_show_what_the_model_gives(tiny_checkpoint, tiny_pipeline):
     assert filled.endswith(other)
 
 
+def test_what_the_model_consists_of_is_read_from_its_files(tiny_checkpoint):
+    restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")
+    filled = card.fill_from_model("a\n{}\nold\n{}\nb\n".format(*card.MODEL), restore)
+    n_weights = sum(weight.numel() for weight in restore.model.state_dict().values())
+    assert "| encoder | 2 layers of hidden width 32, " in filled
+    assert f"{n_weights / 1e6:.1f} M weights, stored as F32, read as float32" in filled
+    assert "old" not in filled
+    assert (filled[:2], filled[-3:]) == ("a\n", "\nb\n")
+
+
+def test_only_sentences_that_come_back_wrong_are_listed_some_of_each_language(tiny_pipeline, tmp_path):
+    path = tmp_path / "hard.tsv"
+    right = tiny_pipeline("hello are you the")["text"]
+    wrong = [("zh", "你们？，")] + [("en", f"the {number} you?,?") for number in range(card.N_FAILURES + 2)]
+    rows = [("language", "kind", "sentence"), ("en", "right", right), *((name, "wrong", text) for name, text in wrong)]
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    lines = card.failures(tiny_pipeline, path).splitlines()
+    assert lines[0].startswith(f"Of {len(rows) - 1} short sentences")
+    assert f"{len(wrong)} do not come back" in lines[0]
+    assert [line.split(" | ")[0] for line in lines[5:]] == ["| en"] * card.N_FAILURES + ["| zh"]
+    assert right not in "".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (ROOT / "checkpoints" / "en-zh-ms").is_dir(), reason="the default model is not in this checkout"
+)
+@pytest.mark.parametrize("name", ["model_card.md", "README.md"])
+def test_the_documents_show_what_the_default_model_gives(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    run = card.run_examples(text, card.DEFAULT_MODEL)
+    run = card.fill_from_model(run, pipeline("punctuation-restoration", model=card.DEFAULT_MODEL, device="cpu"))
+    # Probabilities differ from processor to processor in their last digits.
+    run, text = (re.sub(r"\d\.\d+", "0.0", one) for one in (run, text))
+    assert run == text, f"{name} differs: run `python -m punctuation_restoration.card {name} --run`."
+
+
 @pytest.mark.parametrize("name", ["model_card.md", "README.md"])
 def test_the_documents_quote_the_results_as_they_are(name):
     text = (ROOT / name).read_text(encoding="utf-8")
@@ -114,6 +154,19 @@ def test_the_front_matter_of_the_card_has_what_the_hub_asks_for():
     assert front["library_name"] == "transformers"
     assert front["metrics"] == ["f1"]
     assert {"license", "datasets", "base_model", "pipeline_tag", "tags", "model-index"} <= set(front)
+
+
+def test_the_library_of_the_hub_reads_the_card_and_its_results():
+    results = card.read_results(ROOT / "results")
+    read = ModelCard.load(ROOT / "model_card.md").data
+    told = {(one.dataset_type, one.metric_name): one.metric_value for one in read.eval_results}
+    for one in results:
+        scores, name = one["scores"], one["benchmark"].replace("+", "-")
+        assert told[name, "F1 (micro)"] == round(100 * scores["micro"]["f1"], 1)
+    assert {(one.task_type, one.metric_type) for one in read.eval_results} == {("token-classification", "f1")}
+    assert len({one.dataset_type for one in read.eval_results}) == len(results)
+    written = ModelCardData(**yaml.safe_load(read.to_yaml()))  # and writes them again without loss
+    assert written.to_dict() == read.to_dict()
 
 
 def test_checking_tells_and_writes_nothing(results, tmp_path, capsys):

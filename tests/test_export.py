@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from transformers import pipeline
+import torch
+from safetensors.torch import load_file
+from transformers import AutoConfig, pipeline
 
 import punctuation_restoration
 from punctuation_restoration import export as exporting
 from punctuation_restoration.training.checkpoints import save_checkpoint
+from punctuation_restoration.training.shipping import ship
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
@@ -39,6 +42,19 @@ texts["from its parts"] = type(restore)(model=model, tokenizer=tokenizer)(text)[
 config = AutoConfig.from_pretrained(folder, trust_remote_code=True)
 modules = {type(part).__module__.split(".")[0] for part in (config, model, restore)}
 print(json.dumps({"texts": texts, "modules": sorted(modules)}))
+"""
+
+# The page without our package; Gradio is left out, it only draws.
+PAGE = """
+import json, sys
+from pathlib import Path
+sys.modules["punctuation_restoration"] = None
+folder, model, text = Path(sys.argv[1]), *sys.argv[2:]
+sys.path.insert(0, str(folder / "page"))
+from restorer import Restorer, formats
+restorer = Restorer(model)
+written, _ = restorer.restore_file(folder / "talk.srt", folder)
+print(json.dumps([restorer.restore(text).text, written.read_text(encoding="utf-8"), formats.__path__[0]]))
 """
 
 INSTALLED = """
@@ -76,7 +92,7 @@ def run(code: str, *arguments: object, home: Path, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         env={"PATH": os.environ["PATH"], **environment}, cwd=home,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -138,6 +154,23 @@ def test_an_export_can_be_exported_again_and_is_the_same(exported, tmp_path):
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+def test_a_shipped_checkpoint_keeps_its_half_size_and_is_read_in_fp32(tiny_checkpoint, tmp_path, capsys):
+    ship(tiny_checkpoint, tmp_path / "shipped")
+    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
+    assert "stored as F16, read as float32" in capsys.readouterr().out
+    stored, shipped = (load_file(tmp_path / folder / "model.safetensors") for folder in ("out", "shipped"))
+    assert stored.keys() == shipped.keys()
+    assert all(stored[name].dtype == torch.float16 and torch.equal(stored[name], shipped[name]) for name in shipped)
+    restore, original = (pipeline("punctuation-restoration", model=str(tmp_path / name)) for name in ("out", "shipped"))
+    assert restore.model.dtype == torch.float32
+    assert restore(TEXT) == original(TEXT)
+
+
+def test_weights_that_half_precision_would_change_are_left_alone(exported, tiny_checkpoint):
+    stored, trained = (load_file(Path(folder) / "model.safetensors") for folder in (exported, tiny_checkpoint))
+    assert all(torch.equal(stored[name], trained[name]) for name in trained)
+
+
 def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training(
     tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path
 ):
@@ -186,27 +219,109 @@ def test_pushing_sends_the_folder_in_one_commit(exported, monkeypatch):
     sent = {}
 
     class Hub:
-        def create_repo(self, repo_id, private, exist_ok):
-            sent.update(created=repo_id, private=private)
+        def create_repo(self, repo_id, private, exist_ok, repo_type):
+            sent.update(created=repo_id, private=private, kind=repo_type)
             return type("Url", (), {"repo_id": repo_id})
 
         def upload_folder(self, **given):
             sent.update(given)
             return f"https://huggingface.co/{given['repo_id']}/commit/{COMMIT}"
 
-        def create_tag(self, repo_id, tag):
+        def create_tag(self, repo_id, tag, repo_type):
             sent.update(tagged=(repo_id, tag))
 
     monkeypatch.setattr(exporting, "HfApi", Hub)
     assert exporting.push(exported, REPOSITORY, private=True, tag="v0.1.0").endswith(COMMIT)
     assert (sent["created"], sent["repo_id"], sent["private"]) == (REPOSITORY, REPOSITORY, True)
+    assert (sent["kind"], sent["repo_type"]) == ("model", "model")
     assert (sent["folder_path"], sent["tagged"]) == (exported, (REPOSITORY, "v0.1.0"))
+
+
+def test_a_network_that_fails_while_sending_is_told_with_the_way_to_send_it_later(
+    tiny_checkpoint, tmp_path, monkeypatch, capsys
+):
+    class Hub:
+        def create_repo(self, repo_id, **settings):
+            return type("Url", (), {"repo_id": repo_id})
+
+        def upload_folder(self, **given):
+            raise exporting.HTTPError("connection reset")
+
+    monkeypatch.setattr(exporting, "HfApi", Hub)
+    out = tmp_path / "out"
+    assert exporting.main([str(out), "--model", tiny_checkpoint, "--push", REPOSITORY]) == 2
+    told = capsys.readouterr().err
+    assert "connection reset" in told
+    assert f"hf upload {REPOSITORY} {out}" in told
+    assert "Traceback" not in told
+    assert (out / "model.safetensors").is_file()
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch) -> Path:
+    """A folder that receives what transformers' own `push_to_hub` sends."""
+    folder = tmp_path / "received"
+
+    class Hub:
+        def create_repo(self, repo_id, **settings):
+            return type("Url", (), {"repo_id": repo_id})
+
+        def create_commit(self, repo_id, operations, **settings):
+            folder.mkdir()
+            for operation in operations:
+                shutil.copyfile(operation.path_or_fileobj, folder / operation.path_in_repo)
+
+    monkeypatch.setattr("transformers.utils.hub.hf_api", Hub)
+    return folder
+
+
+def test_a_pushed_pipeline_is_whole_and_restores_the_same(hub, exported, tiny_pipeline):
+    tiny_pipeline.push_to_hub(REPOSITORY)
+    assert {path.name for path in exported.iterdir()} - {path.name for path in hub.iterdir()} == {"LICENSE"}
+    assert pipeline("punctuation-restoration", model=str(hub), device="cpu")(TEXT) == tiny_pipeline(TEXT)
+
+
+def test_a_pushed_model_and_a_pushed_configuration_bring_their_code(hub, tiny_model, tiny_tokenizer, tiny_pipeline):
+    tiny_model.push_to_hub(REPOSITORY)
+    code = {"configuration_punctuation.py", "modeling_punctuation.py"}
+    assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", "model.safetensors", *code}
+    loaded = pipeline("punctuation-restoration", model=str(hub), tokenizer=tiny_tokenizer, device="cpu")
+    assert loaded(TEXT) == tiny_pipeline(TEXT)
+    shutil.rmtree(hub)
+    tiny_model.config.push_to_hub(REPOSITORY)
+    assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", "configuration_punctuation.py"}
+    assert AutoConfig.from_pretrained(hub).labels == tiny_model.config.labels
 
 
 def test_pushing_offline_says_so_and_keeps_the_folder(tiny_checkpoint, tmp_path, capsys):
     assert exporting.main([str(tmp_path / "out"), "--model", tiny_checkpoint, "--push", REPOSITORY]) == 2
     assert "HF_HUB_OFFLINE" in capsys.readouterr().err
     assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_the_folder_of_the_page_is_whole_and_goes_to_a_space(tmp_path, monkeypatch, capsys):
+    out, sent = tmp_path / "page", {}
+
+    class Hub:
+        def create_repo(self, repo_id, **settings):
+            sent.update(settings)
+            return type("Url", (), {"repo_id": repo_id})
+
+        def upload_folder(self, **given):
+            return f"https://huggingface.co/spaces/{given['repo_id']}/commit/{COMMIT}"
+
+    monkeypatch.setattr(exporting, "HfApi", Hub)
+    assert exporting.main([str(out), "--space", "--push", REPOSITORY, "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "formats/subtitles.py" in printed
+    assert f"spaces/{REPOSITORY}; nothing was sent" in printed
+    assert exporting.main([str(out), "--space", "--force", "--push", REPOSITORY]) == 0
+    assert (sent["repo_type"], sent["space_sdk"]) == ("space", "gradio")
+    own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
+    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "formats"}
+    assert {path.name for path in (out / "formats").iterdir()} == {
+        path.name for path in (ROOT / "formats").glob("*.py")
+    }
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
