@@ -1,15 +1,10 @@
-"""Tells transformers about our configuration, model and task. Knows where the default model is, and nothing else."""
+"""Tells transformers about our configuration, model and task. Knows where the default model is, and nothing else.
+
+transformers is imported in the functions, so that who only asks for the default model need not wait for it.
+"""
 
 from pathlib import Path
 from typing import Any
-
-from huggingface_hub import constants, try_to_load_from_cache
-from transformers import AutoConfig, AutoModelForTokenClassification
-from transformers.pipelines import PIPELINE_REGISTRY
-
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.restoration_pipeline import TASK, PunctuationRestorationPipeline
 
 HUB_MODEL = "punctuation-restoration/en-zh-ms"
 CHECKOUT_MODEL = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
@@ -21,6 +16,8 @@ class DefaultModel(dict):
     """transformers' entry for the default model; says what to do where that can be neither found nor fetched."""
 
     def __getitem__(self, key: str) -> Any:
+        from huggingface_hub import constants, try_to_load_from_cache
+
         is_cached = DEFAULT_MODEL != HUB_MODEL or isinstance(try_to_load_from_cache(HUB_MODEL, "config.json"), str)
         if key == "model" and not is_cached and constants.HF_HUB_OFFLINE:
             raise OSError(
@@ -32,11 +29,37 @@ class DefaultModel(dict):
 
 
 def register() -> None:
-    """Register configuration, model and pipeline; harmless when called again."""
+    """Register configuration, model and pipeline now; harmless when called again."""
+    register_configuration()
+    register_model()
+    register_task()
+
+
+def register_configuration() -> None:
+    from transformers import AutoConfig
+
+    from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+
     AutoConfig.register(PunctuationRestorationConfig.model_type, PunctuationRestorationConfig, exist_ok=True)
-    AutoModelForTokenClassification.register(PunctuationRestorationConfig, PunctuationRestorationModel, exist_ok=True)
     PunctuationRestorationConfig.register_for_auto_class()
+
+
+def register_model() -> None:
+    from transformers import AutoModelForTokenClassification
+
+    from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+    AutoModelForTokenClassification.register(PunctuationRestorationConfig, PunctuationRestorationModel, exist_ok=True)
     PunctuationRestorationModel.register_for_auto_class("AutoModelForTokenClassification")
+
+
+def register_task() -> None:
+    from transformers import AutoModelForTokenClassification
+    from transformers.pipelines import PIPELINE_REGISTRY
+
+    from punctuation_restoration.pipeline.restoration_pipeline import TASK, PunctuationRestorationPipeline
+
     if TASK in PIPELINE_REGISTRY.get_supported_tasks():
         return
     PIPELINE_REGISTRY.register_pipeline(

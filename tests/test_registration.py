@@ -50,6 +50,36 @@ def test_importing_loads_nothing_heavy_beyond_transformers():
     assert not set(new) & {"jieba", "accelerate", "datasets", "gradio", "matplotlib", "openvino", "onnxruntime", "ray"}
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import punctuation_restoration",
+        "from punctuation_restoration import DEFAULT_MODEL",
+        "import sys; sys.argv = ['punctuate', '--help']; import contextlib, io\n"
+        "from punctuation_restoration.commands.punctuate import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): main()",
+    ],
+    ids=["import", "default model", "punctuate --help"],
+)
+def test_neither_torch_nor_transformers_is_loaded_before_it_is_needed(code):
+    loaded = _output(code + "\nimport sys; print(*sys.modules)").split()
+    assert "punctuation_restoration" in loaded
+    assert not {"torch", "transformers"} & set(loaded)
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from transformers.pipelines import PIPELINE_REGISTRY as R; import punctuation_restoration",
+        "import punctuation_restoration.modeling.modeling_punctuation; "
+        "from transformers.pipelines import PIPELINE_REGISTRY as R",
+    ],
+    ids=["transformers first", "our model first"],
+)
+def test_the_task_is_there_whatever_is_imported_first(imports):
+    assert _output(f"{imports}; print('punctuation-restoration' in R.get_supported_tasks())").split() == ["True"]
+
+
 def _output(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=_root()).stdout
 
