@@ -109,23 +109,50 @@ def test_a_damaged_checkpoint_costs_one_interval_and_is_named(
     assert same(weights(tmp_path / "run"), weights(unbroken))
 
 
-def test_accumulated_batches_make_the_step_of_one_large_batch(
-    prepared: str, tiny_checkpoint: str, tmp_path: Path
-) -> None:
-    more = ["--dropout", "0", "--max-steps", "3"]
-    plain = json.loads((Path(tiny_checkpoint) / "config.json").read_text())
-    assert plain["head_dropout"] > 0  # the classifier's dropout is drawn by part, so it has to be off to compare
-    no_dropout = tmp_path / "start"
+@pytest.fixture(scope="module")
+def no_dropout(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The tiny model without dropout in its classifier: dropout is drawn by batch, so it hides what is to be equal."""
     from transformers import AutoTokenizer
 
     from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
-    PunctuationRestorationModel.from_pretrained(tiny_checkpoint, head_dropout=0.0).save_pretrained(no_dropout)
-    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(no_dropout)
-    large = [*arguments(prepared, tmp_path / "large", str(no_dropout), *more), "--pieces-per-batch", "512"]
+    folder = tmp_path_factory.mktemp("no-dropout")
+    PunctuationRestorationModel.from_pretrained(tiny_checkpoint, head_dropout=0.0).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
+    return str(folder)
+
+
+def test_accumulated_batches_make_the_step_of_one_large_batch(prepared: str, no_dropout: str, tmp_path: Path) -> None:
+    more = ["--dropout", "0", "--max-steps", "3"]
+    large = [*arguments(prepared, tmp_path / "large", no_dropout, *more), "--pieces-per-batch", "512"]
     assert run_training(large) == 0
-    assert run_training(arguments(prepared, tmp_path / "two", str(no_dropout), *more, "--accumulate", "2")) == 0
+    assert run_training(arguments(prepared, tmp_path / "two", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "large"), weights(tmp_path / "two"), 1e-5)
+
+
+def test_a_model_that_is_gone_on_from_is_trained_with_dropout(
+    prepared: str, tiny_checkpoint: str, tmp_path: Path
+) -> None:
+    for dropout in ("0", "0.5"):
+        call = arguments(prepared, tmp_path / dropout, tiny_checkpoint, "--dropout", dropout, "--max-steps", "1")
+        assert run_training(call) == 0
+    assert not same(weights(tmp_path / "0"), weights(tmp_path / "0.5"), 1e-6)
+
+
+def test_computing_the_last_layer_at_slots_alone_learns_the_same(
+    prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from punctuation_restoration.training import building
+
+    called: list[str] = []
+    for name, where in (("slots", "read_slots"), ("all", "read_all")):
+        read = getattr(building, where)
+        monkeypatch.setattr(building, where, lambda *given, name=name, read=read: called.append(name) or read(*given))
+        more = ["--dropout", "0", "--max-steps", "3"]
+        assert run_training(arguments(prepared, tmp_path / name, no_dropout, *more)) == 0
+        monkeypatch.setattr(building, "reads_short", lambda *_: False)
+    assert called == ["slots"] * 3 + ["all"] * 3
+    assert same(weights(tmp_path / "slots"), weights(tmp_path / "all"), 1e-5)
 
 
 def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(
@@ -333,9 +360,10 @@ def test_running_out_of_memory_says_what_to_do(
 
 
 @pytest.mark.slow
-def test_two_processes_survive_kill_9(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> None:
-    """Both processes are killed at once, and the same command goes on to what one process learns from the same steps."""
-    call = arguments(prepared, tmp_path / "two", tiny_checkpoint, "--max-steps", "12", "--log-every", "1")
+def test_two_processes_survive_kill_9(prepared: str, no_dropout: str, tmp_path: Path) -> None:
+    """Both are killed at once, and the same command goes on to what one process learns from the same steps."""
+    more = ["--max-steps", "12", "--dropout", "0"]
+    call = arguments(prepared, tmp_path / "two", no_dropout, *more, "--log-every", "1")
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29613"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     run = subprocess.Popen(
@@ -362,10 +390,9 @@ def test_two_processes_survive_kill_9(prepared: str, tiny_checkpoint: str, tmp_p
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert "Going on from" in ended.stdout
     assert "2 processes" in ended.stdout
-    alone = arguments(prepared, tmp_path / "one", tiny_checkpoint, "--max-steps", "12", "--accumulate", "2")
-    assert run_training(alone) == 0
+    assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
-    assert not same(weights(tmp_path / "two"), load_file(Path(tiny_checkpoint) / "model.safetensors"), 1e-3)
+    assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
 
 
 def test_a_folder_takes_one_run_at_a_time(

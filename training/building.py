@@ -16,9 +16,30 @@ from punctuation_restoration.data.dataset import BatchSource
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
 from punctuation_restoration.training.settings import TrainingSettings
 
 NOT_CONFIG = ("encoder", "layers", "slot_style")  # keys of a recipe's model that are the trainer's own
+
+
+class SlotLogits(torch.nn.Module):
+    """A model that gives the logits (B, W, M) of its slots, computing the last layer at the slots alone if it can.
+
+    Args:
+        model: a `PunctuationRestorationModel`.
+        pad_id: id of the padding piece.
+        attention_dropout: above 0, the whole layer is computed, since dropout of attention weights happens inside it.
+    """
+
+    def __init__(self, model: Any, pad_id: int, attention_dropout: float = 0.0):
+        super().__init__()
+        self.model = model
+        self.read = read_slots if not attention_dropout and reads_short(model, pad_id) else read_all
+
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
+    ) -> torch.Tensor:
+        return self.read(self.model, input_ids, attention_mask, slot_positions)
 
 
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:

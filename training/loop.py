@@ -26,6 +26,7 @@ from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import (
+    SlotLogits,
     batch_source,
     build_model,
     load_teachers,
@@ -100,7 +101,8 @@ class TrainingRun:
             train_rows_only(self.model, [*own_rows, *new_pieces])
         groups = parameter_groups(self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay)
         self.averages = AveragedWeights(self.model, settings.average_decay)
-        self.prepared, self.optimiser = accelerator.prepare(self.model, build_optimiser(settings.optimiser, groups))
+        reader = SlotLogits(self.model, self.slots.pad_id, settings.attention_dropout)
+        self.prepared, self.optimiser = accelerator.prepare(reader, build_optimiser(settings.optimiser, groups))
         self.averages.to(accelerator.device)
         self.step, self.seconds, self.best_f1, self.n_words = 0, 0.0, -1.0, 0
         self.best_of_language: dict[str, float] = {}
@@ -169,6 +171,7 @@ class TrainingRun:
 
     def _take_steps(self) -> None:
         settings, started = self.settings, time.perf_counter() - self.seconds
+        self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
         since, waiting = LogWindow(), time.perf_counter()
         for batches in read_ahead(self.source, self.step, settings.max_steps):
             since.waited += time.perf_counter() - waiting
@@ -226,7 +229,7 @@ class TrainingRun:
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
         labels, is_pseudo = inputs.pop("labels"), inputs.pop("is_pseudo", None)
         soft = teacher_probabilities(self.teachers, inputs, self.settings.temperature)
-        return total_loss(self.prepared(**inputs).logits, labels, self.loss_settings, is_pseudo, soft)
+        return total_loss(self.prepared(**inputs), labels, self.loss_settings, is_pseudo, soft)
 
     def _reduced(self, tensor: torch.Tensor, how: str = "sum") -> torch.Tensor:
         """The sum or mean of a tensor over all processes."""
