@@ -221,9 +221,7 @@ def _signature(results: Sequence[dict[str, Any]]) -> str:
     signatures = [one["signature"] for one in results]
     models = _unique(f"`{one['model']}` (`{(one.get('model_sha256') or 'unknown')[:12]}`)" for one in signatures)
     commits = _unique(f"`{(one.get('commit') or 'unknown')[:12]}`" for one in signatures)
-    machines = _unique(
-        f"{one['machine']['processor']}, {one['machine']['torch_threads']} threads" for one in signatures
-    )
+    machines = _unique(one["machine"]["processor"] for one in signatures)  # threads change no F1
     days = _unique(one["date"][:10] for one in signatures)
     return f"F1 in percent, over all marks together first. Model {models}, code {commits}, {machines}, {days}."
 

@@ -49,7 +49,7 @@ def test_the_table_says_what_the_results_say(results):
     assert (cells[0], cells[1], cells[2]) == ("`iwslt2011-test`: English TED, reference", "6", "**75.0**")
     assert cells[4:] == ["66.7", "100.0", "0.0", "55.6"]
     assert "`ms-news-test`" in lines[5]
-    assert "A processor, 1 threads" in filled
+    assert "A processor" in filled
     assert "`abababababab`" in filled
 
 
