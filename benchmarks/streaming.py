@@ -1,16 +1,19 @@
 """What a delay buys in live speech: F1, agreement with the offline text, and time a word, by words of look-ahead.
 
-    python benchmarks/streaming.py ../shared/data/en/ted.jsonl.gz ../shared/data/ms/news.jsonl.gz \\
-        --output results/streaming.json --picture docs/images/streaming.png
+    python benchmarks/streaming.py
 
-Takes files of punctuated documents; uses those that data preparation holds out of training, the first words of each
-file. Words are fed one by one, so every word is decided with exactly `look_ahead` words after it. Decisions are made
-in batches, from the same texts that the streamer shows the model; the times are the streamer's own, one word at a time.
+Takes files of punctuated documents (by default a talk source of each language), and of each the first words of those
+documents that the recipe holds out of training, lower-cased as recognisers write. Writes `results/streaming.json`, a
+picture, and the table in `docs/transcripts.md`.
+
+Words come one by one, so every word is decided with exactly `look_ahead` words after it. A streamer shows the model
+equally many words at every look-ahead, so one pass for each word decides for all of them, in batches; the times are
+those of real streamers, one word at a time. The offline text depends on where windows fall, too: `same_other_windows`
+is how much of it stays when windows are three quarters as long, and is what agreement can be held against.
 """
 
 import argparse
 import json
-import platform
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,17 +25,37 @@ from transformers import pipeline
 import punctuation_restoration
 from punctuation_restoration.data.conversion import hash_id, split_of
 from punctuation_restoration.data.readers import read_documents
+from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.evaluation.scores import score_labels
+from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path("../shared/data")
+FILES = tuple(DATA / name for name in ("en/ted.jsonl.gz", "zh/iwslt17_ted_tst2013-2015.jsonl.gz", "ms/talk.jsonl.gz"))
+LANGUAGES = {"en": "English", "zh": "Mandarin", "ms": "Malay"}
 LOOK_AHEADS = (0, 1, 2, 4, 8, 16)
-N_TIMED = 300  # words of each file that are also streamed one by one
+N_TIMED = 120  # words of each file that are also streamed one by one, at each look-ahead
+N_WARMING = 20  # of these are not counted
+BEGIN, END = "<!-- streaming -->", "<!-- /streaming -->"
+
+
+def held_out_share(path: Path, recipe: Any) -> float:
+    """The share of a file's documents that the recipe keeps from training.
+
+    Raises:
+        ValueError: it is none of the recipe's files, so nobody knows what was trained on.
+    """
+    for source in recipe.sources:
+        if path.as_posix().endswith("/" + source.path):
+            return recipe.validation if source.validation is None else source.validation
+    raise ValueError(f"Expected a source of the recipe {recipe.name}, got {path}. Name another file or --recipe.")
 
 
 def held_out_words(path: Path, restore: Any, n_words: int, share: float) -> tuple[list[str], list[str]]:
-    """The first words, lower-cased as recognisers write, and labels of a file's held-out documents."""
+    """The first words and labels of a file's held-out documents."""
     config = restore.model.config
     words: list[str] = []
     labels: list[str] = []
@@ -43,13 +66,9 @@ def held_out_words(path: Path, restore: Any, n_words: int, share: float) -> tupl
             found, names = strip_marks(document.text, restore.find_words, config.mark_labels, config.label_names)
             words += [word.lower() for word in found]
             labels += names
+    if not words:
+        raise ValueError(f"Expected held-out documents in {path}, found none. Name a larger file.")
     return words[:n_words], labels[:n_words]
-
-
-def labels_by_word(restore: Any, words: Sequence[str], batch_size: int) -> list[str]:
-    """The offline labels. Words are found anew in the joined text; a word's label is that of the text up to its end."""
-    text, ends = joined_with_ends(words)
-    return labels_at(restore([text], batch_size=batch_size)[0]["words"], ends)
 
 
 def joined_with_ends(words: Sequence[str]) -> tuple[str, list[int]]:
@@ -67,18 +86,28 @@ def labels_at(entries: Sequence[dict[str, Any]], ends: Sequence[int]) -> list[st
     return [by_end.get(end, "O") for end in ends]
 
 
-def streamed_labels(restore: Any, words: Sequence[str], look_ahead: int, batch_size: int) -> list[str]:
-    """The labels that a streamer commits when it is fed word by word; at the end it is flushed."""
-    left = restore.model.config.left_context
+def offline_labels(restore: Any, words: Sequence[str], **options: Any) -> list[str]:
+    """The labels that the pipeline gives the whole text."""
+    text, ends = joined_with_ends(words)
+    return labels_at(restore(text, **options)["words"], ends)
 
-    def shown(n: int) -> tuple[str, int]:
-        first = max(0, n - left)
-        text, ends = joined_with_ends(words[first : n + look_ahead + 1])
-        return text, ends[n - first]
 
-    ends = [shown(n)[1] for n in range(len(words))]
-    outputs = restore((shown(n)[0] for n in range(len(words))), batch_size=batch_size)
-    return [labels_at(output["words"], [end])[0] for output, end in zip(outputs, ends, strict=True)]
+def streamed_labels(restore: Any, words: Sequence[str], batch_size: int) -> dict[int, list[str]]:
+    """For each look-ahead the labels that a streamer commits when it is fed word by word, and flushed at the end."""
+    config = restore.model.config
+    n_shown = config.left_context + config.right_context + 2  # at every look-ahead up to the right context and one more
+    shown = [joined_with_ends(words[max(0, n + 1 - n_shown) : n + 1]) for n in range(len(words))]
+    labels: dict[int, list[str]] = {look_ahead: [] for look_ahead in LOOK_AHEADS}
+    found: list[str] = []
+    for (_, ends), output in zip(shown, restore((text for text, _ in shown), batch_size=batch_size), strict=True):
+        found = labels_at(output["words"], ends)
+        for look_ahead in LOOK_AHEADS:
+            if len(found) > look_ahead:
+                labels[look_ahead].append(found[-1 - look_ahead])
+    for look_ahead in LOOK_AHEADS:
+        n_open = len(words) - len(labels[look_ahead])
+        labels[look_ahead] += found[len(found) - n_open :]
+    return labels
 
 
 def seconds_a_word(restore: Any, words: Sequence[str], look_ahead: int) -> np.ndarray:
@@ -89,42 +118,90 @@ def seconds_a_word(restore: Any, words: Sequence[str], look_ahead: int) -> np.nd
         began = time.perf_counter()
         streamer.feed_words([word])
         seconds.append(time.perf_counter() - began)
-    return np.array(seconds[20:])
+    return np.array(seconds[N_WARMING:])
 
 
 def measure(restore: Any, path: Path, n_words: int, share: float, batch_size: int) -> dict[str, Any]:
     """All figures of one file."""
+    config = restore.model.config
     words, reference = held_out_words(path, restore, n_words, share)
-    if not words:
-        raise ValueError(f"Expected held-out documents in {path}, found none. Raise --share.")
-    names = restore.model.config.label_names
-    offline = labels_by_word(restore, words, batch_size)
+    offline = offline_labels(restore, words)
+    shorter = max(config.window * 3 // 4, config.left_context + config.right_context + 1)
+    others = offline_labels(restore, words, window=shorter)
     rows = []
-    for look_ahead in LOOK_AHEADS:
-        labels = streamed_labels(restore, words, look_ahead, batch_size)
-        same = sum(a == b for a, b in zip(labels, offline, strict=True)) / len(words)
+    for look_ahead, labels in streamed_labels(restore, words, batch_size).items():
         p50, p99 = np.percentile(seconds_a_word(restore, words[:N_TIMED], look_ahead), [50, 99])
-        micro = score_labels(reference, labels, names).micro.f1
         rows.append(
-            {"look_ahead": look_ahead, "micro_f1": round(micro, 4), "same_as_offline": round(same, 4),
+            {"look_ahead": look_ahead, "micro_f1": _f1(reference, labels, config), "same": _same(labels, offline),
              "p50_ms": round(1000 * float(p50), 1), "p99_ms": round(1000 * float(p99), 1)}
         )  # fmt: skip
         print(path.name, rows[-1], flush=True)
-    offline_f1 = round(score_labels(reference, offline, names).micro.f1, 4)
-    return {"file": path.name, "n_words": len(words), "offline_micro_f1": offline_f1, "look_aheads": rows}
+    return {
+        "file": path.name, "language": path.parent.name, "n_words": len(words), "look_aheads": rows,
+        "offline_micro_f1": _f1(reference, offline, config), "same_other_windows": _same(others, offline),
+    }  # fmt: skip
 
 
-def draw(results: Sequence[dict[str, Any]], path: Path) -> None:
+def _f1(reference: Sequence[str], labels: Sequence[str], config: Any) -> float:
+    return round(score_labels(reference, labels, config.label_names).micro.f1, 4)
+
+
+def _same(labels: Sequence[str], others: Sequence[str]) -> float:
+    return round(sum(a == b for a, b in zip(labels, others, strict=True)) / len(others), 4)
+
+
+def table(report: dict[str, Any]) -> str:
+    """The figures in Markdown, with what they were measured on."""
+    files = report["files"]
+    names = [LANGUAGES.get(one["language"], one["language"]) for one in files]
+    head = ["look-ahead", *(f"{name}: F1" for name in names), *(f"{name}: as offline" for name in names), "p50", "p99"]
+    lines = [head, ["---:"] * len(head)]
+    for n, look_ahead in enumerate(LOOK_AHEADS):
+        rows = [one["look_aheads"][n] for one in files]
+        lines.append(
+            [
+                str(look_ahead), *(f"{100 * row['micro_f1']:.1f}" for row in rows),
+                *(f"{100 * row['same']:.1f} %" for row in rows),
+                f"{np.median([row['p50_ms'] for row in rows]):.0f} ms", f"{max(row['p99_ms'] for row in rows):.0f} ms",
+            ]
+        )  # fmt: skip
+    offline = [f"{100 * one['offline_micro_f1']:.1f}" for one in files]
+    others = [f"{100 * one['same_other_windows']:.1f} %" for one in files]
+    lines.append(["offline", *offline, *others, "", ""])
+    rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    counted = ", ".join(f"{one['n_words']:,} words of `{one['file']}`" for one in files)
+    machine = report["machine"]
+    return (
+        f"{rows}\n\nF1 in percent, on held-out documents: {counted}. The last row: the whole text at once, and how "
+        "much of it stays as it is when windows are three quarters as long. Times of one word: the median over the "
+        f"languages, and the worst; {machine['processor']}, {machine['torch_threads']} threads."
+    )
+
+
+def fill(document: str, report: dict[str, Any]) -> str:
+    """A Markdown text with the table between its two lines.
+
+    Raises:
+        ValueError: it lacks one of them.
+    """
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"Expected the lines {BEGIN} and {END} in the document, one is missing. Put both into it.")
+    return f"{before}{BEGIN}\n{table(report)}\n{END}{after}"
+
+
+def draw(report: dict[str, Any], path: Path) -> None:
     """F1 against look-ahead; dashed: the offline text."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()
-    for result in results:
-        rows = result["look_aheads"]
-        places = range(len(rows))
-        (line,) = axes.plot(places, [100 * row["micro_f1"] for row in rows], marker="o", label=result["file"])
-        axes.axhline(100 * result["offline_micro_f1"], color=line.get_color(), linestyle="--", linewidth=1)
+    for one in report["files"]:
+        rows = one["look_aheads"]
+        label = LANGUAGES.get(one["language"], one["language"])
+        (line,) = axes.plot(range(len(rows)), [100 * row["micro_f1"] for row in rows], marker="o", label=label)
+        axes.axhline(100 * one["offline_micro_f1"], color=line.get_color(), linestyle="--", linewidth=1)
     axes.set_xticks(range(len(LOOK_AHEADS)), [str(n) for n in LOOK_AHEADS])
     axes.set_xlabel("look-ahead (words)")
     axes.set_ylabel("micro-F1 (%); dashed: offline")
@@ -134,24 +211,31 @@ def draw(results: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, and write what was found."""
     parser = argparse.ArgumentParser(description="Accuracy and time of the streamer by look-ahead.")
-    parser.add_argument("files", nargs="+", type=Path, help="files of punctuated documents")
+    parser.add_argument("files", nargs="*", type=Path, default=FILES, help="files of punctuated documents")
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--words", type=int, default=2000, help="words of each file")
-    parser.add_argument("--share", type=float, default=0.015, help="share of documents held out, the recipe's")
-    parser.add_argument("--batch-size", type=int, default=16)
-    parser.add_argument("--output", type=Path, help="JSON file to write")
-    parser.add_argument("--picture", type=Path, help="PNG file to write")
+    parser.add_argument("--recipe", type=Path, default=ROOT / "recipes" / "en-zh-ms.yaml", help="what was trained on")
+    parser.add_argument("--words", type=int, default=1000, help="words of each file")
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--output", type=Path, default=ROOT / "results" / "streaming.json")
+    parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "images" / "streaming.png")
+    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "transcripts.md", help="gets the table")
     args = parser.parse_args(argv)
+    recipe = load_recipe(args.recipe)
     restore = pipeline("punctuation-restoration", model=args.model, device=args.device)
-    results = [measure(restore, path, args.words, args.share, args.batch_size) for path in args.files]
-    report = {"model": Path(args.model).name, "device": args.device, "machine": platform.processor(), "files": results}
-    if args.output:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.write_text(json.dumps(report, indent=2) + "\n")
-    if args.picture:
-        draw(results, args.picture)
+    shares = [held_out_share(path, recipe) for path in args.files]
+    files = [
+        measure(restore, path, args.words, share, args.batch_size)
+        for path, share in zip(args.files, shares, strict=True)
+    ]
+    settings = {"words": args.words, "recipe": args.recipe.name}
+    report = {**signature(args.model, settings, args.device), "files": files}
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    draw(report, args.picture)
+    args.document.write_text(fill(args.document.read_text(encoding="utf-8"), report), encoding="utf-8")
     return 0
 
 

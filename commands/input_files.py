@@ -57,6 +57,8 @@ def plan_jobs(inputs: Sequence[Path], output: Path | None, suffix: str | None) -
         return Plan([Job(file, None) for file, _ in found], problems)
     if is_single and not output.is_dir() and not str(output).endswith(os.sep):
         return Plan([Job(file, output) for file, _ in found], problems)
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"Expected --output FOLDER for several files, got {output}, which is a file. Name another.")
     jobs = [Job(file, output / (name.with_suffix(suffix) if suffix else name)) for file, name in found]
     _refuse_collisions(jobs)
     return Plan(jobs, problems)

@@ -36,14 +36,15 @@ class LazyRestorer:
         # The pipeline streams generators only
         yield from self._pipeline((item for item in items), **options)
 
-    def open(self) -> None:
-        """Load the model now.
+    def open(self) -> Any:
+        """Load the model now, if it is not; the pipeline.
 
         Raises:
             ModelError, OptionError: as `load`.
         """
         if self._pipeline is None:
             self._pipeline = self.load()
+        return self._pipeline
 
     def load(self) -> Any:
         """The pipeline.

@@ -10,7 +10,7 @@ import punctuation_restoration
 
 from ..formats import FORMATS, WRITABLE
 
-_FILES, _MARKS, _MODEL, _CUES = "Files and formats", "Marks", "Model", "Subtitles"
+_FILES, _MARKS, _MODEL, _CUES, _LIVE = "Files and formats", "Marks", "Model", "Subtitles", "Live speech"
 
 
 def _option(panel: str, *names: str, text: str, metavar: str | None = None, **more: Any) -> typer.models.OptionInfo:
@@ -115,6 +115,16 @@ LineWidth = Annotated[
 Lines = Annotated[int, _option(_CUES, "--lines", text="Lines a cue, 2.", metavar="N", min=1)]
 ReadingSpeed = Annotated[
     float, _option(_CUES, "--reading-speed", text="Characters a second, 20.", metavar="N", min=0.1)
+]
+
+Live = Annotated[
+    bool,
+    _option(_LIVE, "--live", text="Read words from standard input as they come, and write each as soon as its mark is "
+            "decided. An empty line ends an utterance."),
+]  # fmt: skip
+LookAhead = Annotated[
+    int,
+    _option(_LIVE, "--look-ahead", text="Words that must follow a word before it is written, 4.", metavar="N", min=0),
 ]
 
 Version = Annotated[

@@ -6,23 +6,34 @@ It knows file systems, and nothing about what is written.
 import errno
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
-def write_whole(path: Path, content: bytes, force: bool = False) -> None:
-    """Write a file under its name only when all of it is on the disk.
+def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
+    """Write a file under its name only when all of it is on the disk. A device or a pipe is written to as it is.
+
+    `content` may come in pieces; where they stop with an error, nothing is left behind.
 
     Raises:
         FileExistsError: it exists, and `force` is not set.
         OSError: it cannot be written, for example because the disk is full; nothing is left behind.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    pieces = [content] if isinstance(content, bytes) else content
+    if is_special(path):
+        with path.open("wb") as file:
+            file.writelines(pieces)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent)) from error
     handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(beside, _mode_of(path))
@@ -32,6 +43,11 @@ def write_whole(path: Path, content: bytes, force: bool = False) -> None:
             _rename_to_new(beside, path)
     finally:
         Path(beside).unlink(missing_ok=True)
+
+
+def is_special(path: Path) -> bool:
+    """Whether it is there and no file, such as /dev/stdout: it must not be replaced by one."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _rename_to_new(beside: str, path: Path) -> None:

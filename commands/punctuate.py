@@ -7,11 +7,14 @@
 It composes reading, restoring and writing, and knows how each of them may fail.
 """
 
+import codecs
 import errno
+import itertools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +22,25 @@ import typer
 
 from ..formats import (
     FORMATS,
+    PLAIN_FORMATS,
+    UTF8,
+    UTF8_ONLY,
     WRITABLE,
     CueLimits,
     Encoding,
     FormatError,
-    RestoredTranscript,
     Transcript,
     format_of_name,
     read_bytes,
     restore_transcript,
+    restored_pieces,
     write_as,
 )
 from . import options as opt
 from .input_files import Job, plan_jobs
+from .live import restore_live
 from .models import LazyRestorer, ModelError, OptionError, first_line
-from .output_files import FULL_DISK, write_whole
+from .output_files import FULL_DISK, is_special, write_whole
 from .terminal import Reporter, legend, paint, reporting, say
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
@@ -68,11 +75,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     return DONE
 
 
-@app.command(
-    no_args_is_help=False,
-    epilog="Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model, "
-    "130 interrupted (finished files are kept).",
+HELP = (
+    "Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.\n\n"
+    "Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without "
+    "--force, and no file is ever left half-written.\n\n"
+    "\b\n"
+    "echo 'hello how are you' | punctuate\n"
+    "punctuate talk.srt -o talk.punctuated.srt\n"
+    "punctuate meetings/ -o restored/\n"
+    "punctuate whisper.json -o talk.srt\n"
+    "recogniser | punctuate --live"
 )
+EXIT_CODES = (
+    "Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model, 130 interrupted "
+    "(finished files are kept)."
+)
+
+
+@app.command(no_args_is_help=False, help=HELP, epilog=EXIT_CODES)
 def punctuate(
     files: opt.Files = None,
     text: opt.Text = None,
@@ -102,13 +122,10 @@ def punctuate(
     line_width: opt.LineWidth = 42,
     lines: opt.Lines = 2,
     reading_speed: opt.ReadingSpeed = 20.0,
+    live: opt.Live = False,
+    look_ahead: opt.LookAhead = 4,
     version: opt.Version = False,
 ) -> None:
-    """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.
-
-    Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without
-    --force, and no file is ever left half-written.
-    """
     chosen = {
         "existing": existing, "marks": opt.mark_names(marks), "thresholds": opt.thresholds(threshold),
         "truecase": truecase or None, "pause": pause, "batch_size": batch_size,
@@ -119,21 +136,32 @@ def punctuate(
         _extension_format(output), field_name, encoding, CueLimits(line_width, lines, reading_speed), resegment,
         color, force, quiet, {name: value for name, value in chosen.items() if value is not None},
     )  # fmt: skip
+    if encoding is not None:
+        _check_encoding(encoding)
     if text is not None and files:
         raise typer.BadParameter("Expected --text or FILES, got both.")
     if color and output is not None:
         raise typer.BadParameter("Expected --color for standard output only, got --output too.")
     restorer = LazyRestorer(model, device, settings.options)
+    if live:
+        if files or text is not None or output or input_format or settings.output_format or color or resegment:
+            raise typer.BadParameter("Expected --live alone: standard input to standard output, got files or formats.")
+        raise typer.Exit(_guarded(partial(_restore_live, settings, restorer, look_ahead)))
     raise typer.Exit(_run(settings, restorer, files or [], text, output, skip_existing))
 
 
 def _run(
     settings: Settings, restorer: LazyRestorer, files: list[Path], text: str | None, output: Path | None, skip: bool
 ) -> int:
+    if text is not None or not files or files == [Path("-")]:
+        return _guarded(partial(_restore_stream, settings, restorer, text, output))
+    return _guarded(partial(_restore_files, settings, restorer, files, output, skip))
+
+
+def _guarded(restore: Callable[[], int]) -> int:
+    """Run it; what concerns all files alike becomes a message and an exit code here."""
     try:
-        if text is not None or not files or files == [Path("-")]:
-            return _restore_stream(settings, restorer, text, output)
-        return _restore_files(settings, restorer, files, output, skip)
+        return restore()
     except OptionError as error:
         raise typer.BadParameter(str(error)) from error
     except ModelError as error:
@@ -145,6 +173,23 @@ def _run(
         return READER_GONE
 
 
+def _restore_live(settings: Settings, restorer: LazyRestorer, look_ahead: int) -> int:
+    def write(text: str) -> None:
+        sys.stdout.buffer.write(text.encode(settings.encoding or "utf-8"))
+        sys.stdout.buffer.flush()
+
+    try:
+        restore_live(
+            sys.stdin.buffer, write, restorer.open(), look_ahead, settings.encoding or "utf-8", settings.options
+        )
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except FormatError as error:
+        say(_reason(error, "standard input"))
+        return SOME_FAILED
+    return DONE
+
+
 def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None, output: Path | None) -> int:
     """Restore --text or standard input; their encoding is UTF-8 unless it is found or named."""
     name = None if text is not None else "standard input"
@@ -153,14 +198,17 @@ def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None
         settings = replace(settings, encoding="utf-8")
     if text is None and sys.stdin.isatty() and not settings.quiet:
         say("reading from the terminal; end with Ctrl-D")
-    content = text.encode("utf-8", "surrogateescape") if text is not None else sys.stdin.buffer.read()
     wanted = settings.input_format or ("txt" if text is not None else None)
     try:
+        content = text.encode("utf-8", "surrogateescape") if text is not None else sys.stdin.buffer.read()
         with reporting(1, settings.quiet) as reporter:
-            restored = _restored(content, name, wanted, settings, restorer, reporter)
-        _put_out(restored, output, settings, end="\n" if text is not None else "")
+            transcript, encoding = _read(content, name, wanted, settings)
+            reporter.begin(name or "", _length(transcript))
+            pieces = _restored(transcript, encoding, settings, restorer, reporter)
+            end = b"\n" if text is not None and _format_to_write(transcript, settings) is None else b""
+            _put_out(pieces, output, settings, end)
     except KeyboardInterrupt:
-        say("interrupted; nothing was written")
+        say("interrupted; nothing was written" if output is not None else "interrupted; the output is not complete")
         return INTERRUPTED
     except (FormatError, ValueError, OSError) as error:
         if isinstance(error, BrokenPipeError | OptionError):
@@ -202,15 +250,17 @@ def _restore_files(
 
 def _restore_file(job: Job, settings: Settings, restorer: LazyRestorer, reporter: Reporter) -> tuple[bool, bool]:
     """Whether the file is done, and whether it makes sense to go on with others."""
+    at_fault = job.source
     try:
-        restored = _restored(
-            job.source.read_bytes(), str(job.source), settings.input_format, settings, restorer, reporter
-        )
-        _put_out(restored, job.target, settings)
+        transcript, encoding = _read(job.source.read_bytes(), str(job.source), settings.input_format, settings)
+        reporter.begin(str(job.source), _length(transcript))
+        pieces = _restored(transcript, encoding, settings, restorer, reporter)
+        at_fault = job.target or Path("standard output")
+        _put_out(pieces, job.target, settings)
     except BrokenPipeError:
         raise
     except OSError as error:
-        say(_reason(error, str(job.target if error.errno in FULL_DISK else job.source)))
+        say(_reason(error, str(at_fault)))
         return False, error.errno not in FULL_DISK
     except OptionError:
         raise
@@ -220,46 +270,50 @@ def _restore_file(job: Job, settings: Settings, restorer: LazyRestorer, reporter
     return True, True
 
 
-def _restored(
-    content: bytes,
-    name: str | None,
-    input_format: str | None,
-    settings: Settings,
-    restorer: LazyRestorer,
-    reporter: Reporter,
-) -> tuple[RestoredTranscript, Encoding]:
+def _length(transcript: Transcript) -> int:
+    return sum(len(speech.text) for speech in transcript.speeches)
+
+
+def _read(
+    content: bytes, name: str | None, input_format: str | None, settings: Settings
+) -> tuple[Transcript, Encoding]:
     transcript, encoding = read_bytes(
         content, input_format, name=name, encoding=settings.encoding, field=settings.text_field
     )
     _warn(transcript, name, settings)
-    reporter.begin(name or "", sum(len(speech.text) for speech in transcript.speeches))
-    restored = restore_transcript(
-        transcript,
-        restorer,
-        on_progress=reporter.advance,
-        keep_words=_format_to_write(transcript, settings) is not None,
-        **settings.options,
-    )
-    return restored, encoding
+    return transcript, encoding
 
 
-def _put_out(
-    result: tuple[RestoredTranscript, Encoding], target: Path | None, settings: Settings, end: str = ""
-) -> None:
-    restored, encoding = result
-    new_format = _format_to_write(restored.transcript, settings)
+def _restored(
+    transcript: Transcript, encoding: Encoding, settings: Settings, restorer: LazyRestorer, reporter: Reporter
+) -> Iterator[bytes]:
+    """The output in pieces: plain text as it is restored, everything else when all of it is."""
+    new_format = _format_to_write(transcript, settings)
+    is_plain = transcript.format in PLAIN_FORMATS and new_format is None and not settings.color
+    restore = restored_pieces if is_plain else restore_transcript
+    more = {} if is_plain else {"keep_words": new_format is not None}
+    result: Any = restore(transcript, restorer, on_progress=reporter.advance, **more, **settings.options)
+    if is_plain:
+        return encoding.encode_pieces(result)
+    if new_format in UTF8_ONLY and new_format != transcript.format:
+        encoding = UTF8
     if new_format is not None:
-        written = write_as(restored, new_format, settings.limits)
-    else:
-        written = restored.source(paint if settings.color else None) + end
+        written = write_as(result, new_format, settings.limits)
+        # Subtitles that get new cues keep their line ends.
+        is_windows = new_format == transcript.format and "\r\n" in transcript.source
+        return encoding.encode_pieces([written.replace("\n", "\r\n") if is_windows else written])
+    return encoding.encode_pieces([result.source(paint if settings.color else None)])
+
+
+def _put_out(pieces: Iterator[bytes], target: Path | None, settings: Settings, end: bytes = b"") -> None:
     if settings.color:
         typer.echo(legend(), err=True)
-    content = encoding.encode(written)
     if target is not None:
-        write_whole(target, content, settings.force)
+        write_whole(target, itertools.chain(pieces, [end]), settings.force)
         return
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    for piece in itertools.chain(pieces, [end]):
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
 
 
 def _format_to_write(transcript: Transcript, settings: Settings) -> str | None:
@@ -294,7 +348,7 @@ def _reason(error: Exception, name: str) -> str:
 
 
 def _refuse_existing(targets: Sequence[Path | None], settings: Settings) -> None:
-    existing = [target for target in targets if target is not None and target.exists()]
+    existing = [target for target in targets if target is not None and target.exists() and not is_special(target)]
     if existing and not settings.force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise typer.BadParameter(
@@ -306,6 +360,13 @@ def _checked(name: str | None, known: Sequence[str], option: str) -> str | None:
     if name is not None and name not in known:
         raise typer.BadParameter(f"Expected {option} to be one of {', '.join(known)}, got {name!r}.")
     return name
+
+
+def _check_encoding(name: str) -> None:
+    try:
+        codecs.lookup(name)
+    except LookupError as error:
+        raise typer.BadParameter(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
 
 
 def _output_format(to: str | None, json: bool, sentences: bool, output: Path | None) -> str | None:

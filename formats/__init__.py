@@ -6,16 +6,19 @@ content = encoding.encode(restored.source())            # the same file, with ma
 subtitles = write_as(restored, "srt")                   # or another format
 """
 
-from .encodings import Encoding
+from .encodings import UTF8, Encoding
 from .errors import FormatError
 from .reading import FORMATS, format_of_name, read_bytes, read_source
-from .restoring import RestoredSpeech, RestoredTranscript, restore_transcript
+from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_pieces
 from .segmentation import CueLimits
 from .transcripts import Speech, Transcript
-from .writing import WRITABLE, write_as
+from .writing import UTF8_ONLY, WRITABLE, write_as
 
 __all__ = [
     "FORMATS",
+    "PLAIN_FORMATS",
+    "UTF8",
+    "UTF8_ONLY",
     "WRITABLE",
     "CueLimits",
     "Encoding",
@@ -28,5 +31,6 @@ __all__ = [
     "read_bytes",
     "read_source",
     "restore_transcript",
+    "restored_pieces",
     "write_as",
 ]

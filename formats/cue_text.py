@@ -10,7 +10,8 @@ import html
 import re
 from dataclasses import dataclass
 
-from .transcripts import Chunk, Run
+from .places import Runs
+from .transcripts import Chunk
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
 _SRT_TAG = (
@@ -78,19 +79,19 @@ def _visible(
     special = [(s, e, False) for s, e in hidden if s < end and e > start]
     special += [(s, e, True) for s, e in entities if start <= s and e <= end]
     parts: list[str] = []
-    runs: list[Run] = []
+    runs = Runs()
     length, at = 0, start
     for span_start, span_end, is_entity in [*sorted(special), (end, end, False)]:
         if span_start > at:
             text = source[offset + at : offset + min(span_start, end)]
             parts.append(text)
-            runs.append(Run(length, length + len(text), offset + at, offset + at + len(text)))
+            runs.add(length, length + len(text), offset + at, offset + at + len(text))
             length += len(text)
         if is_entity and span_start >= at:
             character = html.unescape(source[offset + span_start : offset + span_end])
             if len(character) == 1:
                 parts.append(character)
-                runs.append(Run(length, length + 1, offset + span_start, offset + span_end))
+                runs.add(length, length + 1, offset + span_start, offset + span_end)
                 length += 1
         at = max(at, span_end)
-    return Chunk("".join(parts), tuple(runs))
+    return Chunk("".join(parts), runs)

@@ -3,13 +3,16 @@
 It knows no model: any restorer will do that leaves the words alone. It is linear in the text.
 """
 
+import heapq
+import itertools
 import json
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .transcripts import Run, Speech, Transcript
+from .places import Run, Runs
+from .transcripts import Speech, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +105,33 @@ def apply_to_source(
 
     `paint` may dress up what is written, for a terminal; it gets each change and returns what to show.
     """
-    changes = list(additions)
-    for speech, speech_edits in zip(transcript.speeches, edits, strict=True):
-        changes.extend(_in_source(speech, speech_edits))
-    changes.sort(key=lambda change: (change.start, change.end))
-    parts: list[str] = []
+    tracks = [
+        _in_track(speech, n, speech_edits)
+        for speech, speech_edits in zip(transcript.speeches, edits, strict=True)
+        for n in range(len(speech.tracks))
+    ]
+    changes = heapq.merge(additions, *tracks, key=lambda change: (change.start, change.end))
+    return "".join(_in_bulk(_changed(transcript, changes, paint)))
+
+
+def _changed(
+    transcript: Transcript, changes: Iterable[SourceEdit], paint: Callable[[SourceEdit], str] | None
+) -> Iterator[str]:
     done = 0
     for change in changes:
         if change.start > done:
-            parts.append(transcript.source[done : change.start])
+            yield transcript.source[done : change.start]
         change = _escaped(change, transcript.escape) if change.edit else change
-        parts.append(paint(change) if paint else change.written)
+        yield paint(change) if paint else change.written
         done = max(done, change.end)
-    parts.append(transcript.source[done:])
-    return "".join(parts)
+    yield transcript.source[done:]
+
+
+def _in_bulk(parts: Iterable[str]) -> Iterator[str]:
+    """Parts joined some thousand at a time: each small string has an overhead of its own."""
+    parts = iter(parts)
+    while bulk := list(itertools.islice(parts, 4096)):
+        yield "".join(bulk)
 
 
 def _escaped(change: SourceEdit, escape: str) -> SourceEdit:
@@ -124,22 +140,26 @@ def _escaped(change: SourceEdit, escape: str) -> SourceEdit:
     return SourceEdit(change.start, change.end, json.dumps(change.written)[1:-1], change.edit)
 
 
-def _in_source(speech: Speech, edits: Sequence[Edit]) -> Iterable[SourceEdit]:
-    starts = [edit.start for edit in edits]
-    for n_track, track in enumerate(speech.tracks):
-        if not track:
-            continue
-        first = bisect_left(starts, track[0].start)
-        last = bisect_left(starts, track[-1].end + 1)
-        finder = _PlaceFinder(track, speech.text, is_copy=n_track > 0)
-        for edit in edits[first:last]:
-            yield from finder.place(edit)
+def _in_track(speech: Speech, n_track: int, edits: Sequence[Edit]) -> Iterator[SourceEdit]:
+    """The edits where they stand in one track, in the order of the file."""
+    track = speech.tracks[n_track]
+    if not track:
+        return
+    first = bisect_left(edits, track[0].start, key=_start_of)
+    last = bisect_left(edits, track[-1].end + 1, key=_start_of)
+    finder = _PlaceFinder(track, speech.text, is_copy=n_track > 0)
+    for n in range(first, last):
+        yield from finder.place(edits[n])
+
+
+def _start_of(edit: Edit) -> int:
+    return edit.start
 
 
 class _PlaceFinder:
     """Finds where edits, asked for in order, stand in one track."""
 
-    def __init__(self, track: list[Run], text: str, is_copy: bool):
+    def __init__(self, track: Runs, text: str, is_copy: bool):
         self.track = track
         self.text = text
         self.is_copy = is_copy
@@ -173,15 +193,16 @@ class _PlaceFinder:
         track = self.track
         while self.at > 0 and track[self.at].start > offset:
             self.at -= 1
-        while self.at + 1 < len(track) and track[self.at].end <= offset:
-            self.at += 1
         run = track[self.at]
+        while self.at + 1 < len(track) and run.end <= offset:
+            self.at += 1
+            run = track[self.at]
         return run if run.start <= offset < run.end else None
 
 
 def _of_character(run: Run, offset: int) -> tuple[int, int]:
     """Where one character of the text stands in the file."""
-    if run.end - run.start != run.source_end - run.source_start:
+    if not run.is_one_to_one:
         return run.source_start, run.source_end
     start = run.source_start + offset - run.start
     return start, start + 1

@@ -11,6 +11,7 @@ import codecs
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .errors import FormatError
@@ -49,14 +50,27 @@ class Encoding:
         Raises:
             FormatError: a character, such as a Han comma in Latin-1, does not exist in this encoding.
         """
-        try:
-            return self.mark + text.encode(self.name)
-        except UnicodeEncodeError as error:
-            raise FormatError(
-                f"Expected text that {self.name} can write, got {text[error.start]!r}, which it has not. "
-                "Convert the file to UTF-8 first.",
-                line=text.count("\n", 0, error.start) + 1,
-            ) from error
+        return b"".join(self.encode_pieces([text]))
+
+    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[bytes]:
+        """A text that comes in pieces as bytes that join to the whole.
+
+        Raises:
+            FormatError: as `encode`.
+        """
+        if self.mark:
+            yield self.mark
+        line = 1
+        for piece in pieces:
+            try:
+                yield piece.encode(self.name)
+            except UnicodeEncodeError as error:
+                raise FormatError(
+                    f"Expected text that {self.name} can write, got {piece[error.start]!r}, which it has not. "
+                    "Convert the file to UTF-8 first.",
+                    line=line + piece.count("\n", 0, error.start),
+                ) from error
+            line += piece.count("\n")
 
 
 UTF8 = Encoding("utf-8")
@@ -151,14 +165,19 @@ def _decode_legacy(content: bytes, utf8_error: UnicodeDecodeError) -> tuple[str,
     bad = utf8_error.start
     line = content.count(b"\n", 0, bad) + 1
     n_wide_before = sum(1 for byte in content[:bad] if byte >= 0xC2)
+    damaged = FormatError(
+        f"Expected UTF-8, got byte 0x{content[bad]:02x} at byte {bad}: {utf8_error.reason}. "
+        "The text before it is UTF-8: the file is damaged or was put together from two encodings.",
+        line=line,
+    )
     if n_wide_before >= 3:
-        raise FormatError(
-            f"Expected UTF-8, got byte 0x{content[bad]:02x} at byte {bad}: {utf8_error.reason}. "
-            "The text before it is UTF-8: the file is damaged or was put together from two encodings.",
-            line=line,
-        ) from utf8_error
+        raise damaged from utf8_error
     if _looks_like_gb18030(content):
         return _strictly(content, Encoding("gb18030"))
+    # Some pairs of GB18030 are UTF-8 by chance; Latin-1 would need `Ã©` for that. `Ã` ends no text in Latin-1, either.
+    is_cut = bad == len(content) - 1 and content[bad] in b"\xc2\xc3"
+    if n_wide_before or is_cut:
+        raise damaged from utf8_error
     latin = "cp1252" if _RARE_IN_LATIN.search(content.decode("latin-1")) else "latin-1"
     if _looks_like_latin(content, latin):
         return _strictly(content, Encoding(latin))

@@ -11,7 +11,8 @@ from json import scanner
 from typing import Any
 
 from .errors import FormatError, line_of
-from .transcripts import Chunk, Run
+from .places import Runs
+from .transcripts import Chunk
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
@@ -118,15 +119,15 @@ def _broken(source: str, reason: str, position: int) -> FormatError:
 
 def chunk_of(source: str, value: PlacedString) -> Chunk:
     """A string value as a chunk of speech: escapes such as `\\u4f60` are runs of their own."""
-    runs: list[Run] = []
+    runs = Runs()
     at, offset = value.start, 0  # in the source, in the value
     for escape in _ESCAPE.finditer(source, value.start, value.end):
         length = escape.start() - at
         if length:
-            runs.append(Run(offset, offset + length, at, escape.start()))
-        runs.append(Run(offset + length, offset + length + 1, escape.start(), escape.end()))
+            runs.add(offset, offset + length, at, escape.start())
+        runs.add(offset + length, offset + length + 1, escape.start(), escape.end())
         at, offset = escape.end(), offset + length + 1
     if at < value.end:
-        runs.append(Run(offset, len(value), at, value.end))
+        runs.add(offset, len(value), at, value.end)
     # Half a surrogate pair is no character, which tokenizers refuse; the file keeps it.
-    return Chunk(_SURROGATE.sub("\ufffd", str(value)), tuple(runs))
+    return Chunk(_SURROGATE.sub("\ufffd", str(value)), runs)

@@ -76,10 +76,10 @@ def read_source(source: str, file_format: str, field: str | None = None) -> Tran
         raise ValueError(f"Expected a format among {', '.join(FORMATS)}, got {file_format!r}.")
     if field is not None and file_format not in ("json", "jsonl", "tsv"):
         raise ValueError(f"Expected a field's name only for json, jsonl and tsv, got {field!r} for {file_format}.")
-    if not source.strip("\ufeff \t\r\n"):
-        return Transcript(source, file_format, [])  # an empty recording: nothing to restore, and no fault
     if file_format in SHAPES:
         return read_json(source, file_format)
+    if file_format != "json" and not source.strip("\ufeff \t\r\n"):
+        return Transcript(source, file_format, [])  # an empty recording: nothing to restore, and no fault
     return _READERS[file_format](source, field)
 
 

@@ -14,6 +14,7 @@ Shapes, after the documentation of each program:
 It knows these shapes, and nothing of models or marks.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -56,13 +57,17 @@ class JsonReader:
         self.text_key = text_key
         self.warnings: list[str] = []
 
-    def read(self, value: Any) -> list[Speech]:
-        """The speeches of one top-level value."""
+    def read(self, value: Any, line: int = 1) -> list[Speech]:
+        """The speeches of one top-level value, which stands on that line."""
         if isinstance(value, PlacedObject):
             return [self.read_object(value)]
         if isinstance(value, PlacedArray):
             return self.read_list(value)
-        raise FormatError(f"Expected a JSON object or list, got {value!r:.40}.", line=1)
+        if isinstance(value, PlacedString):
+            builder = SpeechBuilder()
+            builder.say(chunk_of(self.source, value))
+            return [builder.build()]
+        raise FormatError(f"Expected a JSON object, list or text, got {value!r:.40}.", line=line)
 
     def read_list(self, values: Sequence[Any]) -> list[Speech]:
         """A list of words, of segments, of results that make one transcript (Vosk), or of separate transcripts."""
@@ -231,8 +236,10 @@ class JsonReader:
         return begins, ends
 
     def _number(self, time: Any, owner: PlacedObject) -> float | None:
-        if time is None or (isinstance(time, int | float) and not isinstance(time, bool)):
-            return time
+        if time is None:
+            return None
+        if isinstance(time, int | float) and not isinstance(time, bool):
+            return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
         raise self._wrong(owner, "times as numbers of seconds", time)
 
     def _list(self, value: Any, key: str) -> PlacedArray:

@@ -1,9 +1,8 @@
-"""Takes a transcript and a restorer, gives the transcript restored, in memory that does not grow with the text.
+"""Takes a transcript and a restorer, gives the transcript restored; plain text also piece by piece.
 
 A restorer is any callable that takes an iterator of items (texts; with `pause`, `{"text", "chunks"}`) and gives, in
-order, one
-`{"text": ..., "words": [{"start", "end", ...}, ...]}` for each; `transformers.pipeline("punctuation-restoration")` is
-one. It knows nothing about formats.
+order, one `{"text": ..., "words": [{"start", "end", ...}, ...]}` for each;
+`transformers.pipeline("punctuation-restoration")` is one. It knows nothing about formats.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from .transcripts import Speech, Transcript
 from .writing_json import sentence_list
 
 Restorer = Callable[..., Iterable[Mapping[str, Any]]]
+PLAIN_FORMATS = ("txt", "lines")
 BLOCK_CHARACTERS = 40_000  # of a long text are restored at a time; some 8,000 English words
 CONTEXT_CHARACTERS = 2_000  # are shown on both sides of a block, more than any window of the model reaches
 
@@ -95,22 +95,69 @@ def restore_transcript(
     Raises:
         ValueError: the restorer changed words, or gave another number of results than it got texts.
     """
+    speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
+    for block, result in _results(transcript, restore, block_characters, context_characters, options):
+        restored = speeches[block.n_speech]
+        words = _words(block, result)
+        restored.edits.extend(_scored(_owned_edits(restored.speech, block, result), words))
+        if keep_words or restored.speech.addition is not None:
+            restored.words.extend(word for word in words if block.start <= word["start"] < block.end)
+        if on_progress:
+            on_progress(block.end - block.start)
+    return RestoredTranscript(transcript, speeches)
+
+
+def restored_pieces(
+    transcript: Transcript,
+    restore: Restorer,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+    block_characters: int = BLOCK_CHARACTERS,
+    context_characters: int = CONTEXT_CHARACTERS,
+    **options: Any,
+) -> Iterator[str]:
+    """What `restore_transcript(...).source()` gives, as it is restored: memory does not grow with the text.
+
+    For plain text only, which is all one after another. The arguments are those of `restore_transcript`.
+
+    Raises:
+        ValueError: another format, or what `restore_transcript` raises.
+    """
+    if transcript.format not in PLAIN_FORMATS:
+        raise ValueError(f"Expected plain text to restore piece by piece, got {transcript.format}.")
+    source, done = transcript.source, 0
+    for block, result in _results(transcript, restore, block_characters, context_characters, options):
+        speech = transcript.speeches[block.n_speech]
+        at = speech.tracks[0][0].source_start  # where the speech begins in the file
+        parts: list[str] = []
+        for edit in _owned_edits(speech, block, result):
+            place = at + edit.start
+            while edit.start == edit.end and not edit.opens and place > done and source[place - 1].isspace():
+                place -= 1  # a mark stands behind a word
+            parts += [source[done:place], edit.written]
+            done = max(done, place, at + edit.end if edit.end > edit.start else 0)
+        parts.append(source[done : at + block.end])
+        done = max(done, at + block.end)
+        yield "".join(parts)
+        if on_progress:
+            on_progress(block.end - block.start)
+    yield source[done:]
+
+
+def _results(
+    transcript: Transcript, restore: Restorer, size: int, context: int, options: Mapping[str, Any]
+) -> Iterator[tuple[_Block, Mapping[str, Any]]]:
+    """The blocks of all speeches, with what the restorer gives for each."""
     blocks = [
-        block
-        for n, speech in enumerate(transcript.speeches)
-        for block in _plan_blocks(n, speech.text, block_characters, context_characters)
+        block for n, speech in enumerate(transcript.speeches) for block in _plan_blocks(n, speech.text, size, context)
     ]
     items = (_item(transcript.speeches[block.n_speech], block, "pause" in options) for block in blocks)
-    speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
     results = iter(restore(items, **options)) if blocks else iter(())
     for block in blocks:
         result = next(results, None)
         if result is None:
             raise ValueError(f"Expected one result a text, got fewer than {len(blocks)}. Is the restorer right?")
-        _take_over(speeches[block.n_speech], block, result, keep_words)
-        if on_progress:
-            on_progress(block.end - block.start)
-    return RestoredTranscript(transcript, speeches)
+        yield block, result
 
 
 def _item(speech: Speech, block: _Block, with_times: bool) -> str | dict[str, Any]:
@@ -147,18 +194,18 @@ def _cut(text: str, near: int, reach: int) -> int:
     return near
 
 
-def _take_over(restored: RestoredSpeech, block: _Block, result: Mapping[str, Any], keep_words: bool) -> None:
-    """Add what a block decides; what it only saw is decided by its neighbours."""
-    shown = restored.speech.text[block.shown_from : block.shown_to]
-    words = [_moved(word, block.shown_from) for word in result.get("words") or ()]
-    edits = [
-        replace(edit, start=edit.start + block.shown_from, end=edit.end + block.shown_from)
-        for edit in find_edits(shown, result["text"])
-    ]
-    owned = [edit for edit in edits if block.start <= _owner_place(edit) < block.end]
-    restored.edits.extend(_scored(owned, words))
-    if keep_words or restored.speech.addition is not None:
-        restored.words.extend(word for word in words if block.start <= word["start"] < block.end)
+def _owned_edits(speech: Speech, block: _Block, result: Mapping[str, Any]) -> Iterator[Edit]:
+    """What a block decides, with offsets in the speech; what it only saw is decided by its neighbours."""
+    for edit in find_edits(speech.text[block.shown_from : block.shown_to], result["text"]):
+        moved = replace(edit, start=edit.start + block.shown_from, end=edit.end + block.shown_from)
+        if block.start <= _owner_place(moved) < block.end:
+            yield moved
+
+
+def _words(block: _Block, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The words that a block saw, with offsets in the speech."""
+    by = block.shown_from
+    return [{**word, "start": word["start"] + by, "end": word["end"] + by} for word in result.get("words") or ()]
 
 
 def _owner_place(edit: Edit) -> int:
@@ -166,11 +213,7 @@ def _owner_place(edit: Edit) -> int:
     return edit.start if edit.opens or edit.end > edit.start else max(0, edit.start - 1)
 
 
-def _moved(word: Mapping[str, Any], by: int) -> dict[str, Any]:
-    return {**word, "start": word["start"] + by, "end": word["end"] + by}
-
-
-def _scored(edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> Iterator[Edit]:
+def _scored(edits: Iterable[Edit], words: Sequence[Mapping[str, Any]]) -> Iterator[Edit]:
     """Edits with how sure the model was: the score of the word to which a mark belongs."""
     n = 0
     for edit in edits:

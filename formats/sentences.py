@@ -1,15 +1,18 @@
 """Takes a restored speech, gives its sentences with the times at which they begin and end.
 
-A sentence ends at a word with a final mark after it. It knows neither models nor file formats.
+A sentence ends at a word with a final mark after it, and where another speaker begins. It knows neither models nor
+file formats.
 """
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .edits import Edit, apply_to_text
-from .transcripts import Speech, Timing
+from .places import Timing, Timings
+from .transcripts import Speech
 
 FINAL_MARKS = ".?!。？！…؟۔।"
 _FINAL = re.compile(rf"[{FINAL_MARKS}]+[\"'”’»」』）)\]]*")
@@ -21,13 +24,17 @@ _HAN_LINE_END = re.compile(rf"(?<={_WIDE})\s*\n\s*(?={_WIDE})")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`text` is the restored sentence of the original text[start:end]; `begins` and `ends` are seconds or None."""
+    """`text` is the restored sentence of the original text[start:end]; `begins` and `ends` are seconds or None.
+
+    `speaker` is who says it, where the file has a name.
+    """
 
     text: str
     start: int
     end: int
     begins: float | None
     ends: float | None
+    speaker: str | None = None
 
 
 class Offsets:
@@ -64,6 +71,7 @@ def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[dict])
     offsets = Offsets(edits)
     clock = Clock(speech)
     sentences: list[Sentence] = []
+    turns = sorted(speech.turns)
     first: int | None = None
     opened_at = 0  # in the restored text
     for word, following in zip(words, [*words[1:], None][: len(words)], strict=True):
@@ -72,12 +80,20 @@ def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[dict])
         gap_start = offsets.before_marks(word["end"])
         gap_end = offsets.after_marks(following["start"]) if following else len(restored)
         final = _FINAL.search(restored, gap_start, gap_end)
-        if final or following is None:
+        next_turn = bisect_left(turns, word["end"])
+        is_turn = following is not None and next_turn < len(turns) and turns[next_turn] <= following["start"]
+        if final or is_turn or following is None:
             closed_at = final.end() if final else gap_end
             begins, ends = clock.between(first, word["end"])
-            sentences.append(Sentence(_in_one_line(restored[opened_at:closed_at]), first, word["end"], begins, ends))
+            text = _in_one_line(restored[opened_at:closed_at])
+            sentences.append(Sentence(text, first, word["end"], begins, ends, _speaker_at(speech, first)))
             first = None
     return sentences
+
+
+def _speaker_at(speech: Speech, offset: int) -> str | None:
+    n_before = bisect_right(speech.speakers, offset, key=lambda speaker: speaker[0])
+    return speech.speakers[n_before - 1][1] if n_before else None
 
 
 def _in_one_line(text: str) -> str:
@@ -93,8 +109,12 @@ class Clock:
 
     def __init__(self, speech: Speech):
         known = (t for t in speech.timings if t.begins is not None and t.ends is not None)
-        self._timings = [_without_marks(timing, speech.text) for timing in known]
-        self._ends = [timing.end for timing in self._timings]
+        self._timings = Timings()
+        self._ends = array("q")
+        for timing in known:
+            said = _without_marks(timing, speech.text)
+            self._timings.append(said)
+            self._ends.append(said.end)
 
     def __bool__(self) -> bool:
         return bool(self._timings)

@@ -23,7 +23,7 @@ def read_text(source: str, by_line: bool = False) -> Transcript:
     for start, end in spans:
         if source[start:end].strip():
             chunk = Chunk.plain(source, start, end)
-            speeches.append(Speech(chunk.text, [list(chunk.runs)]))
+            speeches.append(Speech(chunk.text, [chunk.runs]))
     return Transcript(source, "lines" if by_line else "txt", speeches)
 
 
@@ -101,7 +101,7 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
             builder.time(*builder.say(chunk), begins, ends)
         elif chunk.text.strip():
             name = source[slice(*row["id"])] if "id" in row else None
-            speeches.append(Speech(chunk.text, [list(chunk.runs)], name=name))
+            speeches.append(Speech(chunk.text, [chunk.runs], name=name))
     return Transcript(source, "tsv", [builder.build()] if builder.length else speeches)
 
 
@@ -115,7 +115,7 @@ def read_jsonl(source: str, text_key: str | None = None) -> Transcript:
     speeches: list[Speech] = []
     for number, start, end in _numbered_lines(source):
         if source[start:end].strip():
-            speeches.extend(reader.read(_line_value(source, number, start, end)))
+            speeches.extend(reader.read(_line_value(source, number, start, end), number))
     escape = "json" if source.isascii() and "\\u" in source else ""
     return Transcript(source, "jsonl", speeches, reader.warnings, escape)
 

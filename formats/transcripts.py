@@ -8,30 +8,13 @@ A file is never rebuilt from parts: marks are written into its own text at these
 This module knows nothing about formats, models or marks.
 """
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from .places import Run, Runs, Timing, Timings
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A stretch of speech and where it stands in the file: `text[start:end]` is `source[source_start:source_end]`.
-
-    The two are equally long, or the run is one character that the file writes as several (`&amp;`, `\\u4f60`).
-    """
-
-    start: int
-    end: int
-    source_start: int
-    source_end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """When `text[start:end]` was said, in seconds; None where the file does not tell."""
-
-    start: int
-    end: int
-    begins: float | None
-    ends: float | None
+_STRETCH = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +31,13 @@ class Speech:
     """One text to restore: a whole transcript, or one row of a file that holds many."""
 
     text: str
-    tracks: list[list[Run]]  # each covers the text, or a part of it, once and in order; copies have tracks of their own
-    timings: list[Timing] = field(default_factory=list)
+    # Each covers the text, or a part of it, once and in the order of text and file; copies have tracks of their own.
+    tracks: list[Runs]
+    timings: Sequence[Timing] = ()
     turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
+    speakers: list[tuple[int, str]] = field(
+        default_factory=list
+    )  # from which offset on who speaks, where they have names
     name: str | None = None
     addition: Addition | None = None
 
@@ -71,12 +58,12 @@ class Chunk:
     """Some visible text and its runs; the runs count from the chunk's own first character."""
 
     text: str
-    runs: tuple[Run, ...]
+    runs: Runs
 
     @classmethod
     def plain(cls, source: str, start: int, end: int) -> "Chunk":
         """A stretch of the file that is speech just as it stands."""
-        return cls(source[start:end], (Run(0, end - start, start, end),) if end > start else ())
+        return cls(source[start:end], Runs([Run(0, end - start, start, end)] if end > start else []))
 
 
 class SpeechBuilder:
@@ -85,14 +72,15 @@ class SpeechBuilder:
     def __init__(self, name: str | None = None):
         self.name = name
         self.length = 0
-        self.timings: list[Timing] = []
+        self.timings = Timings()
         self.turns: list[int] = []
+        self.speakers: list[tuple[int, str]] = []
         self._parts: list[str] = []
         self._last = ""
         self._parting = False
         self._speaker: object = None
-        self._main: list[Run] = []
-        self._copies: list[list[Run]] = []
+        self._main = Runs()
+        self._copies: list[Runs] = []
 
     def say(self, chunk: Chunk) -> tuple[int, int]:
         """Append a chunk. Returns its range in the speech's text."""
@@ -103,7 +91,8 @@ class SpeechBuilder:
                 self._append("\n" if _is_unspaced(self._last) and _is_unspaced(chunk.text[0]) else " ")
         start = self.length
         self._append(chunk.text)
-        self._main.extend(Run(r.start + start, r.end + start, r.source_start, r.source_end) for r in chunk.runs)
+        for run in chunk.runs:
+            self._main.add(run.start + start, run.end + start, run.source_start, run.source_end)
         return start, self.length
 
     def time(self, start: int, end: int, begins: float | None, ends: float | None) -> None:
@@ -134,6 +123,7 @@ class SpeechBuilder:
         if speaker is not None and speaker != self._speaker:
             self.turn()
             self._speaker = speaker
+            self.speakers.append((self.length, str(speaker)))
 
     def repeat(self, chunks: list[Chunk], start: int, end: int) -> list[tuple[int, int]] | None:
         """Say that these chunks are a copy of `text[start:end]`, blanks aside, which gets the same marks.
@@ -141,27 +131,33 @@ class SpeechBuilder:
         Returns each chunk's range in the text; None, and nothing is noted, when the letters differ.
         """
         said = self._said(start, end)
-        wanted = [i for i, character in enumerate(said, start) if not character.isspace()]
-        seen = [(n, i) for n, chunk in enumerate(chunks) for i, c in enumerate(chunk.text) if not c.isspace()]
-        if len(wanted) != len(seen) or any(
-            said[at - start] != chunks[n].text[i] for at, (n, i) in zip(wanted, seen, strict=True)
-        ):
+        if "".join(said.split()) != "".join("".join(chunk.text.split()) for chunk in chunks):
             return None
-        targets: list[dict[int, int]] = [{} for _ in chunks]
-        for at, (n, i) in zip(wanted, seen, strict=True):
-            targets[n][i] = at
-        track: list[Run] = []
+        track = self._copy_track(start, chunks)
         ranges: list[tuple[int, int]] = []
-        for chunk, target in zip(chunks, targets, strict=True):
-            track.extend(_moved(chunk, target))
+        for n, at, offset, length in _aligned(said, chunks):
+            _copy_runs(track, chunks[n].runs, start + at, offset, length)
             edge = ranges[-1][1] if ranges else start
-            ranges.append((min(target.values()), max(target.values()) + 1) if target else (edge, edge))
-        if track:
-            self._copies.append(track)
-        return ranges
+            ranges.extend([(edge, edge)] * (n - len(ranges)))  # chunks of nothing but blanks
+            if len(ranges) > n:
+                ranges[n] = (ranges[n][0], start + at + length)
+            else:
+                ranges.append((start + at, start + at + length))
+        edge = ranges[-1][1] if ranges else start
+        return ranges + [(edge, edge)] * (len(chunks) - len(ranges))
+
+    def _copy_track(self, start: int, chunks: Sequence[Chunk]) -> Runs:
+        """The last track of copies if these go on behind it, both in the text and in the file; else a new one."""
+        first = next((chunk.runs[0] for chunk in chunks if chunk.runs), None)
+        last = self._copies[-1][-1] if self._copies and self._copies[-1] else None
+        if first is None or last is None or last.end > start or last.source_end > first.source_start:
+            self._copies.append(Runs())
+        return self._copies[-1]
 
     def build(self, addition: Addition | None = None) -> Speech:
-        return Speech("".join(self._parts), [self._main, *self._copies], self.timings, self.turns, self.name, addition)
+        tracks = [self._main, *self._copies]
+        text = "".join(self._parts)
+        return Speech(text, tracks, self.timings, self.turns, self.speakers, self.name, addition)
 
     def _said(self, start: int, end: int) -> str:
         """`text[start:end]`, joined from the last parts only: a copy mostly follows directly after what it repeats."""
@@ -195,26 +191,33 @@ def _is_unspaced(character: str) -> bool:
     return any(first <= character <= last for first, last in _UNSPACED) if character else False
 
 
-def _moved(chunk: Chunk, target: dict[int, int]) -> list[Run]:
-    """The chunk's runs with the offsets of the text they copy; blanks belong to no run, so runs may fall apart."""
-    moved: list[Run] = []
-    for run in chunk.runs:
-        if run.end - run.start != run.source_end - run.source_start:
-            if run.start in target:
-                moved.append(Run(target[run.start], target[run.start] + 1, run.source_start, run.source_end))
-            continue
-        for i in range(run.start, run.end):
-            if i not in target:
-                continue
-            at, source = target[i], run.source_start + i - run.start
-            last = moved[-1] if moved else None
-            if (
-                last
-                and last.end == at
-                and last.source_end == source
-                and last.end - last.start == source - last.source_start
-            ):
-                moved[-1] = Run(last.start, at + 1, last.source_start, source + 1)
-            else:
-                moved.append(Run(at, at + 1, source, source + 1))
-    return moved
+def _aligned(said: str, chunks: Sequence[Chunk]) -> Iterator[tuple[int, int, int, int]]:
+    """Stretches without blanks that chunks have in common with what was said, letter for letter.
+
+    Each is a chunk's number, the place in `said`, the place in the chunk, and the length.
+    """
+    stretches = (match.span() for match in _STRETCH.finditer(said))
+    at = end = 0
+    for n, chunk in enumerate(chunks):
+        for match in _STRETCH.finditer(chunk.text):
+            offset = match.start()
+            while offset < match.end():
+                if at == end:
+                    at, end = next(stretches)
+                length = min(end - at, match.end() - offset)
+                yield n, at, offset, length
+                at, offset = at + length, offset + length
+
+
+def _copy_runs(track: Runs, runs: Runs, at: int, offset: int, length: int) -> None:
+    """Add to the track where `length` characters of a chunk from `offset` on stand; `at` is their place in the text."""
+    index = runs.index_at(offset)
+    while length > 0:
+        run = runs[index]
+        n_here = min(length, run.end - offset)
+        if run.is_one_to_one:
+            place = run.source_start + offset - run.start
+            track.add(at, at + n_here, place, place + n_here)
+        else:
+            track.add(at, at + n_here, run.source_start, run.source_end)
+        at, offset, length, index = at + n_here, offset + n_here, length - n_here, index + 1

@@ -11,6 +11,7 @@ from .segmentation import CueLimits, TimedCue, make_cues
 from .writing_json import text_row
 
 WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
+UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 
 
 def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:
@@ -58,13 +59,16 @@ def _vtt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
 
 
 def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    """Whisper's columns; a row is a sentence."""
-    rows = ["start\tend\ttext\n"]
+    """Whisper's columns; a row is a sentence. Of several recordings each row has the name as well."""
+    has_names = len(speeches) > 1 and any(speech.speech.name for speech in speeches)
+    rows = ["start\tend\ttext" + ("\tname" if has_names else "") + "\n"]
     for speech in speeches:
+        name = f"\t{speech.speech.name}" if has_names else ""
         for sentence in speech.sentences:
             if sentence.begins is None or sentence.ends is None:
                 raise ValueError("Expected speech with times for start and end, got none. Write txt or jsonl.")
-            rows.append(f"{round(sentence.begins * 1000)}\t{round(sentence.ends * 1000)}\t{sentence.text}\n")
+            begins, ends = (round(time * 1000) for time in (sentence.begins, sentence.ends))
+            rows.append(f"{begins}\t{ends}\t{sentence.text}{name}\n")
     return "".join(rows)
 
 

@@ -12,11 +12,14 @@ from .transcripts import Speech
 
 
 def sentence_rows(sentences: Sequence[Sentence]) -> list[dict[str, Any]]:
-    """`{"start": seconds, "end": seconds, "text": ...}` of each; without times where the file has none."""
-    return [
-        {"start": s.begins, "end": s.ends, "text": s.text} if s.begins is not None else {"text": s.text}
-        for s in sentences
-    ]
+    """`{"start": seconds, "end": seconds, "text": ..., "speaker": ...}` of each; without times or speaker where the
+    file has none."""
+    rows = []
+    for sentence in sentences:
+        times = {} if sentence.begins is None else {"start": sentence.begins, "end": sentence.ends}
+        speaker = {} if sentence.speaker is None else {"speaker": sentence.speaker}
+        rows.append({**times, "text": sentence.text, **speaker})
+    return rows
 
 
 def sentence_list(sentences: Sequence[Sentence], ascii_only: bool = False) -> str:

@@ -52,7 +52,8 @@ class PunctuationStreamer:
         restore: a `PunctuationRestorationPipeline`.
         look_ahead: so many finished words must follow a word before it is committed; 0 commits at once, more is more
             accurate. From 15 on, little changes, since the pipeline's windows see no more.
-        left_context: committed words that are shown to the model again; None: the model's own setting.
+        left_context: committed words that are shown to the model again; None: the model's own setting, and with less
+            look-ahead than its right context the words that this saves, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
         **options: keywords of the pipeline, such as `marks` or `thresholds`; `existing` may not be "replace", and
             `truecase` needs `condition`.
@@ -73,7 +74,7 @@ class PunctuationStreamer:
         **options: Any,
     ) -> None:
         if left_context is None:
-            left_context = restore.model.config.left_context
+            left_context = default_left_context(restore.model.config, look_ahead)
         if min(look_ahead, left_context) < 0:
             raise ValueError(
                 f"Expected look_ahead and left_context of 0 words or more, got {look_ahead} and {left_context}. "
@@ -231,6 +232,11 @@ class PunctuationStreamer:
             self._left = self._left[start:]
             self._left_labels = {end - start: label for end, label in self._left_labels.items() if end > start}
             self._n_dropped += start
+
+
+def default_left_context(config: Any, look_ahead: int) -> int:
+    """Committed words to show where nothing else is said: with the open ones as many as the model's contexts allow."""
+    return max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
 
 
 def _open_words(shown: str, result: Mapping[str, Any], boundary: int) -> list[_OpenWord]:

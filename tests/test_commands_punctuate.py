@@ -256,14 +256,14 @@ def test_interrupting_keeps_what_is_done(
 ) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text("a b c d")
-    restore = punctuate.restore_transcript
+    restore = punctuate.restored_pieces
 
     def interrupted_at_b(transcript: Any, *args: Any, **kwargs: Any) -> Any:
         if (tmp_path / "out" / "a.txt").exists():
             raise KeyboardInterrupt
         return restore(transcript, *args, **kwargs)
 
-    monkeypatch.setattr(punctuate, "restore_transcript", interrupted_at_b)
+    monkeypatch.setattr(punctuate, "restored_pieces", interrupted_at_b)
     assert punctuate.main([str(tmp_path), "-o", str(tmp_path / "out")]) == 130
     assert "interrupted; 1 of 3 files are done and kept" in capfd.readouterr().err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.txt"]
@@ -281,6 +281,9 @@ def test_interrupting_keeps_what_is_done(
         (["--threshold", "COMMA", "a.txt"], "Expected --threshold NAME=PROBABILITY"),
         (["a.txt", "c/a.txt", "-o", "out"], "Expected a place for every file"),
         (["--nonsense"], "No such option"),
+        (["--live", "a.txt"], "Expected --live alone"),
+        (["--encoding", "utf8000", "a.txt"], "Expected --encoding such as utf-8"),
+        (["a.txt", "c/a.txt", "-o", "b.txt"], "Expected --output FOLDER for several files, got b.txt"),
     ],
 )
 def test_wrong_use_is_told_before_a_model_is_loaded(
@@ -294,6 +297,78 @@ def test_wrong_use_is_told_before_a_model_is_loaded(
         Path(name).write_text("hello")
     assert punctuate.main(arguments) == 2
     assert message in capfd.readouterr().err
+
+
+class Dripping(io.RawIOBase):
+    """Standard input that gives so many bytes at a time, then perhaps Ctrl-C."""
+
+    def __init__(self, content: bytes, size: int, is_interrupted: bool = False) -> None:
+        self.content, self.size, self.is_interrupted = content, size, is_interrupted
+
+    def read1(self, n_bytes: int) -> bytes:
+        if not self.content and self.is_interrupted:
+            raise KeyboardInterrupt
+        given, self.content = self.content[: self.size], self.content[self.size :]
+        return given
+
+
+def listen(monkeypatch: pytest.MonkeyPatch, pipeline: Any, source: Dripping) -> None:
+    monkeypatch.setattr(models.LazyRestorer, "load", lambda self: pipeline)
+    monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": source})())
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_live_words_are_written_as_they_are_decided(
+    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], size: int
+) -> None:
+    said = "hello you are the\n\n大家好 saya awak\n"
+    listen(monkeypatch, tiny_pipeline, Dripping(said.encode(), size))
+    assert punctuate.main(["--live", "--look-ahead", "1"]) == 0
+    written = capfd.readouterr().out
+    assert re.sub("[,.?，。？]", "", written) == said
+    assert written != said
+
+
+def test_ctrl_c_and_broken_bytes_keep_what_was_said_live(
+    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    listen(monkeypatch, tiny_pipeline, Dripping(b"hello you are", 4, is_interrupted=True))
+    assert punctuate.main(["--live"]) == 130
+    assert re.sub("[,.?]", "", capfd.readouterr().out) == "hello you are"
+    listen(monkeypatch, tiny_pipeline, Dripping(b"hello you \xff are", 10))
+    assert punctuate.main(["--live"]) == 1
+    out, err = capfd.readouterr()
+    assert re.sub("[,.?]", "", out) == "hello you "
+    assert "standard input: Expected utf-8, got other bytes after 10 characters" in err
+
+
+def test_a_device_is_written_to_and_not_replaced(stand_in: StandIn, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert punctuate.main(["--text", "a b c d", "-o", str(pipe)]) == 0
+    assert os.read(reader, 100) == b"a b c. d\n"
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_what_cannot_be_written_is_named_by_its_place(
+    stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("a b c d")
+    assert punctuate.main([str(tmp_path / "a.txt"), "-o", str(tmp_path / "a.txt" / "b.txt")]) == 1
+    assert f"punctuate: {tmp_path}/a.txt/b.txt: not a directory" in capfd.readouterr().err
+
+
+def test_formats_that_are_utf_8_by_their_standard_are_written_so(stand_in: StandIn, tmp_path: Path) -> None:
+    source = tmp_path / "a.srt"
+    source.write_bytes((RECORDED / "talk.srt").read_text(encoding="utf-8").replace("\n", "\r\n").encode("utf-16"))
+    for name in ("a.vtt", "a.jsonl"):
+        assert punctuate.main(["-q", str(source), "-o", str(tmp_path / name)]) == 0
+        (tmp_path / name).read_text(encoding="utf-8")
+    assert punctuate.main(["-q", "--resegment", str(source), "-o", str(tmp_path / "b.srt")]) == 0
+    written = (tmp_path / "b.srt").read_bytes().decode("utf-16")
+    assert written.count("\r\n") == written.count("\n") > 5
 
 
 def test_files_that_cannot_be_read_need_no_model(no_model: None, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from punctuation_restoration.formats import (
     read_bytes,
     read_source,
     restore_transcript,
+    restored_pieces,
     write_as,
 )
 from punctuation_restoration.formats.edits import find_edits
@@ -226,7 +227,9 @@ def test_a_restorer_that_changes_a_word_is_refused() -> None:
         ("json", '{"text": "hello", "segments": [{"text": "hel', r"talk:1: Expected the rest of the JSON"),
         ("json", '{"text": "hello",\n "segments": [', r"talk:2: Expected the rest of the JSON"),
         ("json", '{"text":\n\n hello}', r"talk:3: Expected JSON, got 'hello}' in column 2"),
-        ("json", "3", "Expected a JSON object or list"),
+        ("json", "3", r"talk:1: Expected a JSON object, list or text"),
+        ("json", " \n", r"talk:1: Expected JSON, got an empty file"),
+        ("jsonl", '"a"\n\n3\n', r"talk:3: Expected a JSON object, list or text"),
         ("json", '{"segments": [\n{"start": 1}]}', r"talk:2: Expected a list under 'words'"),
         ("json", '{"segments": [\n{"text": "a", "start": "x"}]}', r"talk:2: Expected times as numbers"),
         ("json", '[{"word": "a"},\n {"wort": "b"}]', r"talk:2: Expected a word"),
@@ -248,10 +251,10 @@ def test_bad_files_are_refused_with_the_line(file_format: str, source: str, mess
         read_bytes(source.encode(), file_format, name="talk")
 
 
-def test_an_empty_file_is_no_fault() -> None:
-    for file_format in ("txt", "srt", "vtt", "json", "jsonl", "tsv", "ctm"):
-        restored = restore_transcript(read_source("\n", file_format), marking({}))
-        assert restored.source() == "\n"
+def test_an_empty_file_is_no_fault_but_for_json() -> None:
+    for file_format in ("txt", "lines", "srt", "vtt", "jsonl", "tsv", "ctm"):
+        for source in ("", "\ufeff", "\n"):
+            assert restore_transcript(read_source(source, file_format), leave_alone).source() == source
 
 
 def test_words_that_do_not_spell_the_text_are_left_alone_and_reported() -> None:
@@ -317,3 +320,51 @@ def test_a_cue_stays_longer_where_reading_takes_longer_and_there_is_room() -> No
     ]
     restored = restore_transcript(read_source(json.dumps(words), "json"), marking({"stop": "."}))
     assert write_as(restored, "srt").splitlines()[1] == "00:00:00,000 --> 00:00:01,350"
+
+
+def test_a_text_alone_is_json_too() -> None:
+    restore = marking({"you": "."})
+    assert restore_transcript(read_source('"hello you"', "json"), restore).source() == '"hello you."'
+    lines = read_source('"hello"\n{"text": "you"}\n', "jsonl")
+    assert restore_transcript(lines, restore).source() == '"hello"\n{"text": "you."}\n'
+
+
+def test_times_that_are_no_numbers_count_as_unknown() -> None:
+    source = '{"segments": [{"start": NaN, "end": 1.0, "text": "hello"}, {"start": 1.0, "end": 2.0, "text": "you"}]}'
+    restored = restore_transcript(read_source(source, "json"), leave_alone)
+    assert "NaN" in restored.source()
+    assert restored.speeches[0].sentences[0].begins == 1.0
+
+
+def test_sentences_end_where_another_speaks_and_name_the_speaker() -> None:
+    segments = [
+        {"start": n, "end": n + 1, "text": f" {text}", "speaker": speaker}
+        for n, (text, speaker) in enumerate([("are you", "A"), ("there", "A"), ("yes", "B")])
+    ]
+    restored = restore_transcript(read_source(json.dumps({"segments": segments}), "json"), leave_alone)
+    assert json.loads(restored.source())["sentences"] == [
+        {"start": 0.0, "end": 2.0, "text": "are you there", "speaker": "A"},
+        {"start": 2.0, "end": 3.0, "text": "yes", "speaker": "B"},
+    ]
+
+
+def test_sentences_of_several_recordings_have_their_names_in_a_table() -> None:
+    restored = restore_transcript(read_source("a 1 0.0 0.5 hello\nb 1 0.0 0.5 you\n", "ctm"), leave_alone)
+    assert write_as(restored, "tsv") == "start\tend\ttext\tname\n0\t500\thello\ta 1\n0\t500\tyou\tb 1\n"
+
+
+@pytest.mark.parametrize("file_format", ["txt", "lines"])
+def test_plain_text_restored_in_pieces_is_the_same(tiny_pipeline: Any, file_format: str) -> None:
+    source = "\ufeffhello you  are the\nsaya awak 大家好我们今天 hello\r\n\n you are \n" * 9
+    transcript = read_source(source, file_format)
+    sizes = {"block_characters": 60, "context_characters": 40}
+    pieces = list(restored_pieces(transcript, tiny_pipeline, **sizes))
+    assert "".join(pieces) == restore_transcript(transcript, tiny_pipeline, **sizes).source() != source
+    assert len(pieces) > 5
+    with pytest.raises(ValueError, match="Expected plain text"):
+        next(restored_pieces(read_source("a b 1 2 c", "ctm"), tiny_pipeline))
+
+
+def leave_alone(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
+    for text in texts:
+        yield {"text": text, "words": [{"start": m.start(), "end": m.end()} for m in re.finditer(r"\w+", text)]}

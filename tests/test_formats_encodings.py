@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.formats import FormatError, read_bytes, restore_transcript
-from punctuation_restoration.formats.encodings import decode
+from punctuation_restoration.formats.encodings import Encoding, decode
 
 MANDARIN = "大家好我们今天在北京开会\n你们都知道这个问题吗\n"
 FRENCH = "on est allé à la plage hier\nc'était très agréable\n"
@@ -107,3 +107,16 @@ def test_all_utf8_text_is_read_as_utf8(text: str) -> None:
     content = text.encode()
     if not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
         assert decode(content)[0] == text
+
+
+@pytest.mark.parametrize("content", ["hello café".encode()[:10], "naïve café".encode()[:-1], "no, é, ü".encode()[:-1]])
+def test_utf8_that_is_cut_off_is_not_taken_for_latin(content: bytes) -> None:
+    with pytest.raises(FormatError, match="the file is damaged"):
+        decode(content)
+
+
+def test_pieces_are_written_as_the_whole_and_say_on_which_line_a_sign_is_missing() -> None:
+    encoding = decode("大家好我们今天".encode("utf-16"))[1]
+    assert b"".join(encoding.encode_pieces(["大家\n", "", "好"])) == encoding.encode("大家\n好")
+    with pytest.raises(FormatError, match="line 3: Expected text that latin-1 can write"):
+        list(Encoding("latin-1").encode_pieces(["a\nb", "\nc，"]))

@@ -1,8 +1,12 @@
 """The streamer: what is committed never changes, and nothing is lost between committed text and tail."""
 
+import importlib.util
+import json
 import re
 import time
 from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,6 +15,8 @@ from hypothesis import strategies as st
 
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "results" / "streaming.json"
 MARKS = re.compile(r"[,.?，。？]")
 WORDS = ["hello", "you", "are", "the", "saya", "awak", "3.5", "it's", "我们", "大家", "今天", "北京", "a"]
 TEXT = st.lists(st.sampled_from([*WORDS, " ", " ", "  ", "\n", "“", "”", "(", ")", "，", "? "]), max_size=40).map(
@@ -183,3 +189,56 @@ def test_wrong_types_are_refused(tiny_pipeline: Any) -> None:
         streamer.feed(["hello"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Expected words as strings"):
         streamer.feed_words([1])  # type: ignore[list-item]
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("streaming", ROOT / "benchmarks" / "streaming.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_less_look_ahead_shows_more_words_before_so_that_every_step_costs_the_same(tiny_pipeline: Any) -> None:
+    config = tiny_pipeline.model.config
+    assert [PunctuationStreamer(tiny_pipeline, n).left_context + n for n in range(6)] == [8 + 4 + 1] * 6
+    assert PunctuationStreamer(tiny_pipeline, 50).left_context == config.left_context
+
+
+def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
+    benchmark: ModuleType, tiny_pipeline: Any
+) -> None:
+    class ShownText:
+        """Labels each word with the whole text that was shown."""
+
+        model = tiny_pipeline.model
+        find_words = staticmethod(tiny_pipeline.find_words)
+
+        def __call__(self, items: Any, **options: Any) -> Any:
+            return self.read(items["text"]) if isinstance(items, dict) else map(self.read, items)
+
+        def read(self, text: str) -> dict[str, Any]:
+            words = self.find_words(text)
+            return {"text": text, "words": [{"start": w.start, "end": w.end, "label": text} for w in words]}
+
+    config = tiny_pipeline.model.config
+    spoken = ["hello", "you", "are", "the", "saya", "awak", "it's"] * 6
+    measured = benchmark.streamed_labels(ShownText(), spoken, batch_size=4)
+    for look_ahead in (0, 1, 2, 4):
+        streamer = PunctuationStreamer(ShownText(), look_ahead)
+        committed = [entry["label"] for word in spoken for entry in streamer.feed_words([word]).words]
+        assert len(committed) == len(spoken) - look_ahead
+        assert measured[look_ahead][: len(committed)] == committed
+        assert len(measured[look_ahead]) == len(spoken)
+    assert len(measured[0][-1].split()) == config.left_context + config.right_context + 2
+
+
+@pytest.mark.skipif(not RESULTS.exists(), reason="not measured yet: python benchmarks/streaming.py")
+def test_the_table_in_the_document_is_that_of_the_results(benchmark: ModuleType) -> None:
+    report = json.loads(RESULTS.read_text(encoding="utf-8"))
+    document = (ROOT / "docs" / "transcripts.md").read_text(encoding="utf-8")
+    assert benchmark.fill(document, report) == document, "run `python benchmarks/streaming.py`"
+    with pytest.raises(ValueError, match="Put both into it"):
+        benchmark.fill("text", report)

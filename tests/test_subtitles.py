@@ -143,6 +143,8 @@ def test_the_whole_file_is_read_as_one_text() -> None:
         ("3 < 5 and 7 > 6", "3 < 5 and 7 > 6"),
         ("-5 degrees", "-5 degrees"),
         ("hello\n\nthere", "hello there"),
+        ("it goes a --> b", "it goes a --> b"),
+        ("from 10:30 - 11:30\n\n2\nyou", "from 10:30 - 11:30 2 you"),
     ],
 )
 def test_what_is_shown_to_the_model(text: str, expected: str) -> None:
@@ -194,6 +196,14 @@ def test_what_was_said_twice_elsewhere_is_read_twice() -> None:
         (srt("hello") + "\n2\n00:00:09,000 --> 00:00:08,000\nyou\n", r"talk:6: Expected a cue that ends after"),
         (srt("hello") + "\n2\n00:00:99,000 --> 00:01:08,000\nyou\n", r"talk:6: Expected cue times"),
         ("hello there\n", r"talk:1: Expected a cue's number or times, got 'hello there'"),
+        (
+            srt("hello") + "\n2\n00:00:05,000 -> 00:00:06,000\nyou\n",
+            r"talk:6: Expected cue times .*got '00:00:05,000 ->",
+        ),
+        (srt("hello") + "\n2\n00:00:05,000\nyou\n", r"talk:6: Expected cue times .*got '00:00:05,000'"),
+        (srt("hello") + "\n2\nsoon --> later\nyou\n", r"talk:6: Expected cue times .*got 'soon --> later'"),
+        (srt("a", "b", "c").replace("00:00:02,000 --> 00:00:02,900\n", ""), r"talk:5: Expected cue times below .* 2"),
+        ("1\n\nhello\n", r"talk:1: Expected cue times below the number 1, got none"),
     ],
 )
 def test_broken_srt_is_refused_with_file_and_line(source: str, message: str) -> None:
@@ -206,6 +216,7 @@ def test_broken_srt_is_refused_with_file_and_line(source: str, message: str) -> 
     [
         ("00:01.000 --> 00:02.000\nhello\n", r"talk:1: Expected WEBVTT in the first line"),
         ("WEBVTT\n\n00:01,000 --> 00:02,000\nhello\n", r"talk:3: Expected cue times such as 00:00:01.000"),
+        ("WEBVTT\n\n00:01.000 -> 00:02.000\nhello\n", r"talk:3: Expected cue times such as 00:00:01.000"),
         ("WEBVTT\n\n00:03.000 --> 00:02.000\nhello\n", r"talk:3: Expected a cue that ends after"),
     ],
 )
