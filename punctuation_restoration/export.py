@@ -1,6 +1,7 @@
 """Writes a model folder exactly as it goes to the Hub, and sends it there; or the folder of the Gradio page.
 
     python -m punctuation_restoration.export OUT --model runs/my-model/best
+    python -m punctuation_restoration.export OUT --backend onnx-int8
     python -m punctuation_restoration.export OUT --push me/my-model --dry-run
     python -m punctuation_restoration.export OUT --space --push me/my-page
 
@@ -31,6 +32,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, pipeline
 from transformers.utils import logging
 
+from punctuation_restoration.pipeline.backends import FILES
+from punctuation_restoration.pipeline.onnx_export import export_onnx
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
 from punctuation_restoration.registration import CHECKOUT_MODEL, DEFAULT_MODEL, HUB_MODEL
 
@@ -47,6 +50,7 @@ def export(
     revision: str | None = None,
     card: str | Path | None = None,
     replace: bool = False,
+    backends: Sequence[str] = (),
 ) -> list[Path]:
     """Write the folder: whole, or not at all.
 
@@ -57,6 +61,7 @@ def export(
         card: the file that becomes README.md. Without it: the project's model card for the default model, for others
             the README beside their weights, or a short card made here.
         replace: whether an earlier export may be replaced.
+        backends: backends whose files are written as well, so that their first use need not.
 
     Returns:
         The files written, by name.
@@ -64,6 +69,7 @@ def export(
     Raises:
         FileExistsError: if there is something at `output` that may not be replaced.
         OSError, ValueError: if the model, its tokenizer or the card cannot be read; as transformers tells it.
+        ImportError: if a package is missing that a backend needs.
     """
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
     _check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
@@ -76,9 +82,11 @@ def export(
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
         for name in CONFIGURATIONS:
             _forget_this_machine(folder / name)
-        for path in folder.iterdir():
+        for backend in backends:
+            export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, in_int8=backend == "onnx-int8")
+        for path in folder.rglob("*.*"):
             path.chmod(0o644)  # safetensors writes for the owner alone
-    return sorted(output.iterdir())
+    return sorted(path for path in output.rglob("*") if path.is_file())
 
 
 def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
@@ -182,6 +190,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--card", type=Path, help="file that becomes README.md")
     parser.add_argument("--space", action="store_true", help="write the folder of the Gradio page, without a model")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
+    parser.add_argument(
+        "--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well"
+    )
     sending = parser.add_argument_group("sending it to the Hub (log in with `hf auth login` first)")
     sending.add_argument("--push", metavar="REPO", help="send the folder to this repository, such as me/my-model")
     sending.add_argument("--private", action="store_true", help="if the repository is new, make it private")
@@ -206,7 +217,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             files = export_space(args.output, replace=args.force)
             print(f"{args.output}\n{listing(files)}")
         else:
-            files = export(args.output, args.model, revision=args.revision, card=args.card, replace=args.force)
+            files = export(
+                args.output,
+                args.model,
+                revision=args.revision,
+                card=args.card,
+                replace=args.force,
+                backends=args.backend,
+            )
             print(f"{args.output}\n{listing(files)}\n{weights_line(args.output)}")
         if args.push and args.dry_run:
             address = f"https://huggingface.co/{'spaces/' if args.space else ''}{args.push}"
@@ -214,7 +232,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif args.push:
             settings = {"private": args.private or None, "message": args.message, "tag": args.tag}
             print(push(args.output, args.push, **settings, is_space=args.space))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 2
     return 0

@@ -11,6 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForTokenClassification, BertConfig, XLMRobertaConfig, pipeline
 
+from punctuation_restoration import export as exporting
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline import backends
@@ -144,6 +145,25 @@ def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, 
     model = AutoModelForTokenClassification.from_pretrained(folder)
     assert make_backend("onnx", model, PAD_ID).file == str(beside)
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.slow
+def test_an_export_with_a_backend_is_used_as_it_is(restorers, tiny_checkpoint, tmp_path, monkeypatch):
+    folder = tmp_path / "exported"
+    monkeypatch.setattr(
+        exporting, "export_onnx", lambda model, path, *args, **kwargs: _copy(restorers["onnx-int8"], path)
+    )
+    files = exporting.export(folder, tiny_checkpoint, backends=["onnx-int8"])
+    assert folder / "onnx" / "model_int8.onnx" in files
+    monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
+    restore = pipeline("punctuation-restoration", model=str(folder), device="cpu", backend="onnx-int8")
+    assert restore._probabilities.file == str(folder / "onnx" / "model_int8.onnx")
+    assert restore(TEXTS[0])["text"] == restorers["onnx-int8"](TEXTS[0])["text"]
+
+
+def _copy(restore, path):
+    path.parent.mkdir()
+    shutil.copyfile(restore._probabilities.file, path)
 
 
 @pytest.mark.slow
