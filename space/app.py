@@ -17,7 +17,7 @@ from typing import Any
 
 import gradio as gr
 from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer, formats
-from views import COLOURS, NOTHING_TO_SHOW, highlights, language_of, masks_html, speed_line
+from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, language_of, masks_html, speed_line
 
 # Visitors' files lie in a folder of their own, which goes when the server does.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
@@ -27,7 +27,7 @@ LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed,
 KEPT_SECONDS = 600  # of files
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
 FILE_TYPES = [".srt", ".vtt", ".json", ".jsonl", ".tsv", ".ctm", ".txt"]
-AS_IT_IS = "as it is, with marks"
+AS_IT_IS = "as the file is"
 
 EXAMPLES = {
     "English": "thank you all for coming so before we start how many of you have ever missed a train because of a "
@@ -42,36 +42,54 @@ EXAMPLES = {
 MARKS_CHOICES = [("All marks", "all"), ("Only sentence ends", "sentence-ends")]
 EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "condition"), ("Replace", "replace")]
 
-# Gradio's own white on bright green, and green on pale green, are too faint to read (contrast below 3 to 1).
+# Gradio's own white on bright green, and green on pale green, are too faint to read (contrast below 3 to 1); its boxes
+# have no edges on a light page.
 READABLE = {
     f"{name}{mode}": value
     for mode in ("", "_dark")
     for name, value in {
         "block_title_background_fill": "transparent",
         "block_title_text_color": "*body_text_color",
+        "block_info_text_color": "*body_text_color",
         "block_label_background_fill": "transparent",
         "block_label_text_color": "*body_text_color",
         "button_primary_background_fill": "*primary_700",
         "button_primary_background_fill_hover": "*primary_800",
+        "button_secondary_border_color": "*neutral_500",
+        "button_border_width": "1px",
         "checkbox_label_background_fill_selected": "*primary_700",
+        "input_border_color": "*neutral_500",
+        "input_border_width": "1px",
     }.items()
 }
 
+# White text on these colours has a contrast of 4.7 to 1 and more, in light and dark alike; for those who do not see
+# the colours, doubtful marks are edged as well.
 CSS = """
+.sure { background: #15803d; } .likely { background: #b45309; } .unsure { background: #c81e1e; }
+.own { background: #64748b; }
+.certain { font-size: 1.05rem; line-height: 1.8; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0;
+  color: var(--body-text-color); }
+.certain mark { color: #fff; font-weight: bold; border-radius: .3em; padding: .05em .3em; margin-left: .1em; }
+.certain mark.likely { border-bottom: 2px dashed var(--body-text-color); }
+.certain mark.unsure { border-bottom: 2px dotted var(--body-text-color); }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; margin: .6rem 0 0; padding: 0;
+  font-size: .85rem; color: var(--body-text-color); }
+.legend li { display: flex; align-items: center; gap: .35rem; margin: 0; padding: 0; }
+.legend span { width: .9rem; height: .9rem; border-radius: .25rem; }
+.certain-title { font-weight: bold; margin: 0 0 .4rem; color: var(--body-text-color); }
+[data-testid="block-info"] { padding-left: 0; }
+.empty { color: var(--body-text-color); opacity: .8; margin: 0; }
 .masks { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; margin: 0; padding: 0; }
 .masks li { border: 1px solid var(--border-color-primary); border-radius: .5rem; padding: .35rem .5rem; display: flex;
   flex-direction: column; align-items: center; gap: .15rem; background: var(--background-fill-primary); margin: 0; }
 .masks .pieces, .masks .slot { font-family: var(--font-mono); color: var(--body-text-color); }
 .masks .slot { border-bottom: 2px dotted var(--body-text-color-subdued); }
 .masks .choice { font-size: .85em; border-radius: .4rem; padding: 0 .4rem; color: #fff; }
-.masks .none { color: var(--body-text-color-subdued); }
-.masks .sure { background: #15803d; } .masks .likely { background: #b45309; }
-.masks .unsure { background: #dc2626; } .masks .own { background: #64748b; }
-#restored textarea, #spoken textarea, #certain .textfield { font-size: 1.05rem; line-height: 1.6; }
-#certain .textfield { display: block; word-break: normal; overflow-wrap: anywhere; }
-#certain .token.highlighted { margin: 0; padding: 0 .25em; border-radius: .3em; }
-#certain .token .text { color: var(--body-text-color); }
-#certain .legend-item { color: var(--body-text-color); font-size: .85rem; font-weight: normal; }
+.masks .none { color: var(--body-text-color); opacity: .75; }
+#restored textarea, #spoken textarea { font-size: 1.05rem; line-height: 1.6; }
+footer .divider { display: none !important; }
+@media (max-width: 640px) { .gradio-container h1 { font-size: 1.4rem; } }
 """
 
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, with a
@@ -89,12 +107,12 @@ def build(restorer: Restorer) -> gr.Blocks:
         with gr.Tabs():
             with gr.Tab("Text"):
                 spoken, live, press, outputs = _text_tab()
+                with gr.Accordion("How it works: what the model sees", open=False):
+                    gr.Markdown(HOW)
+                    outputs.append(gr.HTML(NOTHING_TO_SHOW, label="Masks", elem_id="masks"))
             with gr.Tab("File"):
                 upload = _file_tab()
         options = _options()
-        with gr.Accordion("How it works: what the model sees", open=False):
-            gr.Markdown(HOW)
-            outputs.append(gr.HTML(NOTHING_TO_SHOW, label="Masks", elem_id="masks"))
         _connect_text(restorer, spoken, live, press, options, outputs)
         if upload is not None:
             _connect_file(restorer, upload, options)
@@ -110,7 +128,9 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     ).set(**READABLE)
     return page.launch(
         theme=theme, css=CSS, max_file_size=MAX_FILE_BYTES, ssr_mode=False, footer_links=["api"], run_history=False,
-        enable_monitoring=False, **settings,
+        enable_monitoring=False,
+        _frontend=False,  # else the page dies where it does not answer itself within 3 seconds, as on a busy machine
+        **settings,
     )  # fmt: skip
 
 
@@ -118,33 +138,30 @@ def _text_tab() -> tuple[gr.Textbox, gr.Checkbox, gr.Button, list[Any]]:
     with gr.Row():
         with gr.Column(min_width=320):
             spoken = gr.Textbox(
-                label="Text without punctuation", lines=7, max_lines=16, elem_id="spoken", autofocus=True,
+                label="Text without punctuation", lines=5, max_lines=16, elem_id="spoken", autofocus=True,
                 placeholder="hello how are you · 你好吗今天很热 · apa khabar awak nak pergi mana",
                 info=f"Up to {MAX_CHARACTERS:,} characters. Shift+Enter restores.",
             )  # fmt: skip
             with gr.Row():
-                press = gr.Button("Restore", variant="primary", elem_id="press")
-                gr.ClearButton([spoken], value="Clear")
-            live = gr.Checkbox(True, label="Restore while I type", elem_id="live")
+                press = gr.Button("Restore", variant="primary", elem_id="press", min_width=120)
+                gr.ClearButton([spoken], value="Clear", min_width=120)
+            live = gr.Checkbox(True, label="Restore while I type", elem_id="live", container=False)
             gr.Examples(
                 [[text] for text in EXAMPLES.values()], [spoken], label="Examples", example_labels=list(EXAMPLES),
                 cache_examples=False, api_visibility="private",
             )  # fmt: skip
         with gr.Column(min_width=320):
             restored = gr.Textbox(
-                label="Restored text", lines=7, max_lines=16, interactive=False, buttons=["copy"], elem_id="restored"
+                label="Restored text", lines=5, max_lines=16, interactive=False, buttons=["copy"], elem_id="restored"
             )
-            certain = gr.HighlightedText(
-                label="How sure the model is of each mark", color_map=COLOURS, show_legend=True, elem_id="certain",
-                show_inline_category=False,
-            )  # fmt: skip
+            certain = gr.HTML(NO_TEXT, container=True, elem_id="certain")
             about = gr.Markdown(elem_id="about")
     return spoken, live, press, [restored, certain, about]
 
 
 def _file_tab() -> dict[str, Any] | None:
     if formats is None:
-        gr.Markdown("Files need the package: `pip install punctuation-restoration`.")
+        gr.Markdown("Files need the folder `formats` beside `app.py`, or the package `punctuation-restoration`.")
         return None
     with gr.Row():
         with gr.Column(min_width=320):
@@ -153,20 +170,22 @@ def _file_tab() -> dict[str, Any] | None:
                     label=f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES / 1e6:.0f} MB",
                     file_types=FILE_TYPES, height=180, elem_id="upload",
                 ),
-                "to": gr.Dropdown([AS_IT_IS, *formats.WRITABLE], value=AS_IT_IS, label="Write it", elem_id="to"),
+                "to": gr.Dropdown(
+                    [AS_IT_IS, *formats.WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
+                ),
             }  # fmt: skip
             gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")
         with gr.Column(min_width=320):
             upload["download"] = gr.DownloadButton("Download", interactive=False, variant="primary", elem_id="download")
             upload["about"] = gr.Markdown(elem_id="about-file")
             upload["preview"] = gr.Textbox(
-                label="Its beginning", lines=12, max_lines=12, interactive=False, elem_id="preview"
+                label="How the result begins", lines=12, max_lines=12, interactive=False, elem_id="preview"
             )
     return upload
 
 
 def _options() -> list[Any]:
-    with gr.Accordion("Options", open=False, elem_id="options"), gr.Row():
+    with gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"), gr.Row():
         return [
             gr.Radio(MARKS_CHOICES, value="all", label="Marks", elem_id="marks"),
             gr.Radio(EXISTING_CHOICES, value="keep", label="Marks that the text has", elem_id="existing"),
@@ -183,13 +202,13 @@ def _connect_text(
 ) -> None:
     def show(text: str, marks: str, existing: str, truecase: bool, threshold: float) -> tuple[Any, ...]:
         if not text.strip():
-            return "", [], "", NOTHING_TO_SHOW
+            return "", NO_TEXT, "", NOTHING_TO_SHOW
         restored = _told(restorer.restore)(text, marks=marks, existing=existing, truecase=truecase, threshold=threshold)
         slots = restorer.slots(text, restored, existing)
         words = restored.words
         masks = masks_html(slots, words[:N_SHOWN_MASKS], len(words) - len(slots))
         line = speed_line(language_of(text), words, restored.seconds)
-        return restored.text, highlights(restored.text, words), line, masks
+        return restored.text, certainty_html(highlights(restored.text, words)), line, masks
 
     def show_live(text: str, is_live: bool, *given: Any) -> Any:
         if not is_live:

@@ -13,11 +13,15 @@ from typing import Any
 from transformers import pipeline
 from transformers.utils import logging
 
-try:  # with the package nothing from the Hub has to be trusted, and files can be restored
+try:  # with the package no code from the Hub has to be trusted
     import punctuation_restoration
     from punctuation_restoration import formats
 except ImportError:
-    punctuation_restoration = formats = None
+    punctuation_restoration = None
+    try:  # a Space has the folder beside this file: `python -m punctuation_restoration.export OUT --space`
+        import formats  # type: ignore[no-redef]
+    except ImportError:
+        formats = None
 
 TASK = "punctuation-restoration"
 HUB_MODEL = "punctuation-restoration/en-zh-ms"
@@ -101,7 +105,7 @@ class Restorer:
             InputError: if it cannot be read, is too large, or cannot be written in the other format.
         """
         if formats is None:
-            raise InputError("Files need the package: pip install punctuation-restoration.")
+            raise InputError("Files need the folder `formats` beside app.py, or the package.")
         n_bytes = os.path.getsize(path)
         if n_bytes > MAX_FILE_BYTES:
             raise InputError(f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it.")

@@ -10,9 +10,10 @@ from typing import Any
 
 SURE, LIKELY, UNSURE, OWN = "sure (90 % and more)", "likely (70 to 90 %)", "unsure (below 70 %)", "was in the text"
 LIMITS = ((0.9, SURE), (0.7, LIKELY))
-# Dark enough for white text and far enough apart in brightness for the colour-blind, on light and dark pages alike.
-COLOURS = {SURE: "#15803d", LIKELY: "#b45309", UNSURE: "#dc2626", OWN: "#64748b"}
+# The names that the page's style sheet gives their colours.
 CLASSES = {SURE: "sure", LIKELY: "likely", UNSURE: "unsure", OWN: "own"}
+TITLE = '<p class="certain-title">How sure the model is of each mark</p>'
+NO_TEXT = f'{TITLE}<p class="empty">Your text, with a colour for each mark that was put in.</p>'
 NOTHING_TO_SHOW = "<p>Type or choose a sentence, and its masks will stand here.</p>"
 
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -62,12 +63,12 @@ def certainty_of(word: Mapping[str, Any]) -> str:
     return next((name for limit, name in LIMITS if word["score"] >= limit), UNSURE)
 
 
-def highlights(restored: str, words: Sequence[Mapping[str, Any]]) -> list[tuple[str, str | None]]:
-    """The restored text in parts: marks with how sure they are, everything else with None.
+def highlights(restored: str, words: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any] | None]]:
+    """The restored text in parts: each mark with the word it stands after, everything else with None.
 
     Joined, the parts are `restored`. A word is looked up behind the one before it; only its letters' case may differ.
     """
-    parts: list[tuple[str, str | None]] = []
+    parts: list[tuple[str, Mapping[str, Any] | None]] = []
     written = place = 0
     for index, word in enumerate(words):
         found = re.compile(re.escape(word["word"]), re.IGNORECASE).search(restored, place)
@@ -85,10 +86,33 @@ def highlights(restored: str, words: Sequence[Mapping[str, Any]]) -> list[tuple[
         if at > written:
             parts.append((restored[written:at], None))
         written = place = at + len(word["mark"])
-        parts.append((word["mark"], certainty_of(word)))
+        parts.append((word["mark"], word))
     if written < len(restored):
         parts.append((restored[written:], None))
     return parts
+
+
+def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
+    """The restored text with its marks coloured, each with its probability as a title, and below what the colours mean.
+
+    Args:
+        parts: what `highlights` gives.
+    """
+    if not parts:
+        return NO_TEXT
+    pieces, kinds = [], set()
+    for text, word in parts:
+        if word is None:
+            pieces.append(html.escape(text))
+            continue
+        kind = certainty_of(word)
+        kinds.add(kind)
+        title = kind if word["source"] == "input" else f"{word['label'].lower()}, {word['score']:.0%}"
+        pieces.append(f'<mark class="{CLASSES[kind]}" title="{html.escape(title)}">{html.escape(text)}</mark>')
+    legend = "".join(
+        f'<li><span class="{name}"></span>{kind}</li>' for kind, name in CLASSES.items() if kind != OWN or OWN in kinds
+    )
+    return f'{TITLE}<p class="certain">{"".join(pieces)}</p><ul class="legend" aria-label="Colours">{legend}</ul>'
 
 
 def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, Any]], n_more: int) -> str:

@@ -1,16 +1,11 @@
 """The page of the Space: run from a copy of its folder, asked through its endpoint and used in a real browser."""
 
-import concurrent.futures
+import contextlib
 import importlib.util
 import json
-import os
 import re
 import shutil
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,15 +32,17 @@ needs_browser = pytest.mark.skipif(
 pytestmark = pytest.mark.filterwarnings("default")
 
 
-def load(name: str):
-    """A module of the Space, which is no package."""
-    spec = importlib.util.spec_from_file_location(f"space_{name}", SPACE / f"{name}.py")
+def load(path: Path):
+    """A module that is in no package."""
+    spec = importlib.util.spec_from_file_location(f"loaded_{path.parent.name}_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look
     spec.loader.exec_module(module)
     return module
 
 
-views = load("views")
+views = load(SPACE / "views.py")
+load_test = load(ROOT / "benchmarks" / "space.py")
 
 
 @pytest.mark.parametrize(
@@ -74,20 +71,34 @@ def test_highlights_join_to_the_restored_text_and_show_each_mark_once(text, keyw
     result = tiny_pipeline(text, **keywords)
     parts = views.highlights(result["text"], result["words"])
     assert "".join(part for part, _ in parts) == result["text"]
-    marked = [(part, kind) for part, kind in parts if kind]
     words = [word for word in result["words"] if word["mark"]]
-    assert marked == [(word["mark"], views.certainty_of(word)) for word in words]
+    assert [(part, word) for part, word in parts if word] == [(word["mark"], word) for word in words]
 
 
 def test_certainty_has_four_names_each_with_a_colour():
     scores = {0.95: views.SURE, 0.9: views.SURE, 0.7: views.LIKELY, 0.69: views.UNSURE}
     assert {score: views.certainty_of({"score": score, "source": "model"}) for score in scores} == scores
     assert views.certainty_of({"score": 1.0, "source": "input"}) == views.OWN
-    assert set(views.COLOURS) == {views.SURE, views.LIKELY, views.UNSURE, views.OWN} == set(views.CLASSES)
+    assert set(views.CLASSES) == {views.SURE, views.LIKELY, views.UNSURE, views.OWN}
+    style = (SPACE / "app.py").read_text(encoding="utf-8")
+    assert all(f".{name} {{ background: #" in style for name in views.CLASSES.values())
 
 
-def test_masks_show_the_text_of_visitors_as_text():
+def test_each_mark_has_its_colour_and_its_probability():
+    words = [
+        {"word": "hello", "mark": ",", "label": "COMMA", "score": 0.92, "source": "model"},
+        {"word": "you", "mark": "?", "label": "QUESTION", "score": 1.0, "source": "input"},
+    ]
+    page = views.certainty_html(views.highlights("hello, you?", words))
+    assert 'hello<mark class="sure" title="comma, 92%">,</mark>' in page
+    assert ' you<mark class="own" title="was in the text">?</mark>' in page
+    assert views.OWN in page
+    assert views.OWN not in views.certainty_html(views.highlights("hello,", words[:1]))
+
+
+def test_masks_and_marks_show_the_text_of_visitors_as_text():
     word = {"mark": ",", "score": 0.5, "source": "model"}
+    assert "<b>" not in views.certainty_html([("<b>", None)])
     page = views.masks_html([("<script>alert(1)</script>", "<mask>")], [word], 3)
     assert "<script>" not in page
     assert "&lt;mask&gt;" in page
@@ -103,55 +114,11 @@ def test_the_front_matter_is_what_the_hub_reads():
     assert front["models"] == [punctuation_restoration.registration.HUB_MODEL]
 
 
-class Server:
-    """The page, served by a process of its own from a copy of the folder."""
-
-    def __init__(self, folder: Path, model: str) -> None:
-        shutil.copytree(SPACE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        self.log = folder.parent / "log.txt"
-        environment = {
-            **os.environ, "PUNCTUATION_MODEL": model, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT),
-            "TMPDIR": str(folder.parent), "PYTHONUNBUFFERED": "1",
-        }  # fmt: skip
-        with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "app.py"], cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
-            )
-
-    def wait(self, seconds: float = 300) -> None:
-        end = time.monotonic() + seconds
-        while "Running on local URL" not in self.log.read_text(encoding="utf-8"):
-            assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
-            assert time.monotonic() < end, "Expected the page within five minutes."
-            time.sleep(0.1)
-
-
 @pytest.fixture(scope="module")
-def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("space") / "space", tiny_checkpoint)
-    try:
-        server.wait()
+def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
+    """The page, served by a process of its own from a copy of the folder."""
+    with load_test.serve(tmp_path_factory.mktemp("page"), tiny_checkpoint) as server:
         yield server
-    finally:
-        server.process.terminate()
-        server.process.wait(timeout=30)
-
-
-def ask(url: str, *arguments: object) -> tuple[str, object]:
-    """Call /restore as any HTTP client may: the name of the last event, and what came with it."""
-    body = json.dumps({"data": arguments}).encode()
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(f"{url}/gradio_api/call/restore", body, headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        event = json.load(answer)["event_id"]
-    with urllib.request.urlopen(f"{url}/gradio_api/call/restore/{event}", timeout=60) as stream:
-        events = re.findall(r"event: (\w+)\ndata: (.*)\n", stream.read().decode())
-    name, value = events[-1]
-    return name, json.loads(value)
 
 
 @needs_gradio
@@ -183,30 +150,44 @@ def test_the_documented_call_gives_what_the_pipeline_gives(server, tiny_pipeline
     ],
 )
 def test_a_wrong_call_is_told_what_is_wrong(arguments, expected, server):
-    name, value = ask(server.url, *arguments)
+    name, value = load_test.ask(server.url, *arguments)
     assert name == "error"
     assert expected in json.dumps(value)
 
 
 @needs_gradio
 @pytest.mark.slow
-def test_fifty_visitors_at_once_each_get_their_own_text(server, tiny_pipeline, record_property):
+def test_fifty_visitors_at_once_each_get_their_own_text(server, tiny_pipeline):
     syllables = ("the", "you", "are", "hello", "is", "saya", "awak", "我们", "大家", "你好")
     texts = [" ".join(syllables[(i * step + i) % 10] for step in range(1, 12)) + f" {i}" for i in range(N_CLIENTS)]
 
-    def visit(text: str) -> tuple[str, float]:
-        started = time.perf_counter()
-        name, value = ask(server.url, text, "all", "keep", False, 0.0)
-        assert name == "complete", value
-        return value[0]["text"], time.perf_counter() - started
-
-    with concurrent.futures.ThreadPoolExecutor(N_CLIENTS) as visitors:
-        answers = list(visitors.map(visit, texts))
+    answers = load_test.visit_at_once(server.url, texts)
     assert [text for text, _ in answers] == [restored["text"] for restored in tiny_pipeline(texts)]
-    seconds = sorted(seconds for _, seconds in answers)
-    record_property("p50_seconds", round(seconds[N_CLIENTS // 2], 3))
-    record_property("p99_seconds", round(seconds[-1], 3))
-    print(f"{N_CLIENTS} visitors at once: median {seconds[N_CLIENTS // 2]:.2f} s, p99 {seconds[-1]:.2f} s")
+
+
+@needs_gradio
+@pytest.mark.slow
+def test_the_load_is_measured_and_told_in_a_sentence(server, tiny_checkpoint, tmp_path, monkeypatch):
+    monkeypatch.setattr(load_test, "serve", lambda folder, model: contextlib.nullcontext(server))
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{load_test.BEGIN}\nold\n{load_test.END}\nafter\n")
+    output = tmp_path / "space.json"
+    arguments = ["--model", tiny_checkpoint, "--visitors", "3", "--rounds", "2"]
+    assert load_test.main([*arguments, "--output", str(output), "--readme", str(readme)]) == 0
+    result = json.loads(output.read_text())
+    assert (result["errors"], result["not_their_own"]) == (0, 0)
+    assert 0 < result["median_seconds"] <= result["p99_seconds"] <= result["slowest_seconds"]
+    text = readme.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "old" not in text
+    assert "of 6 calls none failed, none got another's text" in text
+
+
+@pytest.mark.skipif(not (ROOT / "results" / "space.json").is_file(), reason="not measured: benchmarks/space.py does")
+def test_the_readme_tells_the_load_as_it_was_measured():
+    result = json.loads((ROOT / "results" / "space.json").read_text(encoding="utf-8"))
+    assert load_test.sentence(result) in (SPACE / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +243,7 @@ def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, brows
     result = tiny_pipeline(TEXT)
     visit.wait_for(result["text"])
     page = visit.page
-    shown = page.locator("#certain .textfield").inner_text()
+    shown = page.locator("#certain .certain").inner_text()
     assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", result["text"])
     assert "words a second" in page.locator("#about").inner_text()
     page.get_by_role("button", name="How it works").click()
@@ -298,6 +279,19 @@ def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, brows
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('#restored textarea').value.length > 20")
     assert "Malay" in page.locator("#about").inner_text()
+    visit.end()
+
+
+@needs_gradio
+@needs_browser
+@pytest.mark.slow
+def test_the_text_is_restored_again_while_it_is_typed(server, browser, tiny_pipeline):
+    visit = Visit(browser, server.url)
+    visit.page.locator("#spoken textarea").press_sequentially("hello are")
+    visit.wait_for(tiny_pipeline("hello are")["text"])
+    visit.page.locator("#spoken textarea").press_sequentially(" you the")
+    visit.wait_for(tiny_pipeline("hello are you the")["text"])
+    assert visit.page.locator("#spoken textarea").input_value() == "hello are you the"
     visit.end()
 
 
