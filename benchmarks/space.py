@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -139,13 +140,14 @@ def sentence(result: dict[str, Any]) -> str:
     """What the page's README says of a measurement."""
     signed = result["signature"]
     faults = f"{result['errors'] or 'none'} failed, {result['not_their_own'] or 'none'} got another's text"
-    return (
+    told = (
         f"Measured with {result['visitors']} visitors at the same moment, each with {result['words_each']} words of "
         f"their own, {result['rounds']} times over: of {result['visitors'] * result['rounds']} calls {faults}; half "
         f"were answered within {result['median_seconds']:.1f} s, 99 % within {result['p99_seconds']:.1f} s; a visitor "
         f"alone waits {result['alone_median_seconds']:.2f} s. ({signed['machine']['processor']}, "
         f"{signed['machine']['torch_threads']} threads, which the visitors' own programs shared.)"
     )
+    return textwrap.fill(told, 120)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

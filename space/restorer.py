@@ -24,7 +24,7 @@ except ImportError:
         formats = None
 
 TASK = "punctuation-restoration"
-HUB_MODEL = "punctuation-restoration/en-zh-ms"
+HUB_MODEL, HUB_REVISION = "punctuation-restoration/en-zh-ms", "v0.1.0"  # code that was not read is not run
 MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words
 MAX_FILE_CHARACTERS = 200_000  # of the speech in a file; about four hours
 MAX_FILE_BYTES = 2_000_000
@@ -60,6 +60,7 @@ class Restorer:
         given: dict[str, Any] = {"model": model or (None if punctuation_restoration else HUB_MODEL)}
         if punctuation_restoration is None:
             given["trust_remote_code"] = True
+            revision = revision if model or revision else HUB_REVISION
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
         self.pipeline = build(TASK, revision=revision, **given)
         self.mark_names: list[str] = [label["name"] for label in self.pipeline.model.config.labels[1:]]
