@@ -16,6 +16,7 @@ import typer
 from . import options as opt
 from .bulk_parts import FAILURES, PartWorker, check_same_job, plan_parts
 from .models import LazyRestorer, ModelError, OptionError, last_line
+from .output_files import remove_unfinished
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED = 0, 1, 2, 3, 130
 LINES_A_PART = 2000
@@ -115,6 +116,7 @@ def _run(
     except KeyboardInterrupt:
         _say(f"interrupted; {n_parts - len(rows) + n_done} of {n_parts} parts are done and kept; run it again to go on")
         return INTERRUPTED
+    remove_unfinished(output)
     _say(f"{n_done} parts and {n_items} items done now, {n_failures} items failed")
     if n_failures:
         _say(f"see {output / FAILURES}")
@@ -142,10 +144,11 @@ def run_with_ray(
         local: dict[str, Any] = {} if address else {"num_cpus": workers, "include_dashboard": False}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **local)
     data.DataContext.get_current().enable_progress_bars = False
+    for name in ("ray.data", "ray._common", "ray._private"):  # plans and hints on every run
+        logging.getLogger(name).setLevel(logging.ERROR)
     dataset = data.from_items(rows, override_num_blocks=min(len(rows), 10_000))
-    mapped = dataset.map(
-        PartWorker, fn_constructor_kwargs=make_worker, concurrency=min(workers, len(rows)), num_cpus=1, num_gpus=gpus
-    )
+    pool = data.ActorPoolStrategy(size=min(workers, len(rows)))
+    mapped = dataset.map(PartWorker, fn_constructor_kwargs=make_worker, compute=pool, num_cpus=1, num_gpus=gpus)
     try:
         yield from mapped.iter_rows()
     except ray.exceptions.RayError as error:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+UNFINISHED = ".part"
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -30,7 +31,7 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
         path.parent.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent)) from error
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
+    handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=UNFINISHED, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(pieces)
@@ -43,6 +44,12 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
             _rename_to_new(beside, path)
     finally:
         Path(beside).unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what programs that were killed have left behind. Only where nobody writes any more."""
+    for path in folder.rglob(f".*{UNFINISHED}"):
+        path.unlink(missing_ok=True)
 
 
 def is_special(path: Path) -> bool:

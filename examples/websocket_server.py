@@ -14,6 +14,7 @@ An answer to something else is {"error": ...}, and the connection stays open. It
 
 import argparse
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -76,7 +77,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
     args = parser.parse_args(argv)
     restore = pipeline("punctuation-restoration", model=args.model)
-    asyncio.run(run(restore, args.look_ahead, args.port))
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        asyncio.run(run(restore, args.look_ahead, args.port))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from .places import Run, Runs
 from .transcripts import Speech, Transcript
 
+_STRIDE = 16  # characters compared at once: marks stand further apart than that
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -36,6 +38,9 @@ def find_edits(text: str, restored: str) -> list[Edit]:
     i = j = 0
     n_text, n_restored = len(text), len(restored)
     while i < n_text or j < n_restored:
+        if i + _STRIDE <= n_text and text[i : i + _STRIDE] == restored[j : j + _STRIDE]:
+            i, j = i + _STRIDE, j + _STRIDE
+            continue
         old = text[i] if i < n_text else ""
         new = restored[j] if j < n_restored else ""
         if old == new:

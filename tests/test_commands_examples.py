@@ -95,6 +95,26 @@ def test_the_websocket_server_answers_step_by_step(tiny_pipeline: Any) -> None:
     assert MARKS.sub("", last["committed"]) == " are the"
 
 
+def test_the_websocket_client_sees_text_that_only_grows(tiny_pipeline: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("websockets", reason="the example needs `pip install websockets`")
+    server, client = load("websocket_server"), load("websocket_client")
+
+    async def talk() -> None:
+        running = await server.start(tiny_pipeline, 4, 0)
+        port = running.sockets[0].getsockname()[1]
+        await asyncio.to_thread(client.main, ["--url", f"ws://127.0.0.1:{port}"])
+        running.close()
+        await running.wait_closed()
+
+    asyncio.run(talk())
+    *steps, last = capsys.readouterr().out.splitlines()
+    shown = [line.partition("|")[0].strip() for line in steps]
+    assert letters(last) == "goodmorningeveryonethankyouforcominghowwasyourtrip"
+    assert all(text in last for text in shown)
+    assert any("four" in line for line in steps)
+    assert "four" not in last, "a hypothesis that was taken back leaves nothing behind"
+
+
 def test_the_code_in_the_document_runs(tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES.parent)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path))
