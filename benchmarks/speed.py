@@ -1,8 +1,9 @@
-"""Speed, memory, start-up and size of this package beside its peers, as ratios: every system on the same text, in turn.
+r"""Speed, memory, start-up and size beside the peers', as ratios: every system on the same text, in turn.
 
     python benchmarks/speed.py --threads 2 --output results/speed.json
     python benchmarks/speed.py --threads 1 --systems torch xlmr-base --rounds 1
-    python benchmarks/speed.py --join one.json two.json --output results/speed.json --picture docs/images/speed.png
+    python benchmarks/speed.py --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
+        --fill docs/speed.md README.md
 
 Takes names of systems (`speed_systems.py` tells what they are). Each runs in a process of its own; all are asked for
 the same text one after the other, in the same order, in several rounds, and the median counts. The text is the address
@@ -23,6 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from speed_tables import draw, fill, ratios, table
+
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
 
@@ -36,14 +39,6 @@ ABOUT = {
     "sentence": "one sentence of 20 words", "page": "a page of 500 words", "talk": "a talk of 5,000 words",
     "sentences": "a list of 1,000 sentences of 10 to 30 words", "transcript": "a transcript of 1,000,000 words",
 }  # fmt: skip
-TARGETS = (  # name, system and what it is compared with, text, at least, aim
-    ("fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "talk", 10, 40),
-    ("fastest backend against XLM-R-large", "onnx-int8", "xlmr-large", "talk", 30, 120),
-    ("torch backend against XLM-R-base", "torch", "xlmr-base", "talk", 3, 8),
-    ("one sentence, fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "sentence", 5, 10),
-    ("tagging against slot filling, torch (time)", "tagging-torch", "torch", "talk", 1.7, 1.2),
-    ("floor against fastest backend (time)", "floor", "onnx-int8", "talk", 2, 1.3),
-)
 
 
 class Worker:
@@ -101,7 +96,7 @@ def texts_of(name: str, n_words: int) -> list[str]:
         return [" ".join(running)]
     texts, first = [], 0
     while first < len(running):
-        length = 10 + (7 * len(texts)) % 21  # 10 to 30 words, 20 on average
+        length = 10 + (8 * len(texts)) % 21  # 10 to 30 words, 20 on average
         texts.append(" ".join(running[first : first + length]))
         first += length
     return texts
@@ -162,23 +157,6 @@ def summary(seconds: Sequence[float], n_words: int, n_whole: int) -> dict[str, A
     return found
 
 
-def ratios(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """The targets that a run can tell about: how many times as fast the first system is as the second."""
-    rows = []
-    for about, one, other, text, least, aim in TARGETS:
-        speeds = [
-            run["systems"].get(name, {}).get("texts", {}).get(text, {}).get("words_per_second") for name in (one, other)
-        ]
-        if all(speeds):
-            is_cost = least > aim
-            ratio = round(speeds[0] / speeds[1], 2)
-            reached = "yes" if (ratio <= least if is_cost else ratio >= least) else "no"
-            rows.append(
-                {"ratio": about, "text": text, "measured": ratio, "at_least": least, "aim": aim, "met": reached}
-            )
-    return rows
-
-
 def join(paths: Sequence[Path]) -> dict[str, Any]:
     """The runs of several files; those with the same threads and clock become one."""
     runs: dict[tuple[int, str], dict[str, Any]] = {}
@@ -194,52 +172,6 @@ def join(paths: Sequence[Path]) -> dict[str, Any]:
     return {"about": ABOUT, "runs": [runs[key] for key in sorted(runs, reverse=True)]}
 
 
-def show(result: dict[str, Any]) -> str:
-    """Tables in Markdown: one a run, ratios to XLM-R-base where it ran, and the targets."""
-    lines = []
-    for run in result["runs"]:
-        texts = list(dict.fromkeys(text for row in run["systems"].values() for text in row["texts"]))
-        lines += [f"\n{run['threads']} thread{'s' if run['threads'] > 1 else ''}, {run['clock']} time", ""]
-        head = ["words a second", *texts, "p50, p99 of a sentence", "start-up", "peak memory", "size"]
-        lines += [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
-        peer = run["systems"].get("xlmr-base", {}).get("texts", {})
-        for name, row in run["systems"].items():
-            cells = []
-            for text in texts:
-                one, other = row["texts"].get(text), peer.get(text)
-                ratio = f" ({one['words_per_second'] / other['words_per_second']:.1f} ×)" if one and other else ""
-                cells.append(f"{one['words_per_second']:,.0f}{ratio}" if one else "–")
-            sentence = row["texts"].get("sentence", {})
-            delay = f"{sentence['p50_ms']:.0f}, {sentence['p99_ms']:.0f} ms" if "p50_ms" in sentence else "–"
-            rest = [delay, f"{row['start_up_s']:.1f} s", f"{row['peak_memory_mb']:,} MB", f"{row['size_mb']:,.0f} MB"]
-            lines.append(f"| {name} | {' | '.join(cells + rest)} |")
-        lines += ["", "| ratio | text | measured | at least | aim | met |", "| --- | --- | ---: | ---: | ---: | --- |"]
-        lines += [f"| {' | '.join(str(value) for value in row.values())} |" for row in ratios(run)]
-    return "\n".join(lines)
-
-
-def draw(result: dict[str, Any], path: Path) -> None:
-    """Words a second on the talk, one bar a system."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    run = result["runs"][0]
-    rows = {
-        name: row["texts"]["talk"]["words_per_second"] for name, row in run["systems"].items() if "talk" in row["texts"]
-    }
-    names = sorted(rows, key=rows.__getitem__)
-    figure, axes = pyplot.subplots(figsize=(8, 0.45 * len(names) + 1), layout="constrained")
-    ours = ["#2a7f62" if name in ("torch", "onnx", "onnx-int8") else "#9aa5a0" for name in names]
-    bars = axes.barh(names, [rows[name] for name in names], color=ours)
-    axes.bar_label(bars, fmt="{:,.0f}", padding=3)
-    axes.set_xlabel(f"words a second, a talk of 5,000 words, {run['threads']} threads ({run['clock']} time)")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.margins(x=0.12)
-    figure.savefig(path, dpi=120)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--systems", nargs="+", default=SYSTEMS)
@@ -253,15 +185,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--join", nargs="+", type=Path, help="join results in place of measuring")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--fill", nargs="+", type=Path, default=[], help="documents whose tables are written anew")
     args = parser.parse_args(argv)
     result = join(args.join) if args.join else {"about": ABOUT, **measure(args)}
     for run in result["runs"]:
         run["ratios"] = ratios(run)
-    print(show(result))
+    print(table(result["runs"]))
     if args.output:
         args.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if args.picture:
         draw(result, args.picture)
+    for document in args.fill:
+        filled = fill(document.read_text(encoding="utf-8"), result, ROOT / "results")
+        document.write_text(filled, encoding="utf-8")
     return 0
 
 

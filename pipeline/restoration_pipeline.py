@@ -29,7 +29,7 @@ TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
-BUDGET = {"cpu": 1024}
+BUDGET = {"cpu": 512}
 ACCELERATOR_BUDGET = 32_768
 STREAM_BLOCK = 20_000  # characters of a stream that are restored together: some 40 windows of English
 N_BATCHES_AHEAD = 16  # so many batches' windows, of several texts, are sorted by length together

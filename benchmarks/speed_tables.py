@@ -1,0 +1,166 @@
+"""Results of `speed.py`, `settings.py` and `stages.py` -> tables in Markdown and a picture, so that no figure is typed.
+
+In a document, what stands between `<!-- speed -->` and `<!-- /speed -->` becomes the tables of all systems; `backends`,
+`contexts` and `stages` name the others. Measures nothing.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+BACKENDS = {
+    "torch": ("nothing", "exact; the reference"),
+    "onnx": ("`.[fast]`", "the same text"),
+    "onnx-int8": ("`.[fast]`", "nearly the same text"),
+}
+TARGETS = (  # name, system and what it is compared with, text, at least, aim
+    ("fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "talk", 10, 40),
+    ("fastest backend against XLM-R-large", "onnx-int8", "xlmr-large", "talk", 30, 120),
+    ("torch backend against XLM-R-base", "torch", "xlmr-base", "talk", 3, 8),
+    ("one sentence, fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "sentence", 5, 10),
+    ("tagging against slot filling, torch (time)", "tagging-torch", "torch", "talk", 1.7, 1.2),
+    ("floor against fastest backend (time)", "floor", "onnx-int8", "talk", 2, 1.3),
+)
+
+
+def ratios(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """The targets that a run can tell about: how many times as fast the first system is as the second."""
+    rows = []
+    for about, one, other, text, least, aim in TARGETS:
+        speeds = [
+            run["systems"].get(name, {}).get("texts", {}).get(text, {}).get("words_per_second") for name in (one, other)
+        ]
+        if all(speeds):
+            is_cost = least > aim
+            ratio = round(speeds[0] / speeds[1], 2)
+            reached = "yes" if (ratio <= least if is_cost else ratio >= least) else "no"
+            rows.append(
+                {"ratio": about, "text": text, "measured": ratio, "at_least": least, "aim": aim, "met": reached}
+            )
+    return rows
+
+
+def table(runs: Sequence[dict[str, Any]]) -> str:
+    """Tables in Markdown: one a run, ratios to XLM-R-base where it ran, and the targets."""
+    lines = []
+    for run in runs:
+        texts = list(dict.fromkeys(text for row in run["systems"].values() for text in row["texts"]))
+        lines += [f"\n{run['threads']} thread{'s' if run['threads'] > 1 else ''}, {run['clock']} time", ""]
+        head = ["words a second", *texts, "p50, p99 of a sentence", "start-up", "peak memory", "size"]
+        lines += [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+        peer = run["systems"].get("xlmr-base", {}).get("texts", {})
+        for name, row in run["systems"].items():
+            cells = []
+            for text in texts:
+                one, other = row["texts"].get(text), peer.get(text)
+                ratio = f" ({one['words_per_second'] / other['words_per_second']:.1f} ×)" if one and other else ""
+                cells.append(f"{one['words_per_second']:,.0f}{ratio}" if one else "–")
+            sentence = row["texts"].get("sentence", {})
+            delay = f"{sentence['p50_ms']:.0f}, {sentence['p99_ms']:.0f} ms" if "p50_ms" in sentence else "–"
+            rest = [delay, f"{row['start_up_s']:.1f} s", f"{row['peak_memory_mb']:,} MB", f"{row['size_mb']:,.0f} MB"]
+            lines.append(f"| {name} | {' | '.join(cells + rest)} |")
+        lines += ["", "| ratio | text | measured | at least | aim | met |", "| --- | --- | ---: | ---: | ---: | --- |"]
+        lines += [f"| {' | '.join(str(value) for value in row.values())} |" for row in ratios(run)]
+    return "\n".join(lines)
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """Words a second on the talk, one bar a system."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    run = result["runs"][0]
+    rows = {
+        name: row["texts"]["talk"]["words_per_second"] for name, row in run["systems"].items() if "talk" in row["texts"]
+    }
+    names = sorted(rows, key=rows.__getitem__)
+    figure, axes = pyplot.subplots(figsize=(8, 0.45 * len(names) + 1), layout="constrained")
+    ours = ["#2a7f62" if name in ("torch", "onnx", "onnx-int8") else "#9aa5a0" for name in names]
+    bars = axes.barh(names, [rows[name] for name in names], color=ours)
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+    axes.set_xlabel(f"words a second, a talk of 5,000 words, {run['threads']} threads ({run['clock']} time)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(x=0.12)
+    figure.savefig(path, dpi=120)
+
+
+def fill(document: str, result: dict[str, Any], results: Path) -> str:
+    """The document with its tables, as the results tell them; a table whose results are missing stays as it is."""
+    makers: dict[str, Callable[[], str]] = {
+        "speed": lambda: table(result["runs"]),
+        "backends": lambda: backends_table(result["runs"], _read(results / "backends.json")),
+        "contexts": lambda: contexts_table(_read(results / "contexts.json")),
+        "stages": lambda: stages_table(_read(results / "stages.json")),
+    }
+    for name, make in makers.items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        if pattern.search(document) and (name in ("speed",) or (results / f"{name}.json").is_file()):
+            made = make().strip("\n")
+            document = pattern.sub(lambda found, made=made: f"{found.group(1)}{made}\n{found.group(2)}", document)
+    return document
+
+
+def backends_table(runs: Sequence[dict[str, Any]], accuracy: dict[str, Any]) -> str:
+    """What each backend gives and costs."""
+    systems = runs[0]["systems"]
+    rows = {row["backend"]: row for row in accuracy["rows"]}
+    first = next(iter(rows.values()))
+    lines = [
+        "| backend | install | words a second | one sentence | file | decisions changed | F1 |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for name, (install, text) in BACKENDS.items():
+        if name not in systems:
+            continue
+        texts, row = systems[name]["texts"], rows.get(name)
+        times = texts["talk"]["words_per_second"] / systems["torch"]["texts"]["talk"]["words_per_second"]
+        changed, f1 = "not measured", text
+        if row is not None:
+            share = sum(row["changed_percent"].values()) / len(row["changed_percent"])
+            worst = max(first["f1"][one] - row["f1"][one] for one in row["f1"])
+            changed = f"{share:.2f} %"
+            f1 = text if row is first else f"{text}; {row['mean_f1'] - first['mean_f1']:+.2f}, at worst {-worst:+.2f}"
+        lines.append(
+            f"| `{name}` | {install} | {texts['talk']['words_per_second']:,.0f} ({times:.1f} ×) | "
+            f"{texts['sentence']['p50_ms']:.0f} ms | {systems[name]['size_mb']:.0f} MB | {changed} | {f1} |"
+        )
+    return "\n".join(lines)
+
+
+def contexts_table(found: dict[str, Any]) -> str:
+    """F1 and pieces read, by contexts."""
+    rows = found["rows"]
+    names = list(rows[0]["f1"])
+    lines = [
+        f"| window, left, right | {' | '.join(f'`{name}`' for name in names)} | mean F1 | pieces read a word |",
+        f"| --- |{' ---: |' * (len(names) + 2)}",
+    ]
+    for row in rows:
+        pieces = sum(row["pieces_per_word"].values()) / len(names)
+        scores = " | ".join(f"{row['f1'][name]:.1f}" for name in names)
+        widths = f"{row['window']}, {row['left_context']}, {row['right_context']}"
+        lines.append(f"| {widths} | {scores} | {row['mean_f1']:.2f} | {pieces:.2f} |")
+    return "\n".join(lines)
+
+
+def stages_table(found: dict[str, Any]) -> str:
+    """The percentage of time in each stage."""
+    lines = [
+        "| backend | text | words a second | words | pieces | encoder | writing | rest |",
+        "| --- | --- |" + " ---: |" * 6,
+    ]
+    for backend, texts in found["backends"].items():
+        for language, row in texts.items():
+            shares = " | ".join(
+                f"{row[f'{stage}_percent']:.1f} %" for stage in ("words", "pieces", "encoder", "writing", "rest")
+            )
+            lines.append(f"| `{backend}` | {language} | {row['words_per_second']:,} | {shares} |")
+    return "\n".join(lines)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))

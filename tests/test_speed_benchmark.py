@@ -1,0 +1,100 @@
+"""The speed benchmark: what its peers read, what its tables say, and that results of several runs become one."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def modules():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        import speed
+        import speed_systems
+        import speed_tables
+
+        yield speed, speed_systems, speed_tables
+        for name in ("speed", "speed_systems", "speed_tables"):
+            sys.modules.pop(name)
+
+
+def run_of(threads: int, **words_per_second: float) -> dict:
+    systems = {
+        name: {
+            "start_up_s": 1.0, "peak_memory_mb": 500, "size_mb": 62.0,
+            "texts": {
+                "talk": {"words_per_second": speed},
+                "sentence": {"words_per_second": speed, "p50_ms": 20.0, "p99_ms": 21.0},
+            },
+        }
+        for name, speed in words_per_second.items()
+    }  # fmt: skip
+    return {"threads": threads, "clock": "wall", "systems": systems}
+
+
+def test_windows_of_peers_cover_every_word_and_overlap(modules):
+    _, systems, _ = modules
+    assert systems.windows_by_words(500, 230, 5) == [(0, 230), (225, 455), (450, 500)]
+    assert systems.windows_by_words(20, 230, 5) == [(0, 20)]
+    assert systems.windows_by_pieces([[1, 2]] * 10, size=8, overlap=2) == [(0, 4), (3, 7), (6, 10)]
+    assert systems.windows_by_pieces([[1] * 20, [1]], size=8, overlap=2)[0] == (0, 1)
+
+
+def test_texts_have_as_many_words_as_they_say_and_no_marks(modules):
+    speed, _, _ = modules
+    (talk,) = speed.texts_of("talk", 5000)
+    assert len(talk.split()) == 5000
+    assert not set(talk) & set(".,?!:;-")
+    sentences = speed.texts_of("sentences", 20_000)
+    assert 950 <= len(sentences) <= 1050
+    assert {len(sentence.split()) for sentence in sentences[:-1]} == set(range(10, 31))
+
+
+def test_ratios_are_speeds_divided(modules):
+    _, _, tables = modules
+    rows = {row["ratio"]: row for row in tables.ratios(run_of(2, torch=400.0, **{"xlmr-base": 100.0, "floor": 600.0}))}
+    assert rows["torch backend against XLM-R-base"]["measured"] == 4.0
+    assert rows["torch backend against XLM-R-base"]["met"] == "yes"
+    assert "fastest backend against XLM-R-base" not in rows
+
+
+def test_results_of_several_runs_become_one(modules, tmp_path):
+    speed, _, _ = modules
+    runs = [run_of(2, torch=400.0), run_of(2, **{"xlmr-base": 100.0}), run_of(1, torch=250.0)]
+    paths = [tmp_path / f"{index}.json" for index in range(3)]
+    for path, run in zip(paths, runs, strict=True):
+        path.write_text(json.dumps({"runs": [run]}))
+    joined = speed.join(paths)["runs"]
+    assert [(run["threads"], sorted(run["systems"])) for run in joined] == [(2, ["torch", "xlmr-base"]), (1, ["torch"])]
+
+
+def test_a_part_is_extrapolated_to_the_whole_text_and_says_so(modules):
+    speed, _, _ = modules
+    found = speed.summary([2.0, 1.0, 3.0], n_words=100, n_whole=1000)
+    assert (found["words_per_second"], found["seconds"], found["is_extrapolated"]) == (50.0, 20.0, True)
+
+
+def test_documents_get_their_tables_and_keep_the_rest(modules, tmp_path):
+    _, _, tables = modules
+    accuracy = [
+        {"backend": "torch", "f1": {"en": 60.0, "zh": 50.0}, "changed_percent": {"en": 0, "zh": 0}, "mean_f1": 55.0},
+        {"backend": "onnx-int8", "f1": {"en": 60.5, "zh": 49.0}, "changed_percent": {"en": 1.0, "zh": 2.0},
+         "mean_f1": 54.75},
+    ]  # fmt: skip
+    (tmp_path / "backends.json").write_text(json.dumps({"rows": accuracy}))
+    result = {"runs": [run_of(2, torch=400.0, **{"onnx-int8": 800.0})]}
+    document = (
+        "before\n<!-- backends -->\nold\n<!-- /backends -->\nafter\n<!-- contexts -->\nkept\n<!-- /contexts -->\n"
+    )
+    filled = tables.fill(document, result, tmp_path)
+    assert "800 (2.0 ×)" in filled
+    assert "1.50 %" in filled
+    assert "-0.25, at worst -1.00" in filled
+    assert "old" not in filled
+    assert filled.startswith("before\n")
+    assert "kept" in filled
+    assert tables.fill(filled, result, tmp_path) == filled
