@@ -7,6 +7,7 @@ The orders are those of Zhu et al.: only the new language; the old ones, then th
 the curve of Li and Lin (Figure 2): F1 against the number of words, adapted from the model and from the bare encoder.
 Takes prepared folders and a model; writes JSON with validation micro-F1 per language. Every run is a run of `train.py`,
 of so many minutes or, where the machine has other work, so many `--steps`; started again, it goes on where it stopped.
+`--document` gets the tables between its lines `<!-- new language -->`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.training.experiments import run, score
 
 ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- new language -->", "<!-- /new language -->"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     result = {"signature": signature(args.start, settings, "cpu"), "training_words": data, "runs": rows}
     Path(args.out).parent.mkdir(parents=True, exist_ok=True)
     Path(args.out).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if args.document:
+        text = args.document.read_text(encoding="utf-8")
+        args.document.write_text(fill(text, result), encoding="utf-8")
     return 0
 
 
@@ -85,7 +90,43 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--work", default="runs/new_language", help="folder of the runs")
     parser.add_argument("--out", required=True, help="JSON file to write")
+    parser.add_argument("--document", type=Path, help="Markdown file that shows the tables")
     return parser.parse_args(argv)
+
+
+def fill(text: str, result: dict[str, Any]) -> str:
+    """The text with the tables between its two lines."""
+    before, begin, rest = text.partition(BEGIN)
+    if not begin or END not in rest:
+        raise ValueError(f"Expected the lines {BEGIN} and {END} in the document, one is missing. Put both in.")
+    return f"{before}{BEGIN}\n{tables(result)}\n{END}{rest.partition(END)[2]}"
+
+
+def tables(result: dict[str, Any]) -> str:
+    """F1 by order, and F1 of the new language by its number of words, in Markdown."""
+    orders = [row for row in result["runs"] if "n_words" not in row]
+    languages = list(orders[0]["f1"])
+    lines = [f"| order | steps | {' | '.join(languages)} |", "| --- |" + " ---: |" * (len(languages) + 1)]
+    for row in orders:
+        cells = " | ".join(f"{row['f1'][language]:.1f}" for language in languages)
+        lines.append(f"| {row['order']} | {row['steps']} | {cells} |")
+    new = max(languages, key=lambda it: orders[1]["f1"][it])  # what the run on it alone knows best
+    curve = [row for row in result["runs"] if "n_words" in row]
+    if curve:
+        names = list(dict.fromkeys(row["order"] for row in curve))
+        lines += ["", f"| words of `{new}` | {' | '.join(names)} |", "| ---: |" + " ---: |" * len(names)]
+        for n_words in dict.fromkeys(row["n_words"] for row in curve):
+            found = {row["order"]: row["f1"][new] for row in curve if row["n_words"] == n_words}
+            cells = " | ".join(f"{found[name]:.1f}" for name in names)
+            lines.append(f"| {n_words:,} | {cells} |")
+        lines += ["", f"Every row of the second table after {curve[0]['steps']} steps."]
+    machine, settings = result["signature"]["machine"], result["signature"]["settings"]
+    lines += [
+        "",
+        f"Micro-F1 in percent on {settings['validation_words']:,} held-out words of each language. A step has "
+        f"{settings['pieces_per_batch']:,} pieces; {machine['processor']}, {settings['threads']} thread(s).",
+    ]
+    return "\n".join(lines)
 
 
 def cut_folder(folder: Path, out: Path, n_words: int) -> Path:

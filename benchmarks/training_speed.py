@@ -24,6 +24,7 @@ from accelerate import Accelerator
 from punctuation_restoration.data.dataset import Batch, read_ahead
 from punctuation_restoration.data.recipe import Recipe, load_recipe
 from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.training.loop import TrainingRun
 from punctuation_restoration.training.precision import choose_precision
 from punctuation_restoration.training.settings import settings_of
@@ -43,7 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         run = TrainingRun(settings, recipe, read_index(*args.data), Path(folder), accelerator)
         rows = [measure(run, args.steps, number * args.steps) for number in range(args.rounds)]
-    print(json.dumps(summary(rows, precision, args), indent=1))
+    found = summary(rows, precision, args)
+    print(json.dumps(found, indent=1))
+    if args.output:
+        signed = {"signature": signature(args.encoder, {"recipe": recipe.name}, "cpu" if use_cpu else "cuda"), **found}
+        args.output.write_text(json.dumps(signed, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
@@ -59,6 +64,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=6, help="steps of each round")
+    parser.add_argument("--output", type=Path, help="JSON file to write")
     return parser.parse_args(argv)
 
 

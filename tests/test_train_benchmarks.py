@@ -42,10 +42,14 @@ def folders(
     return place
 
 
-def test_training_speed_compares_with_the_bare_encoder(folders: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_speed_compares_with_the_bare_encoder(
+    folders: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "speed.json"
     call = ["--data", str(folders / "old"), "--encoder", str(folders / "encoder"), "--rounds", "1", "--steps", "2"]
-    assert load("training_speed").main([*call, "--pieces-per-batch", "256"]) == 0
+    assert load("training_speed").main([*call, "--pieces-per-batch", "256", "--output", str(out)]) == 0
     row = json.loads(capsys.readouterr().out)
+    assert row.items() <= json.loads(out.read_text()).items()
     assert 0 < row["ratio"] < 2
     assert row["padding"] < 0.1
 
@@ -65,8 +69,12 @@ def test_a_new_language_is_scored_in_every_order(
     monkeypatch.setattr(experiments, "subprocess", SimpleNamespace(run=run_here))
     call = ["--from", tiny_checkpoint, "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
     more = ["--old", str(folders / "old"), "--new", str(folders / "new"), "--minutes", "1", "--amounts", "100"]
-    out = tmp_path / "out.json"
+    out, document = tmp_path / "out.json", tmp_path / "doc.md"
+    document.write_text(f"Before.\n{module.BEGIN}\nold\n{module.END}\nAfter.\n")
+    more += ["--document", str(document)]
     assert module.main([*call, *more, "--work", str(tmp_path / "work"), "--out", str(out)]) == 0
+    assert "| old, then new | 2 |" in document.read_text()
+    assert "old\n<!--" not in document.read_text()
     rows = json.loads(out.read_text())["runs"]
     assert [row["order"] for row in rows] == [
         "before", "new only", "old, then new", "joint", "adapted", "from the encoder",
@@ -132,3 +140,10 @@ def test_the_table_shows_means_and_distances_from_the_baseline() -> None:
         "| slots | 2 | 61.0 | 1,000 | 2.0 |",
         "| tagging | 1 | 60.5 (-0.5) | 1,000 | 2.0 |",
     ]
+
+
+def test_the_document_on_a_new_language_quotes_its_results() -> None:
+    module = load("new_language")
+    result = json.loads((ROOT / "results" / "new_language.json").read_text(encoding="utf-8"))
+    text = (ROOT / "recipes" / "indonesian.md").read_text(encoding="utf-8")
+    assert module.fill(text, result) == text
