@@ -93,12 +93,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         self.slots = SlotEncoder(self.tokenizer, config)
+        model: Any = self.model
         if backend != "torch":  # the others compute on the CPU
             self.device = torch.device("cpu")
-            self.model.to(self.device)
+            model.to(self.device)
         self.backend = backend
         with torch.inference_mode():
-            self._probabilities = make_backend(backend, self.model, self.slots.pad_id)
+            self._probabilities: Any = make_backend(backend, model, self.slots.pad_id)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         unknown = set(kwargs) - {name for names in _KEYWORDS.values() for name in names}
