@@ -1,6 +1,7 @@
 """What an installed copy holds: every folder of code, the papers, and neither weights nor tests."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -87,10 +88,8 @@ def test_the_wheel_is_small_and_light(wheel):
     with zipfile.ZipFile(wheel) as archive:
         metadata = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         lines = archive.read(metadata).decode().splitlines()
-    required = {
-        line.split(":")[1].strip() for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line
-    }
-    names = {"".join(character for character in one.split(">")[0] if character not in " <=") for one in required}
+    required = [line for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line]
+    names = {re.match(r"Requires-Dist: ([\w-]+)", line).group(1) for line in required}
     assert names == {"huggingface-hub", "jieba", "numpy", "regex", "rich", "torch", "transformers", "typer"}
 
 
