@@ -83,7 +83,7 @@ HELP = (
     "echo 'hello how are you' | punctuate\n"
     "punctuate talk.srt -o talk.punctuated.srt\n"
     "punctuate meetings/ -o restored/\n"
-    "punctuate whisper.json -o talk.srt\n"
+    "punctuate whisper.json -o new.srt\n"
     "recogniser | punctuate --live"
 )
 EXIT_CODES = (
