@@ -89,7 +89,7 @@ CSS = """
 .masks .none { color: var(--body-text-color); opacity: .75; }
 #restored textarea, #spoken textarea { font-size: 1.05rem; line-height: 1.6; }
 footer .divider { display: none !important; }
-@media (max-width: 640px) { .gradio-container h1 { font-size: 1.4rem; } }
+@media (max-width: 640px) { .prose h1 { font-size: 1.5rem !important; } }
 """
 
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, with a
