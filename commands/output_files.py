@@ -27,6 +27,7 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
         with path.open("wb") as file:
             file.writelines(pieces)
         return
+    path = path.resolve() if path.is_symlink() else path  # what it leads to is replaced, not the link
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
@@ -53,8 +54,9 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Whether it is there and no file, such as /dev/stdout: it must not be replaced by one."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+    """Whether it is a device or a pipe, such as /dev/stdout: it must not be replaced by a file."""
+    is_device = path.absolute().parts[:2] == ("/", "dev")  # /dev/stdout may lead to a file
+    return path.exists() and not path.is_dir() and (is_device or not path.is_file())
 
 
 def _rename_to_new(beside: str, path: Path) -> None:

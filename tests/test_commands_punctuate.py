@@ -352,6 +352,14 @@ def test_a_device_is_written_to_and_not_replaced(stand_in: StandIn, tmp_path: Pa
     assert pipe.is_fifo()
 
 
+def test_a_link_still_leads_to_the_file_that_was_overwritten(stand_in: StandIn, tmp_path: Path) -> None:
+    (tmp_path / "file.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "file.txt")
+    assert punctuate.main(["--text", "a b c d", "-o", str(tmp_path / "link.txt"), "--force"]) == 0
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "file.txt").read_text() == "a b c. d\n"
+
+
 def test_what_cannot_be_written_is_named_by_its_place(
     stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
