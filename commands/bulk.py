@@ -44,6 +44,7 @@ def bulk(
     text_field: opt.Field = None,
     model: opt.Model = None,
     device: opt.Device = None,
+    backend: opt.Backend = None,
     batch_size: opt.BatchSize = None,
     existing: opt.Existing = None,
     marks: opt.Marks = None,
@@ -62,14 +63,15 @@ def bulk(
     options = {name: value for name, value in given.items() if value is not None}
     try:
         parts = plan_parts(source, output, lines)
-        check_same_job(
-            output, {"input": str(source.resolve()), "lines": lines, "model": model, "field": text_field, **options}
-        )
+        job = {"input": str(source.resolve()), "lines": lines, "model": model, "field": text_field, **options}
+        check_same_job(output, {**job, "backend": backend})
     except (OSError, ValueError) as error:
         raise typer.BadParameter(str(error)) from error
     rows = [asdict(part) for part in parts if not Path(part.target).exists()]
     make_worker: dict[str, Any] = {
-        "make_restorer": partial(load_restorer, model, device or ("cuda" if gpus else None), options),
+        "make_restorer": partial(
+            load_restorer, model, device or ("cuda" if gpus else None), options, opt.checked_backend(backend)
+        ),
         "output": str(output),
         "text_field": text_field,
         "options": options,
@@ -77,13 +79,13 @@ def bulk(
     raise typer.Exit(_run(rows, len(parts), make_worker, workers, address, gpus, output))
 
 
-def load_restorer(model: str | None, device: str | None, options: dict[str, Any]) -> Any:
+def load_restorer(model: str | None, device: str | None, options: dict[str, Any], backend: str | None = None) -> Any:
     """A worker's own pipeline. A function of this module, so that it can be sent to another machine.
 
     Raises:
         ModelError, OptionError: as `LazyRestorer.load`.
     """
-    restorer = LazyRestorer(model, device, options)
+    restorer = LazyRestorer(model, device, options, backend=backend)
     restorer.open()
     return restorer
 

@@ -21,13 +21,21 @@ class LazyRestorer:
     Args:
         model: folder or Hub id; None for the default model.
         device: "cpu", "cuda", "cuda:1", "mps"; None lets transformers choose.
-        options: keywords of the pipeline, checked when it is loaded.
+        options: keywords of the pipeline's calls, checked when it is loaded.
+        construction: keywords with which the pipeline is made: `backend`, `jieba_dictionary`; None stands for nothing.
     """
 
-    def __init__(self, model: str | None = None, device: str | None = None, options: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        model: str | None = None,
+        device: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        **construction: Any,
+    ):
         self.model = model
         self.device = device
         self.options = dict(options or {})
+        self.construction = construction
         self._pipeline: Any = None
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[Mapping[str, Any]]:
@@ -59,7 +67,7 @@ class LazyRestorer:
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-        given = {"model": self.model, "device": self.device}
+        given = {"model": self.model, "device": self.device, **self.construction}
         try:
             restore = build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
         except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:

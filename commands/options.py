@@ -1,5 +1,6 @@
 """The options of `punctuate`, with their help texts. It knows typer, and nothing of transcripts."""
 
+import codecs
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,22 @@ import punctuation_restoration
 from ..formats import FORMATS, WRITABLE
 
 _FILES, _MARKS, _MODEL, _CUES, _LIVE = "Files and formats", "Marks", "Model", "Subtitles", "Live speech"
+
+HELP = (
+    "Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.\n\n"
+    "Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without "
+    "--force, and no file is ever left half-written.\n\n"
+    "\b\n"
+    "echo 'hello how are you' | punctuate\n"
+    "punctuate talk.srt -o talk.punctuated.srt\n"
+    "punctuate meetings/ -o restored/\n"
+    "punctuate whisper.json -o new.srt\n"
+    "recogniser | punctuate --live"
+)
+EXIT_CODES = (
+    "Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model, 130 interrupted "
+    "(finished files are kept)."
+)
 
 
 def _option(panel: str, *names: str, text: str, metavar: str | None = None, **more: Any) -> typer.models.OptionInfo:
@@ -91,6 +108,15 @@ Pause = Annotated[
 
 Model = Annotated[str | None, _option(_MODEL, "--model", "-m", text="Folder or Hub id.", metavar="MODEL")]
 Device = Annotated[str | None, _option(_MODEL, "--device", text="cpu, cuda, cuda:1, mps.", metavar="NAME")]
+Backend = Annotated[
+    str | None,
+    _option(_MODEL, "--backend", text="torch, onnx or onnx-int8; the last two need onnxruntime.", metavar="NAME"),
+]
+JiebaDictionary = Annotated[
+    Path | None,
+    _option(_MODEL, "--jieba-dictionary", text="User dictionary of jieba, with Mandarin words to add.", metavar="FILE",
+            exists=True, dir_okay=False),
+]  # fmt: skip
 BatchSize = Annotated[
     int | None, _option(_MODEL, "--batch-size", text="Windows in one forward pass.", metavar="N", min=1)
 ]
@@ -130,6 +156,25 @@ LookAhead = Annotated[
 Version = Annotated[
     bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
 ]
+
+
+BACKENDS = ("torch", "onnx", "onnx-int8")
+
+
+def checked_backend(name: str | None) -> str | None:
+    """The backend, if there is one of that name."""
+    if name is not None and name not in BACKENDS:
+        raise typer.BadParameter(f"Expected --backend to be one of {', '.join(BACKENDS)}, got {name!r}.")
+    return name
+
+
+def checked_encoding(name: str | None) -> str | None:
+    """The name of the encoding, if Python knows it."""
+    try:
+        codecs.lookup(name or "utf-8")
+    except LookupError as error:
+        raise typer.BadParameter(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
+    return name
 
 
 def mark_names(marks: str | None) -> str | list[str] | None:

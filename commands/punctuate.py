@@ -7,7 +7,6 @@
 It composes reading, restoring and writing, and knows how each of them may fail.
 """
 
-import codecs
 import errno
 import itertools
 import os
@@ -75,24 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return DONE
 
 
-HELP = (
-    "Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.\n\n"
-    "Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without "
-    "--force, and no file is ever left half-written.\n\n"
-    "\b\n"
-    "echo 'hello how are you' | punctuate\n"
-    "punctuate talk.srt -o talk.punctuated.srt\n"
-    "punctuate meetings/ -o restored/\n"
-    "punctuate whisper.json -o new.srt\n"
-    "recogniser | punctuate --live"
-)
-EXIT_CODES = (
-    "Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model, 130 interrupted "
-    "(finished files are kept)."
-)
-
-
-@app.command(no_args_is_help=False, help=HELP, epilog=EXIT_CODES)
+@app.command(no_args_is_help=False, help=opt.HELP, epilog=opt.EXIT_CODES)
 def punctuate(
     files: opt.Files = None,
     text: opt.Text = None,
@@ -114,6 +96,8 @@ def punctuate(
     pause: opt.Pause = None,
     model: opt.Model = None,
     device: opt.Device = None,
+    backend: opt.Backend = None,
+    jieba_dictionary: opt.JiebaDictionary = None,
     batch_size: opt.BatchSize = None,
     window: opt.Window = None,
     left_context: opt.LeftContext = None,
@@ -133,29 +117,24 @@ def punctuate(
     }  # fmt: skip
     settings = Settings(
         _checked(input_format, FORMATS, "--format"), _output_format(to, json, sentences, output),
-        _extension_format(output), field_name, encoding, CueLimits(line_width, lines, reading_speed), resegment,
-        color, force, quiet, {name: value for name, value in chosen.items() if value is not None},
+        _extension_format(output), field_name, opt.checked_encoding(encoding),
+        CueLimits(line_width, lines, reading_speed), resegment, color, force, quiet,
+        {name: value for name, value in chosen.items() if value is not None},
     )  # fmt: skip
-    if encoding is not None:
-        _check_encoding(encoding)
     if text is not None and files:
         raise typer.BadParameter("Expected --text or FILES, got both.")
     if color and output is not None:
         raise typer.BadParameter("Expected --color for standard output only, got --output too.")
-    restorer = LazyRestorer(model, device, settings.options)
+    dictionary = str(jieba_dictionary) if jieba_dictionary else None
+    backend = opt.checked_backend(backend)
+    restorer = LazyRestorer(model, device, settings.options, backend=backend, jieba_dictionary=dictionary)
     if live:
         if files or text is not None or output or input_format or settings.output_format or color or resegment:
             raise typer.BadParameter("Expected --live alone: standard input to standard output, got files or formats.")
         raise typer.Exit(_guarded(partial(_restore_live, settings, restorer, look_ahead)))
-    raise typer.Exit(_run(settings, restorer, files or [], text, output, skip_existing))
-
-
-def _run(
-    settings: Settings, restorer: LazyRestorer, files: list[Path], text: str | None, output: Path | None, skip: bool
-) -> int:
     if text is not None or not files or files == [Path("-")]:
-        return _guarded(partial(_restore_stream, settings, restorer, text, output))
-    return _guarded(partial(_restore_files, settings, restorer, files, output, skip))
+        raise typer.Exit(_guarded(partial(_restore_stream, settings, restorer, text, output)))
+    raise typer.Exit(_guarded(partial(_restore_files, settings, restorer, files, output, skip_existing)))
 
 
 def _guarded(restore: Callable[[], int]) -> int:
@@ -360,13 +339,6 @@ def _checked(name: str | None, known: Sequence[str], option: str) -> str | None:
     if name is not None and name not in known:
         raise typer.BadParameter(f"Expected {option} to be one of {', '.join(known)}, got {name!r}.")
     return name
-
-
-def _check_encoding(name: str) -> None:
-    try:
-        codecs.lookup(name)
-    except LookupError as error:
-        raise typer.BadParameter(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
 
 
 def _output_format(to: str | None, json: bool, sentences: bool, output: Path | None) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from punctuation_restoration.commands import models, output_files, punctuate
+from punctuation_restoration.commands import options as opt
 from punctuation_restoration.commands.terminal import reporting
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -168,6 +169,16 @@ def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
     ]  # fmt: skip
 
 
+def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("爱迪生实验室 10 n\n", encoding="utf-8")
+    options = {"backend": "torch", "jieba_dictionary": str(tmp_path / "words.txt")}
+    restore = models.LazyRestorer(tiny_checkpoint, "cpu", **options).open()
+    assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
+    from punctuation_restoration.pipeline.backends import BACKENDS
+
+    assert BACKENDS == opt.BACKENDS
+
+
 def test_existing_files_are_not_overwritten_without_force(
     stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -282,6 +293,7 @@ def test_interrupting_keeps_what_is_done(
         (["a.txt", "c/a.txt", "-o", "out"], "Expected a place for every file"),
         (["--nonsense"], "No such option"),
         (["--live", "a.txt"], "Expected --live alone"),
+        (["--backend", "tpu", "a.txt"], "Expected --backend to be one of torch, onnx, onnx-int8"),
         (["--encoding", "utf8000", "a.txt"], "Expected --encoding such as utf-8"),
         (["a.txt", "c/a.txt", "-o", "b.txt"], "Expected --output FOLDER for several files, got b.txt"),
     ],
