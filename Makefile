@@ -61,6 +61,9 @@ reproduce: $(READY)  ## prepare the data, train the default model, ship it, and 
 		--thresholds results/thresholds.json
 	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid --output results
 
+export-smoke: $(READY)  ## load the model for the Hub in new environments, with the oldest and the newest transformers
+	TORCH="$(TORCH)" $(PYTHON) tests/export_smoke.py
+
 format: $(READY) ## put the code into the house style
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
