@@ -180,8 +180,8 @@ def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> No
 def _quantised(path: Path, inner_size: int) -> Path:
     """The file with matrix products in int8, beside the given one.
 
-    Those that read the inner states of the feed-forward part, `inner_size` wide, stay in fp32: a few of these states are
-    so large that one scale for all of them changes half as many decisions again (docs/speed.md).
+    Those that read the inner states of the feed-forward part, `inner_size` wide, stay in fp32: a few of these states
+    are so large that one scale for all of them changes half as many decisions again (docs/speed.md).
     """
     onnx = importlib.import_module("onnx")
     quantization = importlib.import_module("onnxruntime.quantization")
