@@ -96,6 +96,8 @@ def test_no_two_files_of_the_hub_have_one_name():
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_our_folders_are_imported_under_one_name_only(path):
     ours = {"modeling", "pipeline", "data", "evaluation", "formats", "commands", "training"}
+    if path.parent.name == "space":
+        ours.remove("formats")  # a Space has no package of ours, and a copy of that folder beside it
     for level, module, _ in _imports(path):
         if not level:
             assert module.split(".")[0] not in ours, f"{path}: import {module} makes a second copy of its classes"
