@@ -129,7 +129,7 @@ def push(
     api = HfApi()
     kind: dict[str, Any] = {"repo_type": "space" if is_space else "model"}
     try:
-        software = {"space_sdk": "gradio"} if is_space else {}
+        software: dict[str, Any] = {"space_sdk": "gradio"} if is_space else {}
         repo_id = api.create_repo(repo_id, private=private, exist_ok=True, **kind, **software).repo_id
         message = message or f"Upload punctuation {'page' if is_space else 'model'}"
         commit = api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message, **kind)
