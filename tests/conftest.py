@@ -1,5 +1,6 @@
 """What the tests share: a tiny tokenizer and model, made here, and no network."""
 
+import copy
 import os
 import socket
 from typing import Any
@@ -79,7 +80,7 @@ def tiny_config(tiny_tokenizer: PreTrainedTokenizerFast) -> PunctuationRestorati
 def tiny_model(tiny_config: PunctuationRestorationConfig) -> PunctuationRestorationModel:
     """Random weights, large enough that labels differ from word to word; it knows nothing."""
     torch.manual_seed(7)
-    model = PunctuationRestorationModel(tiny_config).eval()
+    model = PunctuationRestorationModel(copy.deepcopy(tiny_config)).eval()  # saving a pipeline changes its model's own
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(3.0)
