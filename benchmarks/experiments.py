@@ -144,9 +144,7 @@ def pieces_folder(folder: str | Path, work: Path, language: str = "zh") -> Path:
                 path = Path(shard["file"])
                 for document in relabelled(path, open_shard(path)["labels"]):
                     writer.add(by_pieces(document))
-            writer.flush()
-            found["shards"] = writer.written
-            found.update({key: sum(s[key] for s in writer.written) for key in ("n_documents", "n_words", "n_pieces")})
+            found.update(writer.finish())
     write_index(out, index)
     return out
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from punctuation_restoration.card import put_between
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.training.experiments import run, score
@@ -96,10 +97,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 def fill(text: str, result: dict[str, Any]) -> str:
     """The text with the tables between its two lines."""
-    before, begin, rest = text.partition(BEGIN)
-    if not begin or END not in rest:
-        raise ValueError(f"Expected the lines {BEGIN} and {END} in the document, one is missing. Put both in.")
-    return f"{before}{BEGIN}\n{tables(result)}\n{END}{rest.partition(END)[2]}"
+    return put_between(text, BEGIN, END, tables(result))
 
 
 def tables(result: dict[str, Any]) -> str:
@@ -145,12 +143,7 @@ def cut_folder(folder: Path, out: Path, n_words: int) -> Path:
                 if left > 0:
                     writer.add(document)
                     left -= len(document.labels)
-        writer.flush()
-        row["splits"]["train"] = {
-            "shards": writer.written,
-            **{key: sum(s[key] for s in writer.written) for key in ("n_documents", "n_words", "n_pieces")},
-            "n_labels": [],
-        }
+        row["splits"]["train"] = {**writer.finish(), "n_labels": []}
         for shard in row["splits"]["validation"]["shards"]:
             shard["file"] = str(Path(shard["file"]).resolve())
     write_index(out, index)

@@ -29,6 +29,7 @@ from typing import Any
 from transformers import pipeline
 
 import punctuation_restoration
+from punctuation_restoration.card import put_between
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
@@ -164,8 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     args.output.write_text(text, encoding="utf-8")
     readme = args.readme.read_text(encoding="utf-8")
-    before, _, rest = readme.partition(BEGIN)
-    args.readme.write_text(f"{before}{BEGIN}\n{sentence(result)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    args.readme.write_text(put_between(readme, BEGIN, END, sentence(result)), encoding="utf-8")
     print(text)
     return int(bool(result["errors"] or result["not_their_own"]))
 

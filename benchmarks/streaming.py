@@ -25,6 +25,7 @@ import torch
 from transformers import pipeline
 
 import punctuation_restoration
+from punctuation_restoration.card import put_between
 from punctuation_restoration.data.conversion import hash_id, split_of
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import load_recipe
@@ -183,11 +184,7 @@ def fill(document: str, report: dict[str, Any]) -> str:
     Raises:
         ValueError: it lacks one of them.
     """
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"Expected the lines {BEGIN} and {END} in the document, one is missing. Put both into it.")
-    return f"{before}{BEGIN}\n{table(report)}\n{END}{after}"
+    return put_between(document, BEGIN, END, table(report))
 
 
 def draw(report: dict[str, Any], path: Path) -> None:

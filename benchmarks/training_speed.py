@@ -72,7 +72,6 @@ def measure(run: TrainingRun, n_steps: int, first_step: int) -> dict[str, float]
     """One round: the steps of a run with its data thread, then the bare encoder on the same batches."""
     encoder = copy.deepcopy(run.model.encoder).train()
     run.prepared.train()
-    n_pieces = n_places = 0
     waited, kept = 0.0, []
     began = waiting = time.perf_counter()
     for batches in read_ahead(run.source, first_step, first_step + n_steps):

@@ -206,12 +206,7 @@ def total_bytes(recipe: Recipe) -> int:
 
 def split_counts(writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
     """Finish the shards of a split; gives their files and counts."""
-    writer.flush()
-    return {
-        "shards": writer.written,
-        **{key: sum(shard[key] for shard in writer.written) for key in ("n_documents", "n_words", "n_pieces")},
-        "n_labels": np.trim_zeros(n_labels, "b").tolist(),
-    }
+    return {**writer.finish(), "n_labels": np.trim_zeros(n_labels, "b").tolist()}
 
 
 def drop_duplicates(documents: Iterable[Document], seen: set[bytes], skipped: Counter[str]) -> Iterator[Document]:

@@ -64,6 +64,12 @@ class ShardWriter:
         self._waiting.append(document)
         self._n_bytes += document.n_bytes
 
+    def finish(self) -> dict[str, Any]:
+        """Write what is left; gives the row of the split: its shards, and how much is in them."""
+        self.flush()
+        counted = ("n_documents", "n_words", "n_pieces")
+        return {"shards": self.written, **{key: sum(shard[key] for shard in self.written) for key in counted}}
+
     def flush(self) -> None:
         """Write what is waiting, beside its place first, so that no half shard is ever seen."""
         if not self._waiting:

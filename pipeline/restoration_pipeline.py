@@ -265,10 +265,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         budget = BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
         while True:
             windows: list[dict[str, Any]] = []
+            n_ahead = 0  # windows, or their pieces where batches go by those
             position = None
             for position, item in numbered:
-                windows += self._windows_of(item, position, preprocess_params)
-                n_ahead = len(windows) if batch_size else sum(len(window["input_ids"]) for window in windows)
+                added = self._windows_of(item, position, preprocess_params)
+                windows += added
+                n_ahead += len(added) if batch_size else sum(len(window["input_ids"]) for window in added)
                 if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
                     break
             if position is None:

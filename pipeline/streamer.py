@@ -51,7 +51,7 @@ class PunctuationStreamer:
     Args:
         restore: a `PunctuationRestorationPipeline`.
         look_ahead: so many finished words must follow a word before it is committed; 0 commits at once, more is more
-            accurate. From 15 on, little changes, since the pipeline's windows see no more.
+            accurate. Beyond the model's right context little changes, since the pipeline's windows see no more.
         left_context: committed words that are shown to the model again; None: the model's own setting, and with less
             look-ahead than its right context the words that this saves, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.

@@ -55,12 +55,21 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
     Raises:
         ValueError: if the text lacks one of the two lines between which the table stands.
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"Expected the lines {BEGIN} and {END} in the text, one is missing. Put both where it goes.")
-    filled = f"{before}{BEGIN}\n{table(results)}\n{END}{after}"
+    filled = put_between(text, BEGIN, END, table(results))
     return MODEL_INDEX.sub(lambda _: model_index(results), filled, count=1)
+
+
+def put_between(text: str, begin: str, end: str, content: str) -> str:
+    """The text with `content` between two of its lines, in place of what was there.
+
+    Raises:
+        ValueError: if the text lacks one of the lines.
+    """
+    before, has_begin, rest = text.partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not has_begin or not has_end:
+        raise ValueError(f"Expected the lines {begin} and {end} in the document, one is missing. Put both where it goes.")
+    return f"{before}{begin}\n{content}\n{end}{after}"
 
 
 def table(results: Sequence[dict[str, Any]]) -> str:
@@ -125,8 +134,7 @@ def fill_from_model(text: str, restore: Any) -> str:
     """The text with what depends on a model alone: what it consists of, and what it gets wrong."""
     for (begin, end), make in ((MODEL, model_table), (FAILURES, failures)):
         if begin in text:
-            before, _, rest = text.partition(begin)
-            text = f"{before}{begin}\n{make(restore)}\n{end}{rest.partition(end)[2]}"
+            text = put_between(text, begin, end, make(restore))
     return text
 
 

@@ -94,10 +94,8 @@ def relabelled(path: Path, labels: np.ndarray) -> list[PackedDocument]:
 
 def pseudo_row(row: Mapping[str, Any], writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
     """The row of the index of a source that a model has labelled; nothing of it is for validation."""
-    keys = ("n_documents", "n_words", "n_pieces")
-    empty = {"shards": [], **dict.fromkeys(keys, 0), "n_labels": []}
-    counts = {key: sum(shard[key] for shard in writer.written) for key in keys}
-    train = {"shards": writer.written, **counts, "n_labels": n_labels.tolist()}
+    train = {**writer.finish(), "n_labels": n_labels.tolist()}
+    empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
     return {
         **row,
         "name": f"{row['name']}-pseudo",
