@@ -68,7 +68,7 @@ def put_between(text: str, begin: str, end: str, content: str) -> str:
     before, has_begin, rest = text.partition(begin)
     _, has_end, after = rest.partition(end)
     if not has_begin or not has_end:
-        raise ValueError(f"Expected the lines {begin} and {end} in the document, one is missing. Put both where it goes.")
+        raise ValueError(f"Expected the lines {begin} and {end} in the document, one is missing. Put both into it.")
     return f"{before}{begin}\n{content}\n{end}{after}"
 
 
