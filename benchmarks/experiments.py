@@ -27,7 +27,7 @@ from punctuation_restoration.training.experiments import run
 from punctuation_restoration.training.labelling import relabelled
 
 ROOT = Path(__file__).resolve().parents[1]
-BASELINE = "slots"
+BASELINE = "late masks"
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,20 @@ class Arm:
 
     arguments: Sequence[str] = ()
     recipe: Mapping[str, Any] = field(default_factory=dict)
+    share: float = 1.0  # of the steps; a model of one language has the steps that its language has in the joint model
+    pieces: float = 1.0  # in a batch, where a word takes more or fewer of them
     split: int = 1  # so many times the steps, each with so many times fewer pieces
     by_pieces: bool = False  # Mandarin words are cut into SentencePiece pieces, each with a slot of its own
 
 
 ARMS: dict[str, Arm] = {
     BASELINE: Arm(),
+    "slots": Arm(("--slot-style", "mask"), {"sampling": {"lengths": {36: 0.05, 72: 0.15, 144: 0.3, 288: 0.5}}}, pieces=1.8),
     "tagging": Arm(("--slot-style", "last-piece")),
     "Mandarin by pieces": Arm(by_pieces=True),
-    "English alone": Arm(recipe={"sampling": {"language_weights": {"en": 1.0, "zh": 0.0, "ms": 0.0}}}),
-    "Mandarin alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 1.0, "ms": 0.0}}}),
-    "Malay alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 0.0, "ms": 1.0}}}),
+    "English alone": Arm(recipe={"sampling": {"language_weights": {"en": 1.0, "zh": 0.0, "ms": 0.0}}}, share=1 / 3),
+    "Mandarin alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 1.0, "ms": 0.0}}}, share=1 / 3),
+    "Malay alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 0.0, "ms": 1.0}}}, share=1 / 3),
     "layers 4": Arm(("--layers", "4")),
     "layers 8": Arm(("--layers", "8")),
     "layers 12": Arm(("--layers", "12")),
@@ -114,9 +117,9 @@ def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[
     recipe.write_text(yaml.safe_dump({"base": base, **arm.recipe}), encoding="utf-8")
     settings = {
         "--recipe": str(recipe), "--encoder": args.encoder, "--seed": str(seed), "--dropout": "0",
-        "--max-steps": str(args.steps * arm.split), "--pieces-per-batch": str(args.pieces_per_batch // arm.split),
+        "--max-steps": str(round(args.steps * arm.share) * arm.split), "--pieces-per-batch": str(round(args.pieces_per_batch * arm.pieces) // arm.split),
         "--layers": str(args.layers), "--warmup-steps": str(max(args.steps // 12, 1)), "--threads": str(args.threads),
-        "--validation-words": str(args.validation_words),
+        "--validation-words": str(args.validation_words), "--slot-style": "late-mask",
     }  # fmt: skip
     settings.update(zip(arm.arguments[::2], arm.arguments[1::2], strict=True))
     folders = [pieces_folder(folder, work) for folder in args.data] if arm.by_pieces else args.data

@@ -47,16 +47,20 @@ class WindowCollator:
         """
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
-        n_pieces = max(self._n_pieces(window) for window in windows)
+        filled = [self._draw_filled(window) for window in windows]
+        shown = [self._is_shown(*pair) for pair in zip(windows, filled, strict=True)]
+        lengths = [2 + len(w.piece_ids) + int(s.sum()) for w, s in zip(windows, shown, strict=True)]
         n_words = max(len(window.labels) for window in windows)
-        input_ids = np.full((len(windows), n_pieces), self.slots.pad_id, dtype=np.int64)
-        attention_mask = np.zeros((len(windows), n_pieces), dtype=np.int64)
+        input_ids = np.full((len(windows), max(lengths)), self.slots.pad_id, dtype=np.int64)
+        attention_mask = np.zeros((len(windows), max(lengths)), dtype=np.int64)
         slot_positions = np.zeros((len(windows), n_words), dtype=np.int64)
         labels = np.full((len(windows), n_words), NOT_SCORED, dtype=np.int64)
-        for row, window in enumerate(windows):
-            length = self._n_pieces(window)
+        for row, (window, length) in enumerate(zip(windows, lengths, strict=True)):
             attention_mask[row, :length] = 1
-            self._write(window, input_ids[row, :length], slot_positions[row], labels[row])
+            ids, ends = input_ids[row, :length], np.cumsum(window.piece_counts.astype(np.int64) + shown[row])
+            self._write_pieces(window, filled[row], shown[row], ids, ends)
+            slot_positions[row, : len(ends)] = ends if self.slots.has_masks else ends - shown[row]
+            labels[row, : len(ends)] = np.where(filled[row], NOT_SCORED, window.labels.astype(np.int64))
         arrays = {
             "input_ids": input_ids,
             "attention_mask": attention_mask,
@@ -67,28 +71,20 @@ class WindowCollator:
             arrays["is_pseudo"] = np.array([window.is_pseudo for window in windows])
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
-    def _n_pieces(self, window: CutWindow) -> int:
-        return len(window.piece_ids) + 2 + (len(window.labels) if self.slots.has_slots else 0)
+    def _is_shown(self, window: CutWindow, filled: np.ndarray) -> np.ndarray:
+        """Which slots stand among the pieces, (n_words,) of bool: all masks, or known marks alone."""
+        return np.ones(len(filled), dtype=bool) if self.slots.has_masks else filled & (window.labels != 0)
 
-    def _write(self, window: CutWindow, ids: np.ndarray, positions: np.ndarray, labels: np.ndarray) -> None:
-        """Write one window into its rows."""
-        n_words = len(window.labels)
-        counts = window.piece_counts.astype(np.int64) + (1 if self.slots.has_slots else 0)
-        places = np.cumsum(counts)  # <s> stands at 0, so a word's slot stands where the count behind it says
-        positions[:n_words] = places
-        labels[:n_words] = window.labels
-        ids[0], ids[-1] = self.slots.bos_id, self.slots.eos_id
-        if not self.slots.has_slots:
-            ids[1:-1] = window.piece_ids
-            return
+    def _write_pieces(
+        self, window: CutWindow, filled: np.ndarray, shown: np.ndarray, ids: np.ndarray, ends: np.ndarray
+    ) -> None:
+        """Write the pieces of a window, and at the `ends` of its words (n_words,) the slots that are `shown`."""
         is_piece = np.ones(len(ids), dtype=bool)
         is_piece[[0, -1]] = False
-        is_piece[places] = False
+        is_piece[ends[shown]] = False  # `<s>` stands at 0
+        ids[0], ids[-1] = self.slots.bos_id, self.slots.eos_id
         ids[is_piece] = window.piece_ids
-        ids[places] = self.slots.mask_id
-        filled = self._draw_filled(window)
-        ids[places[filled]] = self.fill_ids[window.labels[filled]]
-        labels[:n_words][filled] = NOT_SCORED
+        ids[ends[shown]] = np.where(filled[shown], self.fill_ids[window.labels[shown]], self.slots.mask_id)
 
     def _draw_filled(self, window: CutWindow) -> np.ndarray:
         """Which slots show their true label, (n_words,) of bool; at least one slot stays to be scored."""

@@ -119,6 +119,6 @@ def windows_for_trainer(
     slots = SlotEncoder(tokenizer, config)
     sampling = replace(sampling or Sampling(), lengths={config.max_window_pieces: 1.0}, utterances=0.0)
     stops = stop_label_ids(config.labels)
-    sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_slots), stops, seed)
+    sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_masks), stops, seed)
     collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled)
     return WindowDataset(sampler, n_windows), collator

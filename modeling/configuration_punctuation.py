@@ -25,7 +25,7 @@ DEFAULT_MARK_LABELS = {
     **dict.fromkeys("?？؟", "QUESTION"),
 }
 
-SLOT_STYLES = ("mask", "last-piece")
+SLOT_STYLES = ("mask", "late-mask", "last-piece")
 
 
 class PunctuationRestorationConfig(PreTrainedConfig):
@@ -37,8 +37,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             (the piece that stands in a slot whose label is known). The first label must write nothing.
         mark_labels: for every mark known in running text the name of the label that it means, or None for a mark
             that is only removed.
-        slot_style: `"mask"` puts a `<mask>` after every word (slot filling); `"last-piece"` reads the label off the
-            last piece of the word (plain tagging).
+        slot_style: `"mask"` puts a `<mask>` after every word (slot filling); `"late-mask"` lets the masks join in the
+            last layers only, where they read the words but are not read by them, which spares most of their cost
+            (`docs/slots.md`); `"last-piece"` reads the label off the last piece of the word (plain tagging).
+        mask_layers: layers that compute the masks where `slot_style` is `"late-mask"`.
         thresholds: for some labels the probability from which they are chosen, found on validation data; without one
             a label must be the most probable.
         lowercase: whether the encoder sees words in lower case, as recognisers write them.
@@ -61,6 +63,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     labels: list[dict[str, str]] | None = None
     mark_labels: dict[str, str | None] | None = None
     slot_style: str = "mask"
+    mask_layers: int = 2
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
     head_width: int = 1568
@@ -154,6 +157,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def _check_windows(self) -> None:
         if self.slot_style not in SLOT_STYLES:
             raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
+        n_layers = getattr(self.get_text_config(), "num_hidden_layers", None)
+        if self.slot_style == "late-mask" and not 1 <= self.mask_layers <= (n_layers or self.mask_layers):
+            raise ValueError(
+                f"Expected mask_layers from 1 to the encoder's {n_layers} layers, got {self.mask_layers}. Correct it."
+            )
         if self.head_width < 1 or not 0 <= self.head_dropout < 1:
             raise ValueError(
                 f"Expected head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "

@@ -9,13 +9,16 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import AutoConfig, AutoModel, PreTrainedModel
+from transformers import AutoConfig, AutoModel, PreTrainedModel, initialization as init
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import PunctuationRestorationConfig
 
 NOT_SCORED = -100  # label of a slot that takes no part in the loss
+
+# Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
+LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
 
 
 class SlotClassifier(nn.Module):
@@ -54,6 +57,13 @@ class PunctuationRestorationModel(PreTrainedModel):
         self.encoder = AutoModel.from_config(config.encoder_config, **_without_pooler(config.encoder_config))
         hidden_size = config.get_text_config().hidden_size
         self.classifier = SlotClassifier(hidden_size, config.head_width, len(config.label_names), config.head_dropout)
+        if config.slot_style == "late-mask":
+            if not self.is_layered:
+                raise ValueError(
+                    f"Expected an encoder out of {sorted(LAYERED_ENCODERS)} for slot_style 'late-mask', got "
+                    f"{type(self.encoder).__name__}. Use slot_style 'mask', which works with any encoder."
+                )
+            self.mask_state = nn.Parameter(torch.zeros(hidden_size))  # what tells a mask from the word before it
         self.post_init()
 
     @classmethod
@@ -91,6 +101,9 @@ class PunctuationRestorationModel(PreTrainedModel):
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         """As in transformers, but weights that are missing or unreadable are an error, not a warning.
 
+        A checkpoint of another slot style may be loaded with `slot_style="late-mask"`: its masks then start as copies
+        of the words' last pieces, which is what tagging reads.
+
         Raises:
             OSError: if there is no checkpoint, or its weights cannot be read.
             ValueError: if the checkpoint lacks weights of this model; new ones would be random.
@@ -105,7 +118,7 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
         model, report = loaded
-        missing = sorted(report["missing_keys"])
+        missing = sorted(set(report["missing_keys"]) - {"mask_state"})
         if missing:
             raise ValueError(
                 f"Expected weights for all of this model in {place}, {len(missing)} are missing, such as "
@@ -150,15 +163,16 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
                 "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
             )
+        wanted = {name: kwargs[name] for name in ("output_hidden_states", "output_attentions") if name in kwargs}
+        if self.n_slot_layers:
+            wanted["output_hidden_states"] = True
         outputs = self.encoder(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            inputs_embeds=inputs_embeds,
-            return_dict=True,
-            **{name: kwargs[name] for name in ("output_hidden_states", "output_attentions") if name in kwargs},
+            input_ids=input_ids, attention_mask=attention_mask, inputs_embeds=inputs_embeds, return_dict=True, **wanted
         )
-        states = outputs.last_hidden_state  # (B, P, H)
-        slot_states = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))  # (B, W, H)
+        if self.n_slot_layers:
+            slot_states = self._late_masks(outputs.hidden_states, attention_mask, slot_positions)
+        else:
+            slot_states = self.slot_states(outputs.last_hidden_state, slot_positions)
         logits = self.classifier(slot_states)  # (B, W, M)
         loss = None
         if labels is not None:
@@ -174,6 +188,60 @@ class PunctuationRestorationModel(PreTrainedModel):
         return TokenClassifierOutput(
             loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
         )
+
+    @property
+    def is_layered(self) -> bool:
+        """Whether `attend` can compute the encoder's layers one by one."""
+        return type(self.encoder).__name__ in LAYERED_ENCODERS
+
+    @property
+    def n_slot_layers(self) -> int:
+        """How many of the last layers compute the slots apart from the pieces; 0 where the slots are pieces."""
+        return self.config.mask_layers if self.config.slot_style == "late-mask" else 0
+
+    def slot_states(self, states: torch.Tensor, slot_positions: torch.Tensor) -> torch.Tensor:
+        """The states (B, W, H) of the slots, out of those of all pieces (B, P, H).
+
+        A late mask has no state of its own yet: it starts from the last piece of its word.
+        """
+        found = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
+        return found + self.mask_state if self.n_slot_layers else found
+
+    @staticmethod
+    def attend(
+        layer: nn.Module, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None
+    ) -> torch.Tensor:
+        """One layer of the encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
+
+        `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
+        """
+        attention = layer.attention.self
+
+        def heads(projected: torch.Tensor) -> torch.Tensor:
+            return projected.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2)
+
+        mixed = nn.functional.scaled_dot_product_attention(
+            heads(attention.query(states)), heads(attention.key(seen)), heads(attention.value(seen)), attn_mask=is_piece
+        )
+        states = layer.attention.output(mixed.transpose(1, 2).flatten(2), states)
+        return layer.output(layer.intermediate(states), states)
+
+    def _late_masks(
+        self, hidden_states: tuple[torch.Tensor, ...], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
+    ) -> torch.Tensor:
+        """The states of the masks behind the last layer; `hidden_states` are what each layer reads."""
+        is_piece = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
+        layers = self.encoder.encoder.layer
+        first = len(layers) - self.n_slot_layers
+        states = self.slot_states(hidden_states[first], slot_positions)
+        for layer, seen in zip(layers[first:], hidden_states[first:-1], strict=True):
+            states = self.attend(layer, states, seen, is_piece)
+        return states
+
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module is self and self.n_slot_layers:
+            init.zeros_(self.mask_state)
 
 
 def _without_pooler(encoder_config: Any) -> dict[str, bool]:

@@ -25,13 +25,14 @@ from torch import nn
 from .slot_reader import reads_short
 
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
-FORMAT = 2  # raised when files made by an earlier version of this module should not be used any more
+FORMAT = 3  # raised when files made by an earlier version of this module should not be used any more
 
 
 def fingerprint(model: Any) -> str:
     """SHA-256 over weights and configuration: two models with the same one compute the same."""
     settings = model.config.get_text_config().to_dict()
     settings = {key: value for key, value in settings.items() if key not in NOT_COMPUTED}
+    settings["n_slot_layers"] = model.n_slot_layers
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().cpu().contiguous()
@@ -92,8 +93,10 @@ class GraphReader(nn.Module):
         self.register_buffer("places", places.detach().float())
         self.norm = embeddings.LayerNorm
         layers = list(model.encoder.encoder.layer)
-        self.layers = nn.ModuleList(_GraphLayer(layer, n_joined=3) for layer in layers[:-1])
-        self.last = _GraphLayer(layers[-1], n_joined=2)
+        n_slot_layers = max(model.n_slot_layers, 1)
+        self.layers = nn.ModuleList(_GraphLayer(layer, n_joined=3) for layer in layers[:-n_slot_layers])
+        self.slot_layers = nn.ModuleList(_GraphLayer(layer, n_joined=2) for layer in layers[-n_slot_layers:])
+        self.slot_states = model.slot_states
         self.classifier = model.classifier
 
     def forward(
@@ -107,8 +110,11 @@ class GraphReader(nn.Module):
         bias = (1.0 - attention_mask.to(torch.float32))[:, None, None, :] * -1e9
         for layer in self.layers:
             states = layer(states, states, bias)
-        slot_states = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
-        return self.classifier(self.last(slot_states, states, bias))
+        slot_states = self.slot_states(states, slot_positions)
+        for layer in self.slot_layers[:-1]:
+            both = layer(torch.cat([states, slot_states], dim=1), states, bias)
+            states, slot_states = both[:, : states.shape[1]], both[:, states.shape[1] :]
+        return self.classifier(self.slot_layers[-1](slot_states, states, bias))
 
 
 class _GraphLayer(nn.Module):

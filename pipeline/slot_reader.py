@@ -2,7 +2,7 @@
 
 Equal to the model's own forward pass, but the last layer of the encoder is computed at the slots alone: of the other
 pieces only keys and values are needed there. That spares nearly half of one layer (the feed-forward part, which is two
-thirds of it, for every piece that is not a slot).
+thirds of it, for every piece that is not a slot). Late masks go through the last layers beside the pieces.
 
 Letters in shapes: B windows in a batch, P pieces, W slots, M labels, H hidden width.
 """
@@ -12,12 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
 
 Read = Callable[..., torch.Tensor]  # (input_ids, attention_mask or None, slot_positions) -> logits (B, W, M)
 
-# Encoders of these classes are built alike: post-norm layers with learned positions.
-FAMILY = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
 TOLERANCE, HALF_TOLERANCE = 1e-4, 5e-2  # between logits, relative to the largest: sums are in another order
 
 
@@ -36,9 +33,8 @@ def reads_short(model: Any, pad_id: int) -> bool:
 
     It calls parts of transformers that may be rebuilt there, so it is compared with the model's own forward pass.
     """
-    is_known = type(getattr(model, "encoder", None)).__name__ in FAMILY
     attention = getattr(model.config.get_text_config(), "_attn_implementation", None)
-    return is_known and attention in ("sdpa", "eager") and _agree(model, pad_id)
+    return getattr(model, "is_layered", False) and attention in ("sdpa", "eager") and _agree(model, pad_id)
 
 
 def read_all(
@@ -54,7 +50,7 @@ def read_slots(
     """Logits (B, W, M) of the slots.
 
     Args:
-        model: a `PunctuationRestorationModel` whose encoder is of the family above.
+        model: a `PunctuationRestorationModel` whose encoder can be computed layer by layer.
         input_ids: (B, P) piece ids.
         attention_mask: (B, P), 1 for pieces, 0 for padding; None where nothing is padded.
         slot_positions: (B, W) indices of the slots among the pieces.
@@ -62,25 +58,15 @@ def read_slots(
     encoder = model.encoder
     states = encoder.embeddings(input_ids=input_ids)  # (B, P, H)
     is_piece = None if attention_mask is None else attention_mask.bool()[:, None, None, :]  # (B, 1, 1, P)
-    *layers, last = encoder.encoder.layer
-    for layer in layers:
-        states = _layer(layer, states, states, is_piece)
-    slot_states = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))  # (B, W, H)
-    return model.classifier(_layer(last, slot_states, states, is_piece))
-
-
-def _layer(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:
-    """One encoder layer for `states`, which attend to `seen`."""
-    attention = layer.attention.self
-
-    def heads(projected: torch.Tensor) -> torch.Tensor:
-        return projected.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2)
-
-    mixed = nn.functional.scaled_dot_product_attention(
-        heads(attention.query(states)), heads(attention.key(seen)), heads(attention.value(seen)), attn_mask=is_piece
-    )
-    states = layer.attention.output(mixed.transpose(1, 2).flatten(2), states)
-    return layer.output(layer.intermediate(states), states)
+    layers = list(encoder.encoder.layer)
+    first = len(layers) - max(model.n_slot_layers, 1)
+    for layer in layers[:first]:
+        states = model.attend(layer, states, states, is_piece)
+    slot_states = model.slot_states(states, slot_positions)  # (B, W, H)
+    for layer in layers[first:-1]:  # in one go, so that keys and values are computed once
+        both = model.attend(layer, torch.cat([states, slot_states], dim=1), states, is_piece)
+        states, slot_states = both.split([states.shape[1], slot_states.shape[1]], dim=1)
+    return model.classifier(model.attend(layers[-1], slot_states, states, is_piece))
 
 
 @torch.inference_mode()

@@ -33,7 +33,8 @@ class SlotEncoder:
     def __init__(self, tokenizer: Any, config: Any) -> None:
         self.tokenizer = tokenizer
         self.lowercase: bool = config.lowercase
-        self.has_slots: bool = config.slot_style == "mask"
+        self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
+        self.has_masks: bool = config.slot_style == "mask"
         self.bos_id: int = _special_id(tokenizer, "bos_token", "cls_token")
         self.eos_id: int = _special_id(tokenizer, "eos_token", "sep_token")
         self.unk_id: int = _special_id(tokenizer, "unk_token")
@@ -57,9 +58,8 @@ class SlotEncoder:
         return [self._cache[word] for word in words]
 
     def n_pieces(self, pieces: Sequence[list[int]]) -> list[int]:
-        """Pieces that each word takes in a window, its slot included."""
-        extra = 1 if self.has_slots else 0
-        return [len(ids) + extra for ids in pieces]
+        """Pieces that each word takes in a window, its mask included."""
+        return [len(ids) + self.has_masks for ids in pieces]
 
     def assemble(
         self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
@@ -71,16 +71,19 @@ class SlotEncoder:
             filled: for each word the label id that is shown in its slot, or None for a mask; None masks all.
 
         Returns:
-            Piece ids from `<s>` to `</s>`, and for each word the index of its slot among them. Without slots
-            (`slot_style="last-piece"`) that is the word's last piece, and nothing can be filled.
+            Piece ids from `<s>` to `</s>`, and for each word the index of its slot among them. Where masks join late
+            (`slot_style="late-mask"`) only known marks stand among the pieces, as in any text, and the index is that
+            of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be filled.
         """
         ids, slot_positions = [self.bos_id], []
         for index, word in enumerate(pieces):
             ids.extend(word)
-            if self.has_slots:
-                label = filled[index] if filled is not None else None
+            label = filled[index] if filled is not None and self.has_slots else None
+            slot_positions.append(len(ids) - 1 + self.has_masks)
+            if self.has_masks:
                 ids.append(self.mask_id if label is None else self.fill_ids[label])
-            slot_positions.append(len(ids) - 1)
+            elif label:  # the first label writes nothing
+                ids.append(self.fill_ids[label])
         ids.append(self.eos_id)
         return ids, slot_positions
 

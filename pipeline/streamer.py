@@ -274,7 +274,16 @@ def _cut_after(shown: str, restored: str, word: _OpenWord, following: _OpenWord 
     """Where the text is cut behind a word, its marks and closing signs: in the shown and in the restored text."""
     gap = shown[word.end : following.start if following else len(shown)]
     restored_gap = restored[word.restored_end : following.restored_start if following else len(restored)]
-    return word.end + _length_before_blank(gap), word.restored_end + _length_before_blank(restored_gap)
+    length = _length_before_blank(restored_gap)
+    return word.end + _n_given(gap, restored_gap[:length]), word.restored_end + length
+
+
+def _n_given(gap: str, restored: str) -> int:
+    """How many signs of the gap stand in the beginning of its restored twin, which has marks besides."""
+    n_given = 0
+    for sign in restored:
+        n_given += gap[n_given : n_given + 1] == sign
+    return n_given
 
 
 def _length_before_blank(gap: str) -> int:

@@ -15,7 +15,7 @@ WORDS = "hello you are the best 我们 大家 xyz saya".split()
 LABELS = [1, 0, 0, 0, 2, 0, 1, 0, 3]
 
 
-@pytest.fixture(params=["mask", "last-piece"])
+@pytest.fixture(params=["mask", "late-mask", "last-piece"])
 def slots(request: Any, tiny_tokenizer: Any, tiny_config: Any) -> SlotEncoder:
     config = type(tiny_config)(**{**tiny_config.to_dict(), "slot_style": request.param})
     return SlotEncoder(tiny_tokenizer, config)
@@ -51,12 +51,20 @@ def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) ->
     n_filled = 0
     for seed in range(40):
         batch = collator([window(slots, 9, seed)])
-        shown = batch["input_ids"][0, batch["slot_positions"][0]].tolist()
         labels = batch["labels"][0].tolist()
         filled = [None if label != NOT_SCORED else true for label, true in zip(labels, LABELS, strict=True)]
-        expected = [slots.mask_id if label is None else slots.fill_ids[label] for label in filled]
-        assert shown == expected
-        assert batch["input_ids"][0].tolist() == slots.assemble(slots.pieces(WORDS), filled)[0]
+        ids, positions = slots.assemble(slots.pieces(WORDS), filled)
+        assert batch["input_ids"][0].tolist() == ids
+        assert batch["slot_positions"][0].tolist() == positions
+        pieces = slots.pieces(WORDS)
+        if slots.has_masks:
+            shown = [slots.mask_id if label is None else slots.fill_ids[label] for label in filled]
+            assert [ids[place] for place in positions] == shown
+        else:  # a late mask starts from the last piece of its word, behind which its mark stands
+            assert [ids[place] for place in positions] == [word[-1] for word in pieces]
+            assert [ids[place + 1] for place, label in zip(positions, filled, strict=True) if label] == [
+                slots.fill_ids[label] for label in filled if label
+            ]
         assert labels.count(NOT_SCORED) < 9
         n_filled += labels.count(NOT_SCORED)
     assert 0.3 < n_filled / (40 * 9) < 0.6  # the mean share of a uniform draw from 0 to 1, one slot always left

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
@@ -35,6 +35,8 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXT, st.lists(st.integers(0, 300), max_size=12), st.integers(0, 6), st.integers(0, 5), st.booleans())
+@example("you“ hello", [5], 0, 0, False)  # the mark goes behind a quote that a blank follows, the quote with it
+@example("hello““ ", [7], 0, 0, False)
 def test_committed_text_never_changes_and_only_marks_are_added(
     tiny_pipeline: Any, text: str, places: list[int], look_ahead: int, left_context: int, condition: bool
 ) -> None:

@@ -160,7 +160,7 @@ def batch_source(
         index,
         fitting_lengths(recipe.sampling, config.max_window_pieces),
         settings.pieces_per_batch * settings.accumulate * part[1],
-        int(slots.has_slots),
+        int(slots.has_masks),
         stop_label_ids(config.labels),
         settings.seed,
         weights={source.name: source.weight for source in recipe.sources},

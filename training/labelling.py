@@ -57,7 +57,7 @@ def predicted_labels(model: Any, slots: Any, path: Path, device: Any) -> np.ndar
     """The model's label of every word of a shard, (n_words,) uint8."""
     collator = WindowCollator(slots)
     n_words = len(open_shard(path)["labels"])
-    windows = source_windows(path, 0, n_words, model.config, slots.has_slots)
+    windows = source_windows(path, 0, n_words, model.config, slots.has_masks)
     firsts = np.cumsum([0, *(scored.keep_to - scored.keep_from for scored in windows)])
     order = sorted(range(len(windows)), key=lambda number: len(windows[number].window.piece_ids))
     labels = np.zeros(n_words, dtype=np.uint8)

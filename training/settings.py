@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from punctuation_restoration.data.recipe import settings_from
+from punctuation_restoration.modeling.configuration_punctuation import SLOT_STYLES
 from punctuation_restoration.training.optimisation import OPTIMISERS
 from punctuation_restoration.training.precision import PRECISIONS
 
@@ -63,7 +64,7 @@ class TrainingSettings:
 _HELP = {
     "encoder": "pretrained encoder to start from, folder or Hub id",
     "layers": "keep only the first N layers of the encoder",
-    "slot_style": "mask (slot filling) or last-piece (tagging)",
+    "slot_style": "mask (slot filling), late-mask (masks join in the last layers) or last-piece (tagging)",
     "dropout": "dropout of the encoder's hidden states",
     "attention_dropout": "dropout of attention weights; above 0 slow on a CPU",
     "train_word_embeddings": "train all word embeddings, not only the rows of mask and fills",
@@ -95,7 +96,7 @@ _HELP = {
 _CHOICES = {
     "optimiser": OPTIMISERS,
     "precision": PRECISIONS,
-    "slot_style": ("mask", "last-piece"),
+    "slot_style": SLOT_STYLES,
 }
 _KINDS = {"int": int, "float": float, "str": str}
 

@@ -62,7 +62,7 @@ class Validation:
         windows = []
         for source_id, n_words in enumerate(words_to_take(index, words_per_language)):
             for shard in index["sources"][source_id]["splits"]["validation"]["shards"]:
-                taken = source_windows(Path(shard["file"]), source_id, n_words, config, slots.has_slots)
+                taken = source_windows(Path(shard["file"]), source_id, n_words, config, slots.has_masks)
                 n_words -= sum(scored.keep_to - scored.keep_from for scored in taken)
                 windows += taken
         windows.sort(key=lambda scored: len(scored.window.piece_ids))  # batches of like length need little padding
@@ -132,7 +132,7 @@ def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int
     return taken
 
 
-def source_windows(path: Path, source_id: int, n_words: int, config: Any, has_slots: bool) -> list[ScoredWindow]:
+def source_windows(path: Path, source_id: int, n_words: int, config: Any, has_masks: bool) -> list[ScoredWindow]:
     """Windows over the first documents of a shard, until `n_words` words are scored."""
     arrays = open_shard(path)
     piece_ends = np.cumsum(arrays["piece_counts"], dtype=np.int64)
@@ -145,7 +145,7 @@ def source_windows(path: Path, source_id: int, n_words: int, config: Any, has_sl
         n_words -= end_word - first_word
         counts = arrays["piece_counts"][first_word:end_word].astype(np.int64)
         planned = plan_windows(
-            (counts + has_slots).tolist(),
+            (counts + has_masks).tolist(),
             config.window,
             config.left_context,
             config.right_context,

@@ -1,0 +1,127 @@
+"""Masks that join in the last layers: they begin as tagging, read the words, and are read by nobody."""
+
+import copy
+
+import pytest
+import torch
+from transformers import BertConfig, DistilBertConfig, XLMRobertaConfig, pipeline
+
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.backends import make_backend
+from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
+
+PAD_ID = 1
+N_LAYERS = 3
+
+
+def model_with(kind=XLMRobertaConfig, **fields):
+    torch.manual_seed(5)
+    encoder = kind(
+        vocab_size=64, hidden_size=32, num_hidden_layers=N_LAYERS, num_attention_heads=4, intermediate_size=48,
+        max_position_embeddings=40, pad_token_id=PAD_ID,
+    )  # fmt: skip
+    fields = {"slot_style": "late-mask", "encoder_config": encoder.to_dict(), **fields}
+    return PunctuationRestorationModel(PunctuationRestorationConfig(**fields)).eval()
+
+
+@pytest.fixture(params=range(1, N_LAYERS + 1))
+def model(request):
+    model = model_with(mask_layers=request.param)
+    torch.nn.init.normal_(model.mask_state)
+    return model
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(3)
+    mask = torch.ones(3, 20, dtype=torch.long)
+    mask[-1, 14:] = 0
+    input_ids = torch.where(mask.bool(), torch.randint(4, 60, mask.shape), PAD_ID)
+    return {"input_ids": input_ids, "attention_mask": mask, "slot_positions": torch.tensor([[2, 5, 9]] * 3)}
+
+
+@torch.no_grad()
+def test_a_new_mask_is_the_last_piece_of_its_word(tmp_path, batch):
+    tagging = model_with(slot_style="last-piece")
+    tagging.save_pretrained(tmp_path)
+    late = PunctuationRestorationModel.from_pretrained(tmp_path, slot_style="late-mask").eval()
+    assert not late.mask_state.any()
+    torch.testing.assert_close(late(**batch).logits, tagging(**batch).logits, atol=1e-5, rtol=1e-5)
+    torch.nn.init.normal_(late.mask_state)
+    assert (late(**batch).logits - tagging(**batch).logits).abs().max() > 1e-3
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", [BertConfig, XLMRobertaConfig], ids=["bert", "xlm-roberta"])
+def test_the_short_way_gives_what_the_model_gives(kind, batch):
+    model = model_with(kind)
+    torch.nn.init.normal_(model.mask_state)
+    assert reads_short(model, PAD_ID)
+    for mask in (batch["attention_mask"], None):
+        inputs = {**batch, "attention_mask": mask}
+        torch.testing.assert_close(read_slots(model, **inputs), read_all(model, **inputs), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_every_number_of_mask_layers_is_read_alike(model, batch):
+    torch.testing.assert_close(read_slots(model, **batch), read_all(model, **batch), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_a_slot_does_not_depend_on_the_other_slots(model, batch):
+    whole = model(**batch).logits
+    alone = model(**{**batch, "slot_positions": batch["slot_positions"][:, 1:2]}).logits
+    torch.testing.assert_close(alone, whole[:, 1:2], atol=1e-5, rtol=1e-5)
+
+
+def test_the_mask_is_trained_saved_and_read_again(model, batch, tmp_path):
+    model.train()(**batch, labels=torch.tensor([[0, 1, 2]] * 3)).loss.backward()
+    assert model.mask_state.grad.abs().sum() > 0
+    model.eval().save_pretrained(tmp_path)
+    again = PunctuationRestorationModel.from_pretrained(tmp_path).eval()
+    assert again.config.mask_layers == model.config.mask_layers
+    torch.testing.assert_close(again(**batch).logits, model(**batch).logits)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("backend", ["onnx", "onnx-int8"])
+def test_onnx_computes_late_masks(backend, batch, tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setattr("punctuation_restoration.pipeline.backends.CACHE_FOLDER", str(tmp_path))
+    model = model_with()
+    torch.nn.init.normal_(model.mask_state)
+    expected = make_backend("torch", model, PAD_ID)(**batch)
+    got = make_backend(backend, model, PAD_ID)(**batch)
+    tolerance = 1e-5 if backend == "onnx" else 0.05
+    torch.testing.assert_close(got, expected, atol=tolerance, rtol=tolerance)
+    model.mask_state.zero_()  # other weights: another file
+    other = make_backend(backend, model, PAD_ID)(**batch)
+    assert (other - got).abs().max() > 1e-3
+
+
+def test_known_marks_are_seen_and_kept(tiny_model, tiny_tokenizer):
+    config = type(tiny_model.config)(**{**tiny_model.config.to_dict(), "slot_style": "late-mask"})
+    torch.manual_seed(1)
+    model = PunctuationRestorationModel(config).eval()
+    restore = pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer)
+    text = "hello you are the saya awak hello"
+    plain = restore(text)
+    told = restore({"text": text, "known": {1: "COMMA", 3: "O"}})
+    assert [told["words"][n]["label"] for n in (1, 3)] == ["COMMA", "O"]
+    scores = [[word["score"] for word in result["words"]] for result in (plain, told)]
+    assert scores[0][5] != scores[1][5]
+    assert restore([text, text + " the"])[0]["text"] == plain["text"]
+
+
+def test_what_cannot_work_is_refused():
+    with pytest.raises(ValueError, match="mask_layers from 1 to the encoder's 3 layers, got 4"):
+        model_with(mask_layers=N_LAYERS + 1)
+    other = DistilBertConfig(vocab_size=64, dim=32, n_layers=2, n_heads=4, hidden_dim=48)
+    fields = {"slot_style": "late-mask", "encoder_config": other.to_dict()}
+    with pytest.raises(ValueError, match=r"got DistilBertModel. Use slot_style 'mask'"):
+        PunctuationRestorationModel(PunctuationRestorationConfig(**fields))
+
+
+def test_a_copy_keeps_the_mask(model):
+    assert torch.equal(copy.deepcopy(model).mask_state, model.mask_state)
