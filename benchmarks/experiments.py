@@ -28,6 +28,7 @@ from punctuation_restoration.training.labelling import relabelled
 
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = "late masks"
+LENGTHS_WITH_MASKS = {36: 0.05, 72: 0.15, 144: 0.3, 288: 0.5}
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Arm:
 
 ARMS: dict[str, Arm] = {
     BASELINE: Arm(),
-    "slots": Arm(("--slot-style", "mask"), {"sampling": {"lengths": {36: 0.05, 72: 0.15, 144: 0.3, 288: 0.5}}}, pieces=1.8),
+    # Masks among the pieces: 1.8 times the pieces for the same words.
+    "slots": Arm(("--slot-style", "mask"), {"sampling": {"lengths": LENGTHS_WITH_MASKS}}, pieces=1.8),
     "tagging": Arm(("--slot-style", "last-piece")),
     "Mandarin by pieces": Arm(by_pieces=True),
     "English alone": Arm(recipe={"sampling": {"language_weights": {"en": 1.0, "zh": 0.0, "ms": 0.0}}}, share=1 / 3),
@@ -115,9 +117,10 @@ def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[
     recipe = work / f"{name.replace(' ', '-').replace(',', '')}.yaml"
     base = str(Path(args.recipe).resolve())
     recipe.write_text(yaml.safe_dump({"base": base, **arm.recipe}), encoding="utf-8")
+    pieces_per_batch = round(args.pieces_per_batch * arm.pieces) // arm.split
     settings = {
         "--recipe": str(recipe), "--encoder": args.encoder, "--seed": str(seed), "--dropout": "0",
-        "--max-steps": str(round(args.steps * arm.share) * arm.split), "--pieces-per-batch": str(round(args.pieces_per_batch * arm.pieces) // arm.split),
+        "--max-steps": str(round(args.steps * arm.share) * arm.split), "--pieces-per-batch": str(pieces_per_batch),
         "--layers": str(args.layers), "--warmup-steps": str(max(args.steps // 12, 1)), "--threads": str(args.threads),
         "--validation-words": str(args.validation_words), "--slot-style": "late-mask",
     }  # fmt: skip

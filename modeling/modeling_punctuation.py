@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import AutoConfig, AutoModel, PreTrainedModel, initialization as init
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+from transformers import initialization as init
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
@@ -209,7 +210,7 @@ class PunctuationRestorationModel(PreTrainedModel):
 
     @staticmethod
     def attend(
-        layer: nn.Module, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None
+        layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None
     ) -> torch.Tensor:
         """One layer of the encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
 

@@ -102,17 +102,18 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
 
     monkeypatch.setattr(experiments, "subprocess", SimpleNamespace(run=run_here))
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("name: tiny\nsources:\n- {path: old.txt, name: old, language: en}\n")
+    recipe.write_text("name: tiny\nsources:\n- {path: old.txt, name: old, language: en}\nmodel: {mask_layers: 1}\n")
     out = tmp_path / "out.json"
     call = ["--data", str(folders / "old"), "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
     more = ["--recipe", str(recipe), "--steps", "2", "--pieces-per-batch", "128", "--seeds", "1", "--out", str(out)]
-    arms = ["--arms", "slots", "tagging", "half the batch, double steps"]
+    arms = ["--arms", "late masks", "tagging", "half the batch, double steps"]
     for _ in range(2):
         assert module.main([*call, *more, *arms, "--work", str(tmp_path / "work")]) == 0
     rows = json.loads(out.read_text())["runs"]
-    assert [(row["arm"], row["steps"]) for row in rows] == [("slots", 2), ("tagging", 2), (arms[-1], 4)]
+    assert [(row["arm"], row["steps"]) for row in rows] == [("late masks", 2), ("tagging", 2), (arms[-1], 4)]
     assert len(calls) == 3
-    styles = [json.loads((tmp_path / "work" / name / "settings.json").read_text()) for name in ("slots-1", "tagging-1")]
+    folders_of = [tmp_path / "work" / f"{name}-1" for name in ("late-masks", "tagging")]
+    styles = [json.loads((folder / "settings.json").read_text()) for folder in folders_of]
     assert {key for key in styles[0] if styles[0][key] != styles[1][key]} == {"slot_style"}
     assert "| tagging | 1 |" in capsys.readouterr().out
 
@@ -132,12 +133,12 @@ def test_the_table_shows_means_and_distances_from_the_baseline() -> None:
     module = load("experiments")
     cost = {"pieces": 1000, "minutes": 2.0}
     rows = [
-        {"arm": "slots", "f1": {"en": 60.0}, **cost},
-        {"arm": "slots", "f1": {"en": 62.0}, **cost},
+        {"arm": "late masks", "f1": {"en": 60.0}, **cost},
+        {"arm": "late masks", "f1": {"en": 62.0}, **cost},
         {"arm": "tagging", "f1": {"en": 60.5}, **cost},
     ]
     assert module.table(rows).splitlines()[2:] == [
-        "| slots | 2 | 61.0 | 1,000 | 2.0 |",
+        "| late masks | 2 | 61.0 | 1,000 | 2.0 |",
         "| tagging | 1 | 60.5 (-0.5) | 1,000 | 2.0 |",
     ]
 
