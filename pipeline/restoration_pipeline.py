@@ -183,7 +183,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         shown, fixed = self._decided(found, given.known, existing)
         pieces = self.slots.pieces([word.spoken for word in words])
         windows = plan_windows(
-            self.slots.n_pieces(pieces),
+            self.slots.n_pieces(pieces, shown),
             config.window if window is None else window,
             config.left_context if left_context is None else left_context,
             config.right_context if right_context is None else right_context,

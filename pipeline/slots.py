@@ -57,9 +57,11 @@ class SlotEncoder:
             self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, encoded, strict=True))
         return [self._cache[word] for word in words]
 
-    def n_pieces(self, pieces: Sequence[list[int]]) -> list[int]:
-        """Pieces that each word takes in a window, its mask included."""
-        return [len(ids) + self.has_masks for ids in pieces]
+    def n_pieces(self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None) -> list[int]:
+        """Pieces that each word takes in a window, with its mask or its known mark; `filled` as for `assemble`."""
+        if self.has_masks or not self.has_slots or filled is None:
+            return [len(ids) + self.has_masks for ids in pieces]
+        return [len(ids) + bool(label) for ids, label in zip(pieces, filled, strict=True)]
 
     def assemble(
         self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None

@@ -87,6 +87,16 @@ def test_without_slots_the_last_piece_of_a_word_stands_for_it(tiny_tokenizer, ti
     assert slots.n_pieces(pieces) == [1, 4]
 
 
+def test_late_masks_take_no_piece_but_known_marks_do(tiny_tokenizer, tiny_config):
+    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="late-mask"))
+    pieces = slots.pieces(["hello", "josh", "is"])
+    assert slots.n_pieces(pieces) == [1, 4, 1]
+    ids, positions = slots.assemble(pieces, [1, None, 0])
+    assert _tokens(tiny_tokenizer, ids) == ["<s>", "▁hello", ",", "▁j", "o", "s", "h", "▁is", "</s>"]
+    assert positions == [1, 6, 7]
+    assert sum(slots.n_pieces(pieces, [1, None, 0])) + 2 == len(ids)
+
+
 def test_the_number_of_pieces_counts_the_slot(slots):
     pieces = slots.pieces(["hello", "josh"])
     assert slots.n_pieces(pieces) == [2, 5]

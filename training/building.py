@@ -54,7 +54,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     elif settings.encoder:
         fields = {key: value for key, value in recipe.model.items() if key not in NOT_CONFIG}
         try:
-            fields.setdefault("max_window_pieces", longest_window(settings.encoder, recipe.sampling))
+            fields.setdefault("max_window_pieces", longest_window(settings.encoder, recipe.sampling, settings.slot_style))
             model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, **style, **fields)
         except OSError as error:
             raise ValueError(f"Expected an encoder at {settings.encoder!r}, could not load it: {error}") from error
@@ -65,11 +65,14 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     return model
 
 
-def longest_window(encoder: str, sampling: Sampling) -> int:
+def longest_window(encoder: str, sampling: Sampling, slot_style: str | None = None) -> int:
     """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
     n_positions = getattr(AutoConfig.from_pretrained(encoder), "max_position_embeddings", None)
     longest = max(sampling.lengths)
-    return min(longest, n_positions - 2) if n_positions else longest  # RoBERTa's first two are not used
+    if not n_positions:
+        return longest
+    # RoBERTa's first two are not used. Where masks join late, known marks come on top of the pieces of a window.
+    return min(longest, int((n_positions - 2) / (1 + sampling.max_filled if slot_style == "late-mask" else 1)))
 
 
 def load_own_model(name: str, **settings: Any) -> Any:
