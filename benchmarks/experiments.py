@@ -47,6 +47,7 @@ ARMS: dict[str, Arm] = {
     BASELINE: Arm(),
     # Masks among the pieces: 1.8 times the pieces for the same words.
     "slots": Arm(("--slot-style", "mask"), {"sampling": {"lengths": LENGTHS_WITH_MASKS}}, pieces=1.8),
+    "masks in the last two layers": Arm(recipe={"model": {"mask_layers": 2}}),
     "tagging": Arm(("--slot-style", "last-piece")),
     "Mandarin by pieces": Arm(by_pieces=True),
     "English alone": Arm(recipe={"sampling": {"language_weights": {"en": 1.0, "zh": 0.0, "ms": 0.0}}}, share=1 / 3),

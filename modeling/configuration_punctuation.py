@@ -63,7 +63,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     labels: list[dict[str, str]] | None = None
     mark_labels: dict[str, str | None] | None = None
     slot_style: str = "mask"
-    mask_layers: int = 2
+    mask_layers: int = 1
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
     head_width: int = 1568

@@ -209,9 +209,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         return found + self.mask_state if self.n_slot_layers else found
 
     @staticmethod
-    def attend(
-        layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None
-    ) -> torch.Tensor:
+    def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:
         """One layer of the encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
 
         `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.

@@ -3,7 +3,8 @@
 The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), and gives `logits` (B, W, M),
 for any B, P and W. In int8, weights of matrix products have one scale an output channel and seven bits, because eight
 overflow on processors without VNNI; word embeddings have one scale a row; activations are quantised as they come, so
-that nothing needs to be calibrated.
+that nothing needs to be calibrated. The inner states of the feed-forward part are scaled piece by piece, since a few
+pieces have states so large that one scale for all would leave the others a handful of values.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from torch import nn
 from .slot_reader import reads_short
 
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
-FORMAT = 3  # raised when files made by an earlier version of this module should not be used any more
+FORMAT = 4  # raised when files made by an earlier version of this module should not be used any more
 
 
 def fingerprint(model: Any) -> str:
@@ -65,7 +66,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
         with _quiet():
             _write_fp32(model, whole, pad_id, in_int8)
             if in_int8:
-                whole = _quantised(whole, getattr(model.config.get_text_config(), "intermediate_size", 0))
+                whole = _quantised(whole)
         _sign(whole, weights)
         os.replace(whole, path)
 
@@ -94,8 +95,8 @@ class GraphReader(nn.Module):
         self.norm = embeddings.LayerNorm
         layers = list(model.encoder.encoder.layer)
         n_slot_layers = max(model.n_slot_layers, 1)
-        self.layers = nn.ModuleList(_GraphLayer(layer, n_joined=3) for layer in layers[:-n_slot_layers])
-        self.slot_layers = nn.ModuleList(_GraphLayer(layer, n_joined=2) for layer in layers[-n_slot_layers:])
+        self.layers = nn.ModuleList(_GraphLayer(layer, 3, in_int8) for layer in layers[:-n_slot_layers])
+        self.slot_layers = nn.ModuleList(_GraphLayer(layer, 2, in_int8) for layer in layers[-n_slot_layers:])
         self.slot_states = model.slot_states
         self.classifier = model.classifier
 
@@ -118,9 +119,12 @@ class GraphReader(nn.Module):
 
 
 class _GraphLayer(nn.Module):
-    """An encoder layer whose last `n_joined` of query, key and value are one matrix product."""
+    """An encoder layer whose last `n_joined` of query, key and value are one matrix product.
 
-    def __init__(self, layer: Any, n_joined: int) -> None:
+    With `by_piece`, the inner states of each piece are divided by the largest of them, and the product multiplied.
+    """
+
+    def __init__(self, layer: Any, n_joined: int, by_piece: bool) -> None:
         super().__init__()
         attention = layer.attention.self
         self.head_size = attention.attention_head_size
@@ -131,7 +135,7 @@ class _GraphLayer(nn.Module):
         with torch.no_grad():
             self.joined.weight.copy_(torch.cat([part.weight for part in joined]))
             self.joined.bias.copy_(torch.cat([part.bias for part in joined]))
-        self.n_joined = n_joined
+        self.n_joined, self.by_piece = n_joined, by_piece
         self.mix, self.intermediate, self.output = layer.attention.output, layer.intermediate, layer.output
 
     def forward(self, states: torch.Tensor, seen: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -140,7 +144,12 @@ class _GraphLayer(nn.Module):
         scores = (query * self.head_size**-0.5) @ key.transpose(2, 3) + bias  # (B, heads, P or W, P)
         mixed = (scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2)
         states = self.mix(mixed, states)
-        return self.output(self.intermediate(states), states)
+        inner = self.intermediate(states)
+        if not self.by_piece:
+            return self.output(inner, states)
+        largest = inner.abs().amax(dim=-1, keepdim=True).clamp(min=1e-6)
+        outer = nn.functional.linear(inner / largest, self.output.dense.weight) * largest + self.output.dense.bias
+        return self.output.LayerNorm(outer + states)
 
 
 class _WholeModel(nn.Module):
@@ -183,22 +192,14 @@ def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> No
     )  # fmt: skip
 
 
-def _quantised(path: Path, inner_size: int) -> Path:
-    """The file with matrix products in int8, beside the given one.
-
-    Those that read the inner states of the feed-forward part, `inner_size` wide, stay in fp32: a few of these states
-    are so large that one scale for all of them changes half as many decisions again (docs/speed.md).
-    """
-    onnx = importlib.import_module("onnx")
+def _quantised(path: Path) -> Path:
+    """The file with matrix products in int8, beside the given one."""
     quantization = importlib.import_module("onnxruntime.quantization")
-    graph = onnx.load(path).graph
-    heights = {matrix.name: matrix.dims[0] for matrix in graph.initializer if len(matrix.dims) == 2}
-    kept = [node.name for node in graph.node if inner_size in [heights.get(name) for name in node.input]]
     output = path.with_name("int8.onnx")
     # Per channel, in seven bits: with eight, two products overflow 16 bits where the processor has no VNNI.
     quantization.quantize_dynamic(
         path, output, op_types_to_quantize=["MatMul", "Gemm"], weight_type=quantization.QuantType.QInt8,
-        per_channel=True, reduce_range=True, nodes_to_exclude=kept,
+        per_channel=True, reduce_range=True,
     )  # fmt: skip
     return output
 

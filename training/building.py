@@ -54,7 +54,9 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     elif settings.encoder:
         fields = {key: value for key, value in recipe.model.items() if key not in NOT_CONFIG}
         try:
-            fields.setdefault("max_window_pieces", longest_window(settings.encoder, recipe.sampling, settings.slot_style))
+            fields.setdefault(
+                "max_window_pieces", longest_window(settings.encoder, recipe.sampling, settings.slot_style)
+            )
             model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, **style, **fields)
         except OSError as error:
             raise ValueError(f"Expected an encoder at {settings.encoder!r}, could not load it: {error}") from error
