@@ -34,15 +34,15 @@ PEER_BATCH = 4  # windows; on a CPU more is no faster
 System = Callable[[Sequence[str]], list[str]]
 
 
-def slot_filling(backend: str, model: str | None, slot_style: str) -> tuple[System, int]:
-    """Our pipeline, and its size on disk in bytes."""
+def ours(backend: str, model: str | None, slot_style: str | None = None) -> tuple[System, int]:
+    """Our pipeline, with the slot style of its model or another, and its size on disk in bytes."""
     from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
     import punctuation_restoration
 
     build: Any = pipeline
     place = model or punctuation_restoration.DEFAULT_MODEL
-    if slot_style == "mask":
+    if slot_style is None:
         restore = build("punctuation-restoration", model=place, backend=backend, device="cpu")
     else:
         network = AutoModelForTokenClassification.from_pretrained(place, slot_style=slot_style)
@@ -137,8 +137,10 @@ def floor(model: str | None) -> tuple[System, int]:
     shapes: dict[str, list[tuple[int, int]]] = {}  # pieces and slots of each window of a text
 
     def products(n_pieces: int, n_slots: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        for layer in range(encoder.num_hidden_layers):
-            n_out = n_slots if layer == encoder.num_hidden_layers - 1 else n_pieces
+        n_layers, n_slot_layers = encoder.num_hidden_layers, max(restore.model.n_slot_layers, 1)
+        for layer in range(n_layers):
+            n_out = 0 if layer == n_layers - 1 else n_pieces
+            n_out += n_slots if layer >= n_layers - n_slot_layers else 0
             yield matrix(n_out, width), matrix(width, width)
             yield matrix(n_pieces, width), matrix(width, 2 * width)
             size = width // n_heads
@@ -182,8 +184,7 @@ def make(name: str, model: str | None) -> tuple[System, int]:
         return xlmr_tagging(name, model)
     if name == "floor":
         return floor(model)
-    style = "last-piece" if name.startswith("tagging-") else "mask"
-    return slot_filling(name.removeprefix("tagging-"), model, style)
+    return ours(name.removeprefix("tagging-"), model, "last-piece" if name.startswith("tagging-") else None)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
