@@ -1,10 +1,13 @@
 """What contexts and backends do to F1: validation F1 by language, decisions that change, and pieces read a word.
 
     python benchmarks/settings.py --contexts 120,40,15 120,20,10 110,12,8 100,8,4 --output results/contexts.json
+    python benchmarks/settings.py --contexts 120,16,8 120,16,8+90,16,8 --output results/averaging.json
     python benchmarks/settings.py --backends torch onnx onnx-int8 --output results/backends.json
 
-Takes a model and validation sets, gives one row a setting. The first row is the one that the others are compared with.
-A word's "pieces read" count it again in every window that shows it: time is proportional to them. It measures no time.
+Takes a model and validation sets, gives one row a setting. Contexts joined by `+` are windows of two sizes, so that
+borders fall elsewhere, and a word gets the mean of its probabilities (Courtland et al. 2020, section 3). The first row
+is the one that the others are compared with. A word's "pieces read" count it again in every window that shows it: time
+is proportional to them. It measures no time.
 """
 
 import argparse
@@ -14,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from transformers import logging, pipeline
 
 import punctuation_restoration
@@ -25,19 +29,35 @@ from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
 from punctuation_restoration.evaluation.readers import Reader, digest_of
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.pipeline.decoding import decode, make_choice
 
 SETS = ("iwslt2012-dev", "zh-spoken-valid", "ms-news-valid", "ms-spoken-valid")
 CONTEXTS = ("120,40,15", "120,30,15", "120,20,15", "120,20,10", "120,12,8", "120,8,4", "120,4,2")
 KEYS = ("window", "left_context", "right_context")
+Contexts = dict[str, int]
 
 
-def decide(restore: Any, examples: Sequence[Example], contexts: dict[str, int]) -> tuple[list[Any], int, int]:
+def decide(restore: Any, examples: Sequence[Example], contexts: Sequence[Contexts]) -> tuple[list[Any], int, int]:
     """The words of each example as the pipeline gives them, how many there are, and how many pieces were read."""
-    words = [result["words"] for result in restore([example.text for example in examples], **contexts)]
+    texts = [example.text for example in examples]
+    passes = [[result["words"] for result in restore(texts, all_scores=len(contexts) > 1, **one)] for one in contexts]
+    words = averaged(passes, restore.model.config) if len(passes) > 1 else passes[0]
     n_pieces = sum(
-        len(window["input_ids"]) for example in examples for window in restore.preprocess(example.text, **contexts)
+        len(window["input_ids"]) for text in texts for one in contexts for window in restore.preprocess(text, **one)
     )
     return words, sum(map(len, words)), n_pieces
+
+
+def averaged(passes: Sequence[Any], config: Any) -> list[Any]:
+    """The words of the first pass, labelled by the mean probabilities of all passes."""
+    choice = make_choice(config.labels, "all", config.thresholds)
+    decided = []
+    for documents in zip(*passes, strict=True):
+        rows = [[list(word["scores"].values()) for word in words] for words in documents]
+        labels = decode(np.mean(rows, axis=0), choice)[0] if rows[0] else []
+        names = [config.label_names[label] for label in labels]
+        decided.append([{**word, "label": name} for word, name in zip(documents[0], names, strict=True)])
+    return decided
 
 
 def micro_f1(examples: Sequence[Example], words: Sequence[Any], label_set: LabelSet) -> float:
@@ -63,8 +83,10 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     tests = [name for name in args.sets if BENCHMARKS[name].use == "test"]
     if tests:
         raise ValueError(f"Expected validation sets, got the tests {tests}. Settings chosen on a test spoil its score.")
-    contexts = [dict(zip(KEYS, map(int, text.split(",")), strict=True)) for text in args.contexts]
-    settings = [(backend, one) for backend in args.backends for one in contexts or [{}]]
+    contexts = [
+        [dict(zip(KEYS, map(int, one.split(",")), strict=True)) for one in text.split("+")] for text in args.contexts
+    ]
+    settings = [(backend, given) for backend in args.backends for given in contexts or [[{}]]]
     restorers = {name: load(args.model, name) for name in args.backends}
     config = restorers[args.backends[0]].model.config
     label_set = standard_labels(config)
@@ -73,7 +95,9 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     first: dict[str, list[str]] = {}
     for backend, given in settings:
-        row: dict[str, Any] = {"backend": backend, **{key: given.get(key, getattr(config, key)) for key in KEYS}}
+        row: dict[str, Any] = {"backend": backend, **{key: given[0].get(key, getattr(config, key)) for key in KEYS}}
+        if len(given) > 1:
+            row["averaged_with"] = [list(one.values()) for one in given[1:]]
         row |= {"f1": {}, "changed_percent": {}, "pieces_per_word": {}}
         for name, examples in samples.items():
             words, n_words, n_pieces = decide(restorers[backend], examples, given)

@@ -98,3 +98,21 @@ def test_documents_get_their_tables_and_keep_the_rest(modules, tmp_path):
     assert filled.startswith("before\n")
     assert "kept" in filled
     assert tables.fill(filled, result, tmp_path) == filled
+
+
+def test_averaged_windows_decide_by_the_mean_of_their_probabilities(tiny_config, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import settings
+
+    names = tiny_config.label_names
+
+    def word(*probabilities):
+        label = names[max(range(len(names)), key=probabilities.__getitem__)]
+        return {"word": "you", "label": label, "scores": dict(zip(names, probabilities, strict=True))}
+
+    one = [[word(0.6, 0.4, 0.0, 0.0), word(0.9, 0.1, 0.0, 0.0)], []]
+    other = [[word(0.1, 0.9, 0.0, 0.0), word(0.4, 0.0, 0.6, 0.0)], []]
+    decided = settings.averaged([one, other], tiny_config)
+    sys.modules.pop("settings")
+    assert [entry["label"] for entry in decided[0]] == ["COMMA", "O"]
+    assert decided[1] == []
