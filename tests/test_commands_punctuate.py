@@ -5,10 +5,7 @@ import io
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -311,49 +308,6 @@ def test_wrong_use_is_told_before_a_model_is_loaded(
     assert message in capfd.readouterr().err
 
 
-class Dripping(io.RawIOBase):
-    """Standard input that gives so many bytes at a time, then perhaps Ctrl-C."""
-
-    def __init__(self, content: bytes, size: int, is_interrupted: bool = False) -> None:
-        self.content, self.size, self.is_interrupted = content, size, is_interrupted
-
-    def read1(self, n_bytes: int) -> bytes:
-        if not self.content and self.is_interrupted:
-            raise KeyboardInterrupt
-        given, self.content = self.content[: self.size], self.content[self.size :]
-        return given
-
-
-def listen(monkeypatch: pytest.MonkeyPatch, pipeline: Any, source: Dripping) -> None:
-    monkeypatch.setattr(models.LazyRestorer, "load", lambda self: pipeline)
-    monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": source})())
-
-
-@pytest.mark.parametrize("size", [1, 7, 1000])
-def test_live_words_are_written_as_they_are_decided(
-    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], size: int
-) -> None:
-    said = "hello you are the\n\n大家好 saya awak\n"
-    listen(monkeypatch, tiny_pipeline, Dripping(said.encode(), size))
-    assert punctuate.main(["--live", "--look-ahead", "1"]) == 0
-    written = capfd.readouterr().out
-    assert re.sub("[,.?，。？]", "", written) == said
-    assert written != said
-
-
-def test_ctrl_c_and_broken_bytes_keep_what_was_said_live(
-    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    listen(monkeypatch, tiny_pipeline, Dripping(b"hello you are", 4, is_interrupted=True))
-    assert punctuate.main(["--live"]) == 130
-    assert re.sub("[,.?]", "", capfd.readouterr().out) == "hello you are"
-    listen(monkeypatch, tiny_pipeline, Dripping(b"hello you \xff are", 10))
-    assert punctuate.main(["--live"]) == 1
-    out, err = capfd.readouterr()
-    assert re.sub("[,.?]", "", out) == "hello you "
-    assert "standard input: Expected utf-8, got other bytes after 10 characters" in err
-
-
 def test_a_device_is_written_to_and_not_replaced(stand_in: StandIn, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -423,48 +377,3 @@ def test_a_progress_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPa
         reporter.finish()
     with reporting(2, quiet=True) as reporter:
         assert type(reporter).__name__ == "SilentReporter"
-
-
-def run(*arguments: str, stdin: bytes = b"", **more: Any) -> subprocess.CompletedProcess[bytes]:
-    """The command as users run it, in a process of its own."""
-    command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, cwd=ROOT, timeout=600, check=False, **more)
-
-
-@pytest.mark.slow
-def test_as_a_program_it_is_silent_in_a_pipe_and_changes_only_marks(tiny_checkpoint: str) -> None:
-    content = (RECORDED / "talk.srt").read_bytes()
-    done = run("--model", tiny_checkpoint, "--quiet", "--device", "cpu", stdin=content)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert re.sub("[,.?，。？]", "", done.stdout.decode()) == re.sub("[,.?，。？]", "", content.decode())
-    assert done.stdout != content
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
-    waiting = tmp_path / "waiting.txt"
-    os.mkfifo(waiting)
-    command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", str(waiting)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
-    try:
-        writer = open_when_read(waiting, process)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=300)
-        os.close(writer)
-        assert process.returncode == 130
-        assert out == b""
-        assert err == b"punctuate: interrupted; 0 of 1 files are done and kept\n"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def open_when_read(fifo: Path, process: subprocess.Popen[bytes]) -> int:
-    """The writing end of a pipe, as soon as the program has opened the other."""
-    for _ in range(6000):
-        try:
-            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            assert process.poll() is None, "the program ended before it read anything"
-            time.sleep(0.1)
-    raise AssertionError("Expected the program to open its input within ten minutes.")
