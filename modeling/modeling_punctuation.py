@@ -110,6 +110,7 @@ class PunctuationRestorationModel(PreTrainedModel):
             ValueError: if the checkpoint lacks weights of this model; new ones would be random.
         """
         wants_info = kwargs.pop("output_loading_info", False)
+        new = {"mask_state"} if kwargs.get("slot_style") == "late-mask" else set()  # zeros where the style is changed
         place = pretrained_model_name_or_path
         try:
             loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
@@ -119,7 +120,7 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
         model, report = loaded
-        missing = sorted(set(report["missing_keys"]) - {"mask_state"})
+        missing = sorted(set(report["missing_keys"]) - new)
         if missing:
             raise ValueError(
                 f"Expected weights for all of this model in {place}, {len(missing)} are missing, such as "

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import BertConfig, DistilBertConfig, XLMRobertaConfig, pipeline
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -119,6 +120,15 @@ def test_known_marks_are_seen_and_kept(tiny_model, tiny_tokenizer):
     scores = [[word["score"] for word in result["words"]] for result in (plain, told)]
     assert scores[0][5] != scores[1][5]
     assert restore([text, text + " the"])[0]["text"] == plain["text"]
+
+
+def test_a_checkpoint_of_late_masks_must_have_its_mask(tmp_path):
+    model_with().save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["mask_state"]
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"such as \['mask_state'\]"):
+        PunctuationRestorationModel.from_pretrained(tmp_path)
 
 
 def test_what_cannot_work_is_refused():
