@@ -23,12 +23,18 @@ import yaml
 
 from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.training.experiments import run
+from punctuation_restoration.training.experiments import cut_folder, run
 from punctuation_restoration.training.labelling import relabelled
 
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = "late masks"
 LENGTHS_WITH_MASKS = {36: 0.05, 72: 0.15, 144: 0.3, 288: 0.5}
+
+TALKS_AND_NEWS = [
+    *("ted", "teded", "tedx", "3b1b_transcripts"),
+    *("iwslt17_ted_tst2013-2015", "ted_iwslt17_sentences", "ng_lecture_notes", "vcsum_meetings", "c3_dialogues"),
+    *("news_ms", "talk", "subtitle", "conversation"),
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ class Arm:
     pieces: float = 1.0  # in a batch, where a word takes more or fewer of them
     split: int = 1  # so many times the steps, each with so many times fewer pieces
     by_pieces: bool = False  # Mandarin words are cut into SentencePiece pieces, each with a slot of its own
+    text: float = 1.0  # of each source's words, its first documents
 
 
 ARMS: dict[str, Arm] = {
@@ -53,12 +60,18 @@ ARMS: dict[str, Arm] = {
     "English alone": Arm(recipe={"sampling": {"language_weights": {"en": 1.0, "zh": 0.0, "ms": 0.0}}}, share=1 / 3),
     "Mandarin alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 1.0, "ms": 0.0}}}, share=1 / 3),
     "Malay alone": Arm(recipe={"sampling": {"language_weights": {"en": 0.0, "zh": 0.0, "ms": 1.0}}}, share=1 / 3),
+    "a tenth of the text": Arm(text=0.1),
+    "a hundredth of the text": Arm(text=0.01),
+    "a thousandth of the text": Arm(text=0.001),
     "layers 4": Arm(("--layers", "4")),
     "layers 8": Arm(("--layers", "8")),
     "layers 12": Arm(("--layers", "12")),
     "half the rate": Arm(("--encoder-rate", "1e-4")),
     "double rate": Arm(("--encoder-rate", "4e-4")),
     "half the batch, double steps": Arm(split=2),
+    "a quarter of the batch, four times the steps": Arm(split=4),
+    "half the batch, double steps, half the rate": Arm(("--encoder-rate", "1e-4"), split=2),
+    "talks and news alone": Arm(recipe={"only": TALKS_AND_NEWS}),
     "no filled slots": Arm(recipe={"sampling": {"filled_windows": 0.0}}),
     "windows end anywhere": Arm(recipe={"sampling": {"sentence_ends": 0.0, "utterances": 0.0}}),
     "averaged weights": Arm(("--average-decay", "0.99")),
@@ -126,8 +139,12 @@ def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[
         "--validation-words": str(args.validation_words), "--slot-style": "late-mask",
     }  # fmt: skip
     settings.update(zip(arm.arguments[::2], arm.arguments[1::2], strict=True))
+    arguments = [part for pair in settings.items() for part in pair]
+    if arm.text < 1:
+        cut = [cut_folder(folder, work / f"{Path(folder).name}-{arm.text:g}", arm.text) for folder in args.data]
+        return run(place, cut, args.data, *arguments)
     folders = [pieces_folder(folder, work) for folder in args.data] if arm.by_pieces else args.data
-    return run(place, folders, folders, *[part for pair in settings.items() for part in pair])
+    return run(place, folders, folders, *arguments)
 
 
 def pieces_folder(folder: str | Path, work: Path, language: str = "zh") -> Path:

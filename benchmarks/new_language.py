@@ -21,7 +21,7 @@ from typing import Any
 from punctuation_restoration.card import put_between
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.training.experiments import run, score
+from punctuation_restoration.training.experiments import cut_folder, run, score
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- new language -->", "<!-- /new language -->"
@@ -41,8 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "joint": (adapted, [*args.old, args.new]),
     }
     rows = [row(args, name, work, args.steps, *order) for name, order in orders.items()]
+    total = sum(row["splits"]["train"]["n_words"] for row in read_index(args.new)["sources"])
     for n_words in args.amounts:
-        folder = cut_folder(Path(args.new), work / f"words-{n_words}", n_words)
+        folder = cut_folder(args.new, work / f"words-{n_words}", n_words / total)
         for name, start in (("adapted", adapted), ("from the encoder", scratch)):
             place = work / str(n_words)
             rows.append({"n_words": n_words, **row(args, name, place, args.curve_steps or args.steps, start, [folder])})
@@ -125,29 +126,6 @@ def tables(result: dict[str, Any]) -> str:
         f"{settings['pieces_per_batch']:,} pieces; {machine['processor']}, {settings['threads']} thread(s).",
     ]
     return "\n".join(lines)
-
-
-def cut_folder(folder: Path, out: Path, n_words: int) -> Path:
-    """A prepared folder whose training shards are cut to their first `n_words` words in all, by whole documents."""
-    from punctuation_restoration.data.shards import ShardWriter, open_shard, write_index
-    from punctuation_restoration.training.labelling import relabelled
-
-    index: dict[str, Any] = read_index(folder)
-    out.mkdir(parents=True, exist_ok=True)
-    left = n_words
-    for source_id, row in enumerate(index["sources"]):
-        writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
-        for shard in row["splits"]["train"]["shards"]:
-            path = Path(shard["file"])
-            for document in relabelled(path, open_shard(path)["labels"]):
-                if left > 0:
-                    writer.add(document)
-                    left -= len(document.labels)
-        row["splits"]["train"] = {**writer.finish(), "n_labels": []}
-        for shard in row["splits"]["validation"]["shards"]:
-            shard["file"] = str(Path(shard["file"]).resolve())
-    write_index(out, index)
-    return out
 
 
 if __name__ == "__main__":

@@ -106,12 +106,12 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
     out = tmp_path / "out.json"
     call = ["--data", str(folders / "old"), "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
     more = ["--recipe", str(recipe), "--steps", "2", "--pieces-per-batch", "128", "--seeds", "1", "--out", str(out)]
-    arms = ["--arms", "late masks", "tagging", "half the batch, double steps"]
+    arms = ["--arms", "late masks", "tagging", "a tenth of the text", "half the batch, double steps"]
     for _ in range(2):
         assert module.main([*call, *more, *arms, "--work", str(tmp_path / "work")]) == 0
     rows = json.loads(out.read_text())["runs"]
-    assert [(row["arm"], row["steps"]) for row in rows] == [("late masks", 2), ("tagging", 2), (arms[-1], 4)]
-    assert len(calls) == 3
+    assert [(row["arm"], row["steps"]) for row in rows] == [*((name, 2) for name in arms[1:-1]), (arms[-1], 4)]
+    assert len(calls) == 4
     folders_of = [tmp_path / "work" / f"{name}-1" for name in ("late-masks", "tagging")]
     styles = [json.loads((folder / "settings.json").read_text()) for folder in folders_of]
     assert {key for key in styles[0] if styles[0][key] != styles[1][key]} == {"slot_style"}
@@ -141,6 +141,43 @@ def test_the_table_shows_means_and_distances_from_the_baseline() -> None:
         "| late masks | 2 | 61.0 | 1,000 | 2.0 |",
         "| tagging | 1 | 60.5 (-0.5) | 1,000 | 2.0 |",
     ]
+
+
+def test_a_part_of_the_text_holds_the_first_documents_and_all_held_out_ones(folders: Path, tmp_path: Path) -> None:
+    from punctuation_restoration.data.shards import open_shard, read_index
+    from punctuation_restoration.training.experiments import cut_folder
+
+    (whole,) = read_index(folders / "old")["sources"]
+    (part,) = read_index(cut_folder(folders / "old", tmp_path / "part", 0.3))["sources"]
+    arrays = [open_shard(Path(row["splits"]["train"]["shards"][0]["file"])) for row in (whole, part)]
+    n_words = part["splits"]["train"]["n_words"]
+    assert 0.3 <= n_words / whole["splits"]["train"]["n_words"] < 0.3 + 1 / whole["splits"]["train"]["n_documents"]
+    assert np.array_equal(arrays[0]["labels"][:n_words], arrays[1]["labels"])
+    assert part["splits"]["validation"]["n_words"] == whole["splits"]["validation"]["n_words"] > 0
+    assert Path(part["splits"]["validation"]["shards"][0]["file"]).is_file()
+
+
+def test_the_learning_curve_gains_a_stage_of_one_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = load("curve")
+    rows = [{"minutes": 1.0, "words_per_second": 500}, {"validation": {}}, {"minutes": 3.0, "words_per_second": 250}]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call = ["--results", str(tmp_path), "--picture", str(tmp_path / "curve.png"), "--log", str(log)]
+    for model, f1 in (("a", 0.5), ("b", 0.53)):
+        for name in module.TARGETS:
+            result = {"signature": {"model_sha256": model}, "scores": {"micro": {"f1": f1}}}
+            (tmp_path / f"{name}.json").write_text(json.dumps(result))
+        assert module.main([*call, "--stage", model]) == 0
+    stages = json.loads((tmp_path / "curve.json").read_text())["stages"]
+    assert [(row["stage"], row["words"], row["f1"]["ms-news-test"]) for row in stages] == [
+        ("a", 60_000, 50.0),
+        ("b", 120_000, 53.0),
+    ]
+    assert "ms-news-test: +3.0 points for each doubling" in capsys.readouterr().out
+    assert (tmp_path / "curve.png").stat().st_size > 1000
+    (tmp_path / "ms-news-test.json").write_text(json.dumps({**result, "signature": {"model_sha256": "c"}}))
+    with pytest.raises(ValueError, match="results of one model"):
+        module.main([*call, "--stage", "c"])
 
 
 def test_the_document_on_a_new_language_quotes_its_results() -> None:

@@ -16,9 +16,10 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer
 
-from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.shards import ShardWriter, open_shard, read_index, write_index
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.labelling import relabelled
 from punctuation_restoration.training.validation import Validation
 
 
@@ -44,6 +45,31 @@ def run(
     found = {**cost(place), "f1": score(place / "final", validation, words, threads)}
     done.write_text(json.dumps(found), encoding="utf-8")
     return found
+
+
+def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
+    """A prepared folder with a share of each source's training words: its first documents, one at least.
+
+    Held-out documents stay as they are. What `out` already holds is taken as it is.
+    """
+    if (out / "index.json").is_file():
+        return out
+    index: dict[str, Any] = read_index(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    for source_id, row in enumerate(index["sources"]):
+        writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
+        left = share * row["splits"]["train"]["n_words"]
+        for shard in row["splits"]["train"]["shards"]:
+            path = Path(shard["file"])
+            for document in relabelled(path, open_shard(path)["labels"]) if left > 0 else ():
+                if left > 0:
+                    writer.add(document)
+                    left -= len(document.labels)
+        row["splits"]["train"] = {**writer.finish(), "n_labels": []}
+        for shard in row["splits"].get("validation", {"shards": ()})["shards"]:
+            shard["file"] = str(Path(shard["file"]).resolve())
+    write_index(out, index)
+    return out
 
 
 def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, threads: int) -> dict[str, float]:
