@@ -51,7 +51,7 @@ TESTS := iwslt2011-test iwslt2011-test-asr zh-tst2011+2012-punctuated zh-dev2010
 
 reproduce: $(READY)  ## prepare the data, train the default model, ship it, and score it on every test
 	test -f $(RUN)/prepared/index.json || $(PYTHON) -m punctuation_restoration.data.prepare \
-		--recipe recipes/en-zh-ms.yaml --out $(RUN)/prepared --max-words 1500000
+		--recipe recipes/en-zh-ms.yaml --out $(RUN)/prepared
 	$(TRAIN) --out $(RUN)/late --encoder $(SHARED)/encoder --layers 6 --slot-style late-mask \
 		--max-steps 16000 --pieces-per-batch 640 --encoder-rate 1.6e-4 --head-rate 3.5e-4
 	$(PYTHON) -m punctuation_restoration.evaluation.thresholds --model $(RUN)/late/final \
