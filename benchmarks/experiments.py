@@ -137,6 +137,7 @@ def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[
         "--max-steps": str(round(args.steps * arm.share) * arm.split), "--pieces-per-batch": str(pieces_per_batch),
         "--layers": str(args.layers), "--warmup-steps": str(max(args.steps // 12, 1)), "--threads": str(args.threads),
         "--validation-words": str(args.validation_words), "--slot-style": "late-mask",
+        "--encoder-rate": "2e-4", "--head-rate": "4e-4",
     }  # fmt: skip
     settings.update(zip(arm.arguments[::2], arm.arguments[1::2], strict=True))
     arguments = [part for pair in settings.items() for part in pair]

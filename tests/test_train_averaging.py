@@ -1,0 +1,63 @@
+"""Means of models."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import pipeline
+
+from punctuation_restoration.training.averaging import average_models, main
+
+
+@pytest.fixture
+def moved(tiny_checkpoint: str, tiny_tokenizer: Any, tmp_path: Path) -> str:
+    """The tiny checkpoint with every weight 1 higher."""
+    place = tmp_path / "moved"
+    main([tiny_checkpoint, "--out", str(place)])
+    weights = {name: weight + 1 for name, weight in load_file(place / "model.safetensors").items()}
+    save_file(weights, place / "model.safetensors", metadata={"format": "pt"})
+    return str(place)
+
+
+def test_the_mean_lies_between_its_models(tiny_checkpoint: str, moved: str, tmp_path: Path) -> None:
+    assert main([tiny_checkpoint, moved, tiny_checkpoint, moved, "--out", str(tmp_path / "mean")]) == 0
+    before = load_file(Path(tiny_checkpoint) / "model.safetensors")
+    after = load_file(tmp_path / "mean" / "model.safetensors")
+    assert before.keys() == after.keys()
+    for name, weight in before.items():
+        torch.testing.assert_close(after[name], weight + 0.5)
+
+
+def test_the_mean_of_one_model_is_that_model(tiny_checkpoint: str, tiny_pipeline: Any, tmp_path: Path) -> None:
+    average_models([tiny_checkpoint] * 3, tmp_path / "mean")
+    restore = pipeline("punctuation-restoration", model=str(tmp_path / "mean"), device="cpu")
+    text = "hello how are you 我们今天在北京"
+    assert restore(text)["text"] == tiny_pipeline(text)["text"]
+
+
+def test_models_of_two_architectures_have_no_mean(
+    tiny_checkpoint: str, moved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "mean"
+    target.mkdir()
+    (target / "model.safetensors").write_text("of another day")
+    weights = load_file(Path(moved) / "model.safetensors")
+    name = next(name for name in weights if "word_embeddings" in name)
+    config = Path(moved, "config.json")
+    n_pieces = len(weights[name])
+    config.write_text(config.read_text().replace(f'"vocab_size": {n_pieces}', f'"vocab_size": {n_pieces + 1}'))
+    weights[name] = torch.cat([weights[name], weights[name][:1]])
+    save_file(weights, Path(moved) / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(SystemExit):
+        main([tiny_checkpoint, moved, "--out", str(target)])
+    assert "one architecture" in capsys.readouterr().err
+    assert (target / "model.safetensors").read_text() == "of another day"
+
+
+def test_a_folder_without_a_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "nothing"), "--out", str(tmp_path / "mean")])
+    assert "nothing" in capsys.readouterr().err
+    assert not (tmp_path / "mean").exists()

@@ -1,0 +1,74 @@
+"""Several trained models → one with the mean of their weights, as fast as each of them.
+
+    python -m punctuation_restoration.training.averaging runs/a/final runs/b/final --out runs/mean
+
+Models that went on from one checkpoint, with other seeds or for more steps, mostly lie in one basin of the loss, and
+their mean is at least as good as the best of them ("model soups", Wortsman et al. 2022, Section 3; over the steps of
+one run, Izmailov et al. 2018). Score it on validation data: models that were trained apart from the start have no
+useful mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from transformers import AutoTokenizer
+
+from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.checkpoints import save_model_folder
+
+
+def average_models(sources: Sequence[str], target: Path) -> None:
+    """Write the model whose weights are the mean of those of `sources`.
+
+    Args:
+        sources: folders of trained models, at least one; the first one gives configuration and tokenizer.
+        target: folder to write; a model that is there is replaced once the new one is whole.
+
+    Raises:
+        ValueError: if a source is no model of ours, or its weights have other names or shapes than the first one's.
+    """
+    model = load_own_model(sources[0])
+    weights = model.state_dict()
+    shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
+    sums = {name: weight.double() for name, weight in weights.items()}
+    for source in sources[1:]:
+        others = load_own_model(source).state_dict()
+        found = {name: tuple(weight.shape) for name, weight in others.items()}
+        if found != shapes:
+            odd = sorted({name for name, _ in shapes.items() ^ found.items()})
+            raise ValueError(
+                f"Expected in {source} the weights that {sources[0]} has, got other names or shapes: {odd[:3]}. "
+                "Average models of one architecture only."
+            )
+        for name, weight in others.items():
+            sums[name] += weight
+    with torch.no_grad():
+        for name, weight in weights.items():
+            weight.copy_(sums[name] / len(sources))
+    tokenizer = AutoTokenizer.from_pretrained(sources[0])
+
+    def save(place: Path) -> None:
+        model.save_pretrained(place)
+        tokenizer.save_pretrained(place)
+
+    save_model_folder(target, save)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Average the weights of trained models.")
+    parser.add_argument("sources", nargs="+", help="folders of trained models that have a common ancestor")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    args = parser.parse_args(argv)
+    try:
+        average_models(args.sources, args.out)
+    except ValueError as error:
+        parser.exit(2, f"averaging: {error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
