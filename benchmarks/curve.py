@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from punctuation_restoration.training.experiments import seen
+
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = {
     "iwslt2011-test": 73.0,
@@ -39,21 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     curve = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"stages": []}
     if args.stage:
         before = curve["stages"][-1]["words"] if curve["stages"] else 0
-        words = sum(words_seen(Path(log)) for log in args.log)
+        words = sum(seen(Path(log), "words") for log in args.log)
         curve["stages"].append({"stage": args.stage, "words": before + words, **scores(results)})
         file.write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")
     draw(curve["stages"], Path(args.picture))
     for name, gain in gains(curve["stages"]).items():
         print(f"{name}: {gain:+.1f} points for each doubling of the words")
     return 0
-
-
-def words_seen(log: Path) -> int:
-    """Words that a run was trained on, from the speeds in its log."""
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if "words_per_second" in row]
-    before = [0.0, *(row["minutes"] for row in rows)]
-    return round(sum(60 * (row["minutes"] - b) * row["words_per_second"] for b, row in zip(before, rows, strict=False)))
 
 
 def scores(results: Path) -> dict[str, Any]:

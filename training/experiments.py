@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,16 @@ def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, t
 
 def cost(place: Path) -> dict[str, Any]:
     """Steps, minutes and pieces that a run took, from its log."""
-    rows = [json.loads(line) for line in (place / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    progress = [row for row in rows if "pieces_per_second" in row]
-    n_pieces = sum(
-        60 * (row["minutes"] - before["minutes"]) * row["pieces_per_second"]
-        for before, row in zip([{"minutes": 0.0}, *progress], progress, strict=False)
-    )
-    minutes = progress[-1]["minutes"] if progress else 0.0
-    return {"steps": rows[-1]["step"], "minutes": round(minutes, 1), "pieces": round(n_pieces)}
+    log = place / "log.jsonl"
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    minutes = next((row["minutes"] for row in reversed(rows) if "minutes" in row), 0.0)
+    return {"steps": rows[-1]["step"], "minutes": round(minutes, 1), "pieces": seen(log, "pieces")}
+
+
+def seen(log: Path, unit: str) -> int:
+    """How many `unit`, "words" or "pieces", a run was trained on, from the speeds in its log."""
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    progress = [row for row in rows if f"{unit}_per_second" in row]
+    minutes = [0.0, *(row["minutes"] for row in progress)]
+    spans = (end - start for start, end in pairwise(minutes))
+    return round(sum(60 * span * row[f"{unit}_per_second"] for span, row in zip(spans, progress, strict=True)))
