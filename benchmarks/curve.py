@@ -14,9 +14,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any
 
-from punctuation_restoration.training.experiments import seen
+from punctuation_restoration.training.experiments import read_log, seen
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = {
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     curve = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"stages": []}
     if args.stage:
         before = curve["stages"][-1]["words"] if curve["stages"] else 0
-        words = sum(seen(Path(log), "words") for log in args.log)
+        words = sum(seen(read_log(Path(log)), "words") for log in args.log)
         curve["stages"].append({"stage": args.stage, "words": before + words, **scores(results)})
         file.write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")
     draw(curve["stages"], Path(args.picture))
@@ -70,9 +71,7 @@ def gains(stages: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     for name in TARGETS:
         points = [(math.log2(row["words"]), row["f1"][name]) for row in stages if name in row["f1"]]
         if len(points) > 1:
-            mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
-            spread = sum((x - mean_x) ** 2 for x, _ in points)
-            slopes[name] = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+            slopes[name] = linear_regression(*zip(*points, strict=True)).slope
     return slopes
 
 

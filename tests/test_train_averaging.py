@@ -12,7 +12,7 @@ from punctuation_restoration.training.averaging import average_models, main
 
 
 @pytest.fixture
-def moved(tiny_checkpoint: str, tiny_tokenizer: Any, tmp_path: Path) -> str:
+def moved(tiny_checkpoint: str, tmp_path: Path) -> str:
     """The tiny checkpoint with every weight 1 higher."""
     place = tmp_path / "moved"
     main([tiny_checkpoint, "--out", str(place)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -85,15 +85,18 @@ def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, t
 
 def cost(place: Path) -> dict[str, Any]:
     """Steps, minutes and pieces that a run took, from its log."""
-    log = place / "log.jsonl"
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    rows = read_log(place / "log.jsonl")
     minutes = next((row["minutes"] for row in reversed(rows) if "minutes" in row), 0.0)
-    return {"steps": rows[-1]["step"], "minutes": round(minutes, 1), "pieces": seen(log, "pieces")}
+    return {"steps": rows[-1]["step"], "minutes": round(minutes, 1), "pieces": seen(rows, "pieces")}
 
 
-def seen(log: Path, unit: str) -> int:
-    """How many `unit`, "words" or "pieces", a run was trained on, from the speeds in its log."""
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+def read_log(log: Path) -> list[dict[str, Any]]:
+    """The rows of a run's `log.jsonl`."""
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def seen(rows: Sequence[Mapping[str, Any]], unit: str) -> int:
+    """How many `unit`, "words" or "pieces", a run was trained on, from the speeds in the rows of its log."""
     progress = [row for row in rows if f"{unit}_per_second" in row]
     minutes = [0.0, *(row["minutes"] for row in progress)]
     spans = (end - start for start, end in pairwise(minutes))
