@@ -39,7 +39,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             that is only removed.
         slot_style: `"mask"` puts a `<mask>` after every word (slot filling); `"late-mask"` lets the masks join in the
             last layers only, where they read the words but are not read by them, which spares most of their cost
-            (`docs/slots.md`); `"last-piece"` reads the label off the last piece of the word (plain tagging).
+            (`docs/design.md`); `"last-piece"` reads the label off the last piece of the word (plain tagging).
         mask_layers: layers that compute the masks where `slot_style` is `"late-mask"`.
         thresholds: for some labels the probability from which they are chosen, found on validation data; without one
             a label must be the most probable.

@@ -148,6 +148,17 @@ def test_the_documents_quote_the_results_as_they_are(name):
     )
 
 
+def test_every_document_that_is_named_is_there():
+    named = {
+        (name, path.name)
+        for pattern in ("*.md", "*/*.md", "*/*.py")
+        for path in ROOT.glob(pattern)
+        for name in re.findall(r"docs/\w+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 10
+    assert not sorted((name, by) for name, by in named if not (ROOT / name).is_file())
+
+
 def test_the_front_matter_of_the_card_has_what_the_hub_asks_for():
     front = yaml.safe_load((ROOT / "model_card.md").read_text(encoding="utf-8").split("---\n")[1])
     assert front["language"] == ["en", "zh", "ms"]

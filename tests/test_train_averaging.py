@@ -1,5 +1,6 @@
 """Means of models."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,16 @@ def test_models_of_two_architectures_have_no_mean(
         main([tiny_checkpoint, moved, "--out", str(target)])
     assert "one architecture" in capsys.readouterr().err
     assert (target / "model.safetensors").read_text() == "of another day"
+
+
+def test_models_that_name_marks_differently_have_no_mean(tiny_checkpoint: str, moved: str, tmp_path: Path) -> None:
+    config = Path(moved, "config.json")
+    fields = json.loads(config.read_text())
+    fields["labels"][1], fields["labels"][2] = fields["labels"][2], fields["labels"][1]
+    config.write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match=r"moved the labels of"):
+        average_models([tiny_checkpoint, moved], tmp_path / "mean")
+    assert not (tmp_path / "mean").exists()
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

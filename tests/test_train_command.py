@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,8 +12,10 @@ from typing import Any
 import psutil
 import pytest
 import torch
+from accelerate import Accelerator
 from safetensors.torch import load_file
 
+from punctuation_restoration.training import command as command_module
 from punctuation_restoration.training import self_training
 from punctuation_restoration.training.command import is_out_of_memory, run_training
 from punctuation_restoration.training.loop import TrainingRun
@@ -393,6 +396,55 @@ def test_two_processes_survive_kill_9(prepared: str, no_dropout: str, tmp_path: 
     assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
     assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
+
+
+class OneOfTwo(Accelerator):
+    """One process of two that never hears of the other."""
+
+    number = 0
+    num_processes = 2
+
+    @property
+    def process_index(self) -> int:
+        return self.number
+
+    def reduce(self, tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+        return tensor
+
+
+@pytest.mark.slow
+def test_processes_apart_take_the_mean_of_what_each_learned(
+    prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a run that goes on from their common checkpoint ends as the unbroken one did."""
+    more = ["--dropout", "0", "--local-steps", "100", "--checkpoint-every", "3", "--keep-checkpoints", "9"]
+    together = arguments(prepared, tmp_path / "together", no_dropout, *more)
+
+    def run_two() -> str:
+        command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29614"]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+        call = [*command, str(ROOT / "train.py"), *together]
+        ended = subprocess.run(call, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=200)
+        assert ended.returncode == 0, ended.stderr[-2000:]
+        return ended.stdout
+
+    def at_step_3(name: str) -> dict[str, torch.Tensor]:
+        return load_file(tmp_path / name / "checkpoints" / "step-000003" / "model.safetensors")
+
+    assert "2 processes" in run_two()
+    for number in range(2):
+        monkeypatch.setattr(OneOfTwo, "number", number)
+        monkeypatch.setattr(command_module, "Accelerator", OneOfTwo)
+        assert run_training(arguments(prepared, tmp_path / str(number), no_dropout, *more)) == 0
+    one, other, mean = at_step_3("0"), at_step_3("1"), at_step_3("together")
+    assert not same(one, other, 1e-4)
+    assert same({name: (weight + other[name]) / 2 for name, weight in one.items()}, mean, 1e-6)
+
+    unbroken = weights(tmp_path / "together")
+    for step in ("000006", "000008"):
+        shutil.rmtree(tmp_path / "together" / "checkpoints" / f"step-{step}")
+    assert "(step 3)" in run_two()
+    assert same(weights(tmp_path / "together"), unbroken)
 
 
 def test_a_folder_takes_one_run_at_a_time(

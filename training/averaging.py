@@ -20,6 +20,9 @@ from transformers import AutoTokenizer
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 
+# Weights of the same shapes mean something else where these differ.
+READING = ("labels", "slot_style", "mask_layers", "lowercase")
+
 
 def average_models(sources: Sequence[str], target: Path) -> None:
     """Write the model whose weights are the mean of those of `sources`.
@@ -29,14 +32,23 @@ def average_models(sources: Sequence[str], target: Path) -> None:
         target: folder to write; a model that is there is replaced once the new one is whole.
 
     Raises:
-        ValueError: if a source is no model of ours, or its weights have other names or shapes than the first one's.
+        ValueError: if a source is no model of ours, reads text or labels differently from the first one, or has weights
+            of other names or shapes.
     """
     model = load_own_model(sources[0])
     weights = model.state_dict()
     shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
     sums = {name: weight.double() for name, weight in weights.items()}
     for source in sources[1:]:
-        others = load_own_model(source).state_dict()
+        other = load_own_model(source)
+        for field in READING:
+            expected, got = getattr(model.config, field), getattr(other.config, field)
+            if got != expected:
+                raise ValueError(
+                    f"Expected in {source} the {field} of {sources[0]}, {expected}, got {got}. Average models "
+                    "that were trained from one checkpoint."
+                )
+        others = other.state_dict()
         found = {name: tuple(weight.shape) for name, weight in others.items()}
         if found != shapes:
             odd = sorted({name for name, _ in shapes.items() ^ found.items()})

@@ -84,6 +84,7 @@ class TrainingRun:
     ):
         self.settings, self.out, self.accelerator = settings, out, accelerator
         self.process, self.n_processes = accelerator.process_index, accelerator.num_processes
+        self.apart = self.n_processes > 1 and settings.local_steps > 1
         self.log = RunLog(out, accelerator.is_main_process, settings.tensorboard, settings.max_steps)
         self.checkpoints = out / "checkpoints"
         resumed = newest_checkpoint(self.checkpoints, self.log.tell)
@@ -111,6 +112,7 @@ class TrainingRun:
         self._scored_step = -1
         if resumed:
             self._resume(resumed)
+        self._joined_step = self.step
 
     def train(self) -> dict[str, Any]:
         """Do the steps that are left. Gives the last validation scores.
@@ -140,6 +142,7 @@ class TrainingRun:
 
     def evaluate(self) -> dict[str, Any]:
         """Score the validation windows, keep the best model, and count evaluations without progress."""
+        self._join()
         with self.averages.applied():
             counts = torch.from_numpy(self.validation.counts(self.model, self.accelerator.device))
             scores = self.validation.scores(self._reduced(counts.to(self.accelerator.device)).cpu().numpy())
@@ -160,6 +163,7 @@ class TrainingRun:
 
     def save(self) -> None:
         """Write a checkpoint of this step and drop old ones."""
+        self._join()
         if self.accelerator.is_main_process:
             state = {name: getattr(self, name) for name in KEPT_STATE}
             state["optimiser"] = self.optimiser.state_dict()
@@ -189,6 +193,8 @@ class TrainingRun:
                 row = {**since.row(self.n_processes), "rate": factor * settings.encoder_rate}
                 self.log.progress(self.step, row, self.seconds / 60, self.seconds / 60 * (1 - done) / done)
                 since = LogWindow()
+            if self.step % settings.local_steps == 0:
+                self._join()
             if self.step % settings.evaluate_every == 0:
                 self.evaluate()
             if self.step % settings.checkpoint_every == 0:
@@ -200,17 +206,20 @@ class TrainingRun:
         set_rates(self.optimiser, factor)
         counts = [sum(int((batch[key] != empty).sum()) for batch in batches) for key, empty in COUNTED]
         n_scored, n_words = self._reduced(torch.tensor(counts, device=self.accelerator.device)).tolist()
+        if self.apart:
+            n_scored = counts[0]
         total = torch.zeros((), device=self.accelerator.device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
             part = self.process * self.settings.accumulate + number
             torch.manual_seed(hash((self.settings.seed, self.step, part)) & 0x7FFFFFFF)
             is_last = number == len(batches) - 1
-            with nullcontext() if is_last else self.accelerator.no_sync(self.prepared):
+            with nullcontext() if is_last and not self.apart else self.accelerator.no_sync(self.prepared):
                 loss = self._loss(batch) / max(n_scored, 1)
-                self.accelerator.backward(loss * self.n_processes)  # gradients are averaged over processes
+                # Gradients that are shared are averaged over processes.
+                self.accelerator.backward(loss if self.apart else loss * self.n_processes)
             total += loss.detach()
-        mean_loss = float(self._reduced(total))
+        mean_loss = float(self._reduced(total, "mean" if self.apart else "sum"))
         if not math.isfinite(mean_loss):
             raise FloatingPointError(
                 f"Expected a finite loss at step {self.step}, got {mean_loss} over {n_words} words. Lower "
@@ -223,6 +232,22 @@ class TrainingRun:
         self.averages.update()
         self.n_words += n_words
         return mean_loss, n_words
+
+    @torch.no_grad()
+    def _join(self) -> None:
+        """Make processes that learn apart alike: all take the mean of their weights and of the optimiser's moments.
+
+        Local SGD (Stich 2019, Algorithm 1). accelerate's `LocalSGD` leaves the moments apart; the mean of those, too,
+        makes the first process's checkpoint that of all, so that a resumed run repeats the unbroken one.
+        """
+        if not self.apart or self._joined_step == self.step:
+            return
+        moments = [moment for state in self.optimiser.state.values() for moment in state.values()]
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        for tensor in [*weights, *self.averages.averages.values(), *moments]:
+            if tensor.dim():  # the optimiser's count of steps is the same everywhere
+                tensor.copy_(self._reduced(tensor, "mean"))
+        self._joined_step = self.step
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""

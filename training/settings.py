@@ -35,6 +35,7 @@ class TrainingSettings:
     # Batches
     pieces_per_batch: int = 2048  # of one process, one accumulated batch
     accumulate: int = 1
+    local_steps: int = 1  # of each process, between means of the weights
     # Optimiser
     optimiser: str = "adamw"
     encoder_rate: float = 2e-4
@@ -73,6 +74,7 @@ _HELP = {
     "patience": "stop after so many evaluations in which no language got better",
     "pieces_per_batch": "pieces in one batch of one process",
     "accumulate": "batches whose gradients are added up in a step",
+    "local_steps": "steps that each process takes alone before all take the mean of their weights; 1 shares gradients",
     "optimiser": "adamw or radam",
     "encoder_rate": "learning rate of the encoder",
     "head_rate": "learning rate of the classifier",
@@ -145,8 +147,8 @@ def settings_of(arguments: Mapping[str, Any], recipe_model: Mapping[str, Any], r
 
 def _check(settings: TrainingSettings) -> None:
     at_least_one = (
-        "max_steps", "pieces_per_batch", "accumulate", "evaluate_every", "checkpoint_every", "keep_checkpoints",
-        "log_every", "validation_words",
+        "max_steps", "pieces_per_batch", "accumulate", "local_steps", "evaluate_every", "checkpoint_every",
+        "keep_checkpoints", "log_every", "validation_words",
     )  # fmt: skip
     for name in at_least_one:
         if getattr(settings, name) < 1:
