@@ -21,6 +21,7 @@ torch.set_num_threads(1)
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 WHOLE_PIECES = ["▁", "▁the", "▁you", "▁are", "▁hello", "▁is", "ing", "▁saya", "▁awak", "我们", "大家", "你好", "▁我们"]
+PUNCTUATED = "Hello, you are the best. Is the day you say? Saya awak, hello the is. We say: the best you. "
 CHARACTERS = list("abcdefghijklmnopqrstuvwxyz0123456789.,?!'-:/@<>_我们你好大家今天是的了不在他说吗很北京人")
 
 
@@ -99,3 +100,33 @@ def tiny_checkpoint(tiny_model, tiny_tokenizer, tmp_path_factory: pytest.TempPat
 @pytest.fixture(scope="session")
 def tiny_pipeline(tiny_model, tiny_tokenizer):
     return pipeline("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("texts")
+    paragraphs = [f"{PUNCTUATED * 4}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
+    (folder / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def prepared(texts: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+
+    folder = tmp_path_factory.mktemp("prepared")
+    prepare(recipe_for_texts([texts], "en", validation=0.15), folder, tiny_checkpoint, n_processes=1)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def no_dropout(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The tiny model without dropout in its classifier: dropout is drawn by batch, so it hides what is to be equal."""
+    from transformers import AutoTokenizer
+
+    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+    folder = tmp_path_factory.mktemp("no-dropout")
+    PunctuationRestorationModel.from_pretrained(tiny_checkpoint, head_dropout=0.0).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
+    return str(folder)

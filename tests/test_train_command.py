@@ -1,60 +1,18 @@
 """Whole training runs on a few sentences and a tiny model: resumed exactly, the same however they are shared out."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import torch
-from accelerate import Accelerator
-from safetensors.torch import load_file
+from training_runs import arguments, same, weights
 
-from punctuation_restoration.training import command as command_module
-from punctuation_restoration.training import self_training
 from punctuation_restoration.training.command import is_out_of_memory, run_training
 from punctuation_restoration.training.loop import TrainingRun
 
 ROOT = Path(__file__).parents[1]
-TEXT = "Hello, you are the best. Is the day you say? Saya awak, hello the is. We say: the best you. "
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("texts")
-    paragraphs = [f"{TEXT * 4}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
-    (folder / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def prepared(texts: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    from punctuation_restoration.data.prepare import prepare, recipe_for_texts
-
-    folder = tmp_path_factory.mktemp("prepared")
-    prepare(recipe_for_texts([texts], "en", validation=0.15), folder, tiny_checkpoint, n_processes=1)
-    return str(folder)
-
-
-def arguments(data: str, out: Path, start: str, *more: str) -> list[str]:
-    fixed = (
-        "--cpu --max-steps 8 --warmup-steps 2 --pieces-per-batch 256 --evaluate-every 4 --checkpoint-every 2 "
-        "--log-every 2 --validation-words 200 --encoder-rate 1e-3 --head-rate 1e-3"
-    )
-    return ["--data", data, "--out", str(out), "--from", start, *fixed.split(), *more]
-
-
-def weights(out: Path) -> dict[str, torch.Tensor]:
-    return load_file(out / "final" / "model.safetensors")
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], tolerance: float = 0.0) -> bool:
-    return all((one[name] - other[name]).abs().max() <= tolerance for name in one)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +58,6 @@ def test_a_killed_run_goes_on_exactly(
 def test_a_damaged_checkpoint_costs_one_interval_and_is_named(
     prepared: str, tiny_checkpoint: str, unbroken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import shutil
 
     shutil.copytree(unbroken, tmp_path / "run")
     state = tmp_path / "run" / "checkpoints" / "step-000008" / "trainer.pt"
@@ -110,19 +67,6 @@ def test_a_damaged_checkpoint_costs_one_interval_and_is_named(
     assert "step-000008 is damaged" in said
     assert "step-000006 (step 6)" in said
     assert same(weights(tmp_path / "run"), weights(unbroken))
-
-
-@pytest.fixture(scope="module")
-def no_dropout(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The tiny model without dropout in its classifier: dropout is drawn by batch, so it hides what is to be equal."""
-    from transformers import AutoTokenizer
-
-    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-
-    folder = tmp_path_factory.mktemp("no-dropout")
-    PunctuationRestorationModel.from_pretrained(tiny_checkpoint, head_dropout=0.0).save_pretrained(folder)
-    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
-    return str(folder)
 
 
 def test_accumulated_batches_make_the_step_of_one_large_batch(prepared: str, no_dropout: str, tmp_path: Path) -> None:
@@ -201,64 +145,6 @@ def test_tagging_goes_on_as_slot_filling_with_its_weights(prepared: str, tiny_ch
     assert styles == ["last-piece", "mask"]
 
 
-def test_teachers_and_new_pieces_from_plain_text(texts: str, tiny_checkpoint: str, tmp_path: Path) -> None:
-    start = arguments(
-        texts, tmp_path / "a", tiny_checkpoint, "--add-pieces", "3", "--language", "ms", "--max-steps", "2"
-    )
-    assert run_training(start) == 0
-    extended = str(tmp_path / "a" / "final")
-    pieces = json.loads((tmp_path / "a" / "extended" / "new_pieces.json").read_text())
-    before = load_file(tmp_path / "a" / "extended" / "model.safetensors")["encoder.embeddings.word_embeddings.weight"]
-    after = weights(tmp_path / "a")["encoder.embeddings.word_embeddings.weight"]
-    changed = set((before != after).any(1).nonzero().flatten().tolist())
-    assert set(pieces) <= changed
-    assert len(changed) <= len(pieces) + 5  # the mask and four fills besides
-    again = arguments(str(tmp_path / "a" / "prepared"), tmp_path / "b", extended, "--teacher", extended)
-    assert run_training([*again, "--max-steps", "2"]) == 0
-
-
-def test_self_training_labels_and_trains_round_after_round(
-    prepared: str, texts: str, tiny_checkpoint: str, tmp_path: Path
-) -> None:
-    fixed = "--cpu --max-steps 2 --pieces-per-batch 128 --validation-words 50 --pseudo-weight 0.5".split()
-    (tmp_path / "bare.txt").write_text("hello you are the best\n\nis the day you say saya")
-    call = [
-        "--teacher",
-        tiny_checkpoint,
-        "--data",
-        prepared,
-        "--unlabelled",
-        str(tmp_path / "bare.txt"),
-        "--language",
-        "en",
-    ]
-    out = tmp_path / "out"
-    assert self_training.main([*call, "--rounds", "2", "--out", str(out), *fixed]) == 0
-    assert (out / "round-2" / "student" / "final" / "model.safetensors").is_file()
-    index = json.loads((out / "round-1" / "pseudo" / "index.json").read_text())
-    row = index["sources"][0]
-    assert (row["is_pseudo"], row["splits"]["train"]["n_words"]) == (True, 11)
-
-
-def test_pseudo_labels_are_what_the_model_says(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> None:
-    import numpy as np
-    from transformers import pipeline
-
-    from punctuation_restoration.data.prepare import prepare, recipe_for_texts
-    from punctuation_restoration.data.shards import open_shard
-    from punctuation_restoration.training.labelling import label_folder
-
-    text = "hello you are the best is the day you say saya awak " * 8
-    (tmp_path / "x.txt").write_text(text + ".")
-    prepare(recipe_for_texts([str(tmp_path / "x.txt")], "en", 0.0), tmp_path / "p", tiny_checkpoint, n_processes=1)
-    index = label_folder(tiny_checkpoint, tmp_path / "p", tmp_path / "q")
-    labels = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])["labels"]
-    restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")
-    names = ["O", "COMMA", "PERIOD", "QUESTION"]
-    served = [names.index(word["label"]) for word in restore(text)["words"]]
-    assert np.mean(labels[:-1] == served[:-1]) > 0.97
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -288,7 +174,6 @@ def test_wrong_calls_end_in_one_line(
 def test_data_for_another_model_are_refused(
     prepared: str, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import shutil
 
     for key, wrong, message in (
         ("n_vocabulary", 10**6, "Expected piece ids below"),
@@ -360,99 +245,3 @@ def test_running_out_of_memory_says_what_to_do(
     assert run_training(arguments(prepared, tmp_path, tiny_checkpoint)) == 1
     assert "Lower --pieces-per-batch" in capsys.readouterr().err
     assert not is_out_of_memory(RuntimeError("shapes differ"))
-
-
-@pytest.mark.slow
-def test_two_processes_survive_kill_9(prepared: str, no_dropout: str, tmp_path: Path) -> None:
-    """Both are killed at once, and the same command goes on to what one process learns from the same steps."""
-    more = ["--max-steps", "12", "--dropout", "0"]
-    call = arguments(prepared, tmp_path / "two", no_dropout, *more, "--log-every", "1")
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29613"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    run = subprocess.Popen(
-        [*command, str(ROOT / "train.py"), *call], env=environment, cwd=ROOT,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    end = time.monotonic() + 150
-    while not (tmp_path / "two" / "checkpoints" / "step-000004").exists():
-        assert run.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
-    # The launcher's processes live on without it, so each of them has to be killed.
-    for process in [*psutil.Process(run.pid).children(recursive=True), run]:
-        process.kill()
-    run.wait()
-    ended = subprocess.run(
-        [*command, str(ROOT / "train.py"), *call],
-        env=environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    assert "Going on from" in ended.stdout
-    assert "2 processes" in ended.stdout
-    assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
-    assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
-    assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
-
-
-class OneOfTwo(Accelerator):
-    """One process of two that never hears of the other."""
-
-    number = 0
-    num_processes = 2
-
-    @property
-    def process_index(self) -> int:
-        return self.number
-
-    def reduce(self, tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-        return tensor
-
-
-@pytest.mark.slow
-def test_processes_apart_take_the_mean_of_what_each_learned(
-    prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And a run that goes on from their common checkpoint ends as the unbroken one did."""
-    more = ["--dropout", "0", "--local-steps", "100", "--checkpoint-every", "3", "--keep-checkpoints", "9"]
-    together = arguments(prepared, tmp_path / "together", no_dropout, *more)
-
-    def run_two() -> str:
-        command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29614"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-        call = [*command, str(ROOT / "train.py"), *together]
-        ended = subprocess.run(call, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=200)
-        assert ended.returncode == 0, ended.stderr[-2000:]
-        return ended.stdout
-
-    def at_step_3(name: str) -> dict[str, torch.Tensor]:
-        return load_file(tmp_path / name / "checkpoints" / "step-000003" / "model.safetensors")
-
-    assert "2 processes" in run_two()
-    for number in range(2):
-        monkeypatch.setattr(OneOfTwo, "number", number)
-        monkeypatch.setattr(command_module, "Accelerator", OneOfTwo)
-        assert run_training(arguments(prepared, tmp_path / str(number), no_dropout, *more)) == 0
-    one, other, mean = at_step_3("0"), at_step_3("1"), at_step_3("together")
-    assert not same(one, other, 1e-4)
-    assert same({name: (weight + other[name]) / 2 for name, weight in one.items()}, mean, 1e-6)
-
-    unbroken = weights(tmp_path / "together")
-    for step in ("000006", "000008"):
-        shutil.rmtree(tmp_path / "together" / "checkpoints" / f"step-{step}")
-    assert "(step 3)" in run_two()
-    assert same(weights(tmp_path / "together"), unbroken)
-
-
-def test_a_folder_takes_one_run_at_a_time(
-    prepared: str, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from punctuation_restoration.training.command import hold_folder
-
-    with hold_folder(tmp_path):
-        assert run_training(arguments(prepared, tmp_path, tiny_checkpoint, "--max-steps", "1")) == 1
-        assert f"process {os.getpid()} is writing there" in capsys.readouterr().err
-    assert run_training(arguments(prepared, tmp_path, tiny_checkpoint, "--max-steps", "1")) == 0

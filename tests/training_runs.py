@@ -1,0 +1,22 @@
+"""What the tests of whole training runs share: their command line, and how their weights are compared."""
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+
+def arguments(data: str, out: Path, start: str, *more: str) -> list[str]:
+    fixed = (
+        "--cpu --max-steps 8 --warmup-steps 2 --pieces-per-batch 256 --evaluate-every 4 --checkpoint-every 2 "
+        "--log-every 2 --validation-words 200 --encoder-rate 1e-3 --head-rate 1e-3"
+    )
+    return ["--data", data, "--out", str(out), "--from", start, *fixed.split(), *more]
+
+
+def weights(out: Path) -> dict[str, torch.Tensor]:
+    return load_file(out / "final" / "model.safetensors")
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], tolerance: float = 0.0) -> bool:
+    return all((one[name] - other[name]).abs().max() <= tolerance for name in one)
