@@ -35,7 +35,10 @@ def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
     waiting = tmp_path / "waiting.txt"
     os.mkfifo(waiting)
     command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", str(waiting)]
+    # Programs inherit that Ctrl-C is ignored, as a shell has it for what runs in the background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    signal.signal(signal.SIGINT, before)
     try:
         writer = open_when_read(waiting, process)
         process.send_signal(signal.SIGINT)
