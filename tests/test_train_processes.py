@@ -30,9 +30,20 @@ def start_two(call: list[str], port: int, **streams: Any) -> subprocess.Popen:
 def run_two(call: list[str], port: int) -> str:
     """Run two processes to their end. Gives what they said."""
     run = start_two(call, port, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    said, errors = run.communicate(timeout=200)
+    try:
+        said, errors = run.communicate(timeout=200)
+    finally:
+        kill(run)
     assert run.returncode == 0, errors[-2000:]
     return said
+
+
+def kill(run: subprocess.Popen) -> None:
+    """Kill a run. The launcher's processes live on without it, so each of them has to be killed."""
+    if run.poll() is None:
+        for process in [*psutil.Process(run.pid).children(recursive=True), run]:
+            process.kill()
+    run.wait()
 
 
 @pytest.mark.slow
@@ -46,10 +57,7 @@ def test_two_processes_survive_kill_9(prepared: str, no_dropout: str, tmp_path: 
         assert run.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.05)
-    # The launcher's processes live on without it, so each of them has to be killed.
-    for process in [*psutil.Process(run.pid).children(recursive=True), run]:
-        process.kill()
-    run.wait()
+    kill(run)
     said = run_two(call, 29613)
     assert "Going on from" in said
     assert "2 processes" in said
