@@ -41,8 +41,8 @@ check: $(READY)  ## style, types, and the quick tests
 train-smoke: $(READY)  ## train on the example texts in two processes, kill them, go on
 	$(PYTHON) tests/train_smoke.py
 
-# A model like the default one, and its table. The default model was trained in eight stages, as ideas came
-# (docs/log.md); this is one run of as many words, as one would do it again: a process on each of two cores, for some eight
+# A model like the default one, and its table. The default model was trained in nine stages, as ideas came
+# (docs/log.md); this is one run of as many words, as one would do it again: a process on each of two cores, for some nine
 # hours; a run that was stopped goes on.
 RUN := runs/reproduce
 SHARED := ../shared
