@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from training_runs import arguments, same, weights
 
 from punctuation_restoration.training.command import is_out_of_memory, run_training
@@ -75,6 +76,20 @@ def test_accumulated_batches_make_the_step_of_one_large_batch(prepared: str, no_
     assert run_training(large) == 0
     assert run_training(arguments(prepared, tmp_path / "two", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "large"), weights(tmp_path / "two"), 1e-5)
+
+
+def test_a_run_in_bf16_learns_nearly_what_one_in_fp32_does(
+    prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda: True)
+    for precision in ("fp32", "bf16"):
+        more = ["--dropout", "0", "--max-steps", "3", "--precision", precision]
+        assert run_training(arguments(prepared, tmp_path / precision, no_dropout, *more)) == 0
+        assert f"on cpu, {precision}," in capsys.readouterr().out
+        AcceleratorState._reset_state(reset_partial_state=True)  # it holds on to the first format
+    fp32, bf16 = weights(tmp_path / "fp32"), weights(tmp_path / "bf16")
+    assert same(fp32, bf16, 1e-2)  # three steps of at most 1e-3 each, and AdamW's first ones are of that size
+    assert not same(fp32, bf16)
 
 
 def test_a_model_that_is_gone_on_from_is_trained_with_dropout(

@@ -16,7 +16,7 @@ from punctuation_restoration.training.optimisation import (
     rate_factor,
     set_rates,
 )
-from punctuation_restoration.training.precision import choose_precision, cpu_has_bf16
+from punctuation_restoration.training.precision import Fp32Attention, choose_precision, cpu_has_bf16
 
 # Two windows, two slots, two labels. Probabilities of label 0: 0.8 and 0.5; 0.25 and (not scored).
 PROBABILITIES = torch.tensor([[[0.8, 0.2], [0.5, 0.5]], [[0.25, 0.75], [0.9, 0.1]]])
@@ -175,3 +175,30 @@ def test_bf16_is_used_only_where_the_processor_has_it(monkeypatch: pytest.Monkey
         choose_precision("fp16", "cpu")
     with pytest.raises(ValueError, match="got 'int8'"):
         choose_precision("int8", "cpu")
+
+
+def test_attention_under_bf16_autocast_is_computed_in_fp32() -> None:
+    torch.manual_seed(1)
+    inputs = [torch.randn(2, 3, 7, 8, requires_grad=True) for _ in range(3)]
+    is_piece = torch.arange(7) < torch.tensor([7, 5])[:, None, None, None]
+    exact = nn.functional.scaled_dot_product_attention(*(x.bfloat16().float() for x in inputs), attn_mask=is_piece)
+
+    def attention() -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            halves = [x.bfloat16() for x in inputs]
+            return nn.functional.scaled_dot_product_attention(*halves, attn_mask=is_piece)
+
+    with Fp32Attention():
+        mixed = attention()
+        mixed.float().square().sum().backward()
+    assert mixed.dtype == torch.bfloat16
+    assert torch.equal(mixed, exact.bfloat16())
+    assert all(x.grad is not None and x.grad.isfinite().all() for x in inputs)
+    assert not torch.equal(attention(), exact.bfloat16())  # which is what it is without
+
+
+def test_attention_outside_of_autocast_is_left_alone() -> None:
+    inputs = [torch.randn(1, 2, 5, 8) for _ in range(3)]
+    expected = nn.functional.scaled_dot_product_attention(*inputs, is_causal=True)
+    with Fp32Attention():
+        assert torch.equal(nn.functional.scaled_dot_product_attention(*inputs, is_causal=True), expected)

@@ -17,6 +17,7 @@ from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
+from punctuation_restoration.training.precision import Fp32Attention
 from punctuation_restoration.training.settings import TrainingSettings
 
 NOT_CONFIG = ("encoder", "layers", "slot_style")  # keys of a recipe's model that are the trainer's own
@@ -39,7 +40,8 @@ class SlotLogits(torch.nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
     ) -> torch.Tensor:
-        return self.read(self.model, input_ids, attention_mask, slot_positions)
+        with Fp32Attention():
+            return self.read(self.model, input_ids, attention_mask, slot_positions)
 
 
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:

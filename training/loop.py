@@ -54,7 +54,7 @@ from punctuation_restoration.training.validation import Validation
 
 # What is counted in each batch, by the value that does not count: scored slots, and words.
 COUNTED = (("labels", NOT_SCORED), ("slot_positions", 0))
-KEPT_STATE = ("step", "seconds", "n_words", "best_f1", "best_of_language", "n_stale")
+KEPT_STATE = ("step", "seconds", "best_f1", "best_of_language", "n_stale")
 
 
 class TrainingRun:
@@ -105,7 +105,8 @@ class TrainingRun:
         reader = SlotLogits(self.model, self.slots.pad_id, settings.attention_dropout)
         self.prepared, self.optimiser = accelerator.prepare(reader, build_optimiser(settings.optimiser, groups))
         self.averages.to(accelerator.device)
-        self.step, self.seconds, self.best_f1, self.n_words = 0, 0.0, -1.0, 0
+        self.step, self.seconds, self.best_f1 = 0, 0.0, -1.0
+        self._time_used: float | None = None
         self.best_of_language: dict[str, float] = {}
         self.n_stale = 0
         self.last_scores: dict[str, Any] = {}
@@ -137,8 +138,11 @@ class TrainingRun:
         by_steps = self.step / self.settings.max_steps
         if not self.settings.time_limit:
             return by_steps
-        by_time = torch.tensor(self.seconds / (60 * self.settings.time_limit), device=self.accelerator.device)
-        return max(by_steps, float(self._reduced(by_time, "mean")))  # all processes must stop at the same step
+        # Processes that learn apart wait for each other at lines of progress only, not at each step.
+        if not self.apart or self._time_used is None or self.step % self.settings.log_every == 0:
+            by_time = self.seconds / (60 * self.settings.time_limit)
+            self._time_used = self._number_of_all(by_time, "mean")  # all processes must stop at the same step
+        return max(by_steps, self._time_used)
 
     def evaluate(self) -> dict[str, Any]:
         """Score the validation windows, keep the best model, and count evaluations without progress."""
@@ -191,6 +195,9 @@ class TrainingRun:
             if self.step % settings.log_every == 0:
                 done = max(self.progress(), 1e-9)
                 row = {**since.row(self.n_processes), "rate": factor * settings.encoder_rate}
+                if self.apart:  # each counted its own steps alone
+                    row["loss"] = round(self._number_of_all(row["loss"], "mean"), 4)
+                    row["words_per_second"] = round(self._number_of_all(row["words_per_second"], "sum"), 1)
                 self.log.progress(self.step, row, self.seconds / 60, self.seconds / 60 * (1 - done) / done)
                 since = LogWindow()
             if self.step % settings.local_steps == 0:
@@ -202,12 +209,15 @@ class TrainingRun:
             waiting = time.perf_counter()
 
     def _take_step(self, batches: list[Batch], factor: float) -> tuple[float, int]:
-        """One step of the optimiser. Gives the mean loss of its scored slots, and the number of words."""
+        """One step of the optimiser. Gives the mean loss of its scored slots, and the number of words.
+
+        Both are those of all processes, or of this one alone where each takes its own steps: none waits for another.
+        """
         set_rates(self.optimiser, factor)
         counts = [sum(int((batch[key] != empty).sum()) for batch in batches) for key, empty in COUNTED]
-        n_scored, n_words = self._reduced(torch.tensor(counts, device=self.accelerator.device)).tolist()
-        if self.apart:
-            n_scored = counts[0]
+        if not self.apart:
+            counts = self._reduced(torch.tensor(counts, device=self.accelerator.device)).tolist()
+        n_scored, n_words = counts
         total = torch.zeros((), device=self.accelerator.device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
@@ -219,7 +229,7 @@ class TrainingRun:
                 # Gradients that are shared are averaged over processes.
                 self.accelerator.backward(loss if self.apart else loss * self.n_processes)
             total += loss.detach()
-        mean_loss = float(self._reduced(total, "mean" if self.apart else "sum"))
+        mean_loss = float(total if self.apart else self._reduced(total))
         if not math.isfinite(mean_loss):
             raise FloatingPointError(
                 f"Expected a finite loss at step {self.step}, got {mean_loss} over {n_words} words. Lower "
@@ -230,7 +240,6 @@ class TrainingRun:
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.averages.update()
-        self.n_words += n_words
         return mean_loss, n_words
 
     @torch.no_grad()
@@ -259,6 +268,10 @@ class TrainingRun:
     def _reduced(self, tensor: torch.Tensor, how: str = "sum") -> torch.Tensor:
         """The sum or mean of a tensor over all processes."""
         return self.accelerator.reduce(tensor, how) if self.n_processes > 1 else tensor
+
+    def _number_of_all(self, number: float, how: str) -> float:
+        """The sum or mean of a number over all processes."""
+        return float(self._reduced(torch.tensor(number, device=self.accelerator.device), how))
 
     def _resume(self, place: Path) -> None:
         state = load_state(place)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import torch
+from torch.nn.functional import scaled_dot_product_attention
+from torch.overrides import TorchFunctionMode
 
 from punctuation_restoration.pipeline.backends import cpu_has_bf16
 
@@ -29,3 +34,31 @@ def choose_precision(wanted: str, device_type: str) -> tuple[str, str | None]:
         supported = device_type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False)
         return ("bf16" if supported else "fp16"), None
     return {"fp32": "no"}.get(wanted, wanted), None
+
+
+class Fp32Attention(TorchFunctionMode):
+    """While entered, attention on a CPU under bf16 autocast is computed in fp32, and its gradients with it.
+
+    Only the matrix products of the layers are faster in bf16 there. The backward pass of torch's bf16 attention took
+    nearly half of a step (torch 2.13, AMX, heads of 32 values, windows of 160 pieces: `docs/log.md`, "What bf16 is
+    good for").
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        if func is not scaled_dot_product_attention or not torch.is_autocast_enabled("cpu"):
+            return func(*args, **kwargs)
+        with torch.autocast("cpu", enabled=False):
+            mixed = func(*map(_in_fp32, args), **{name: _in_fp32(value) for name, value in kwargs.items()})
+        return mixed.to(torch.get_autocast_dtype("cpu"))
+
+
+def _in_fp32(value: Any) -> Any:
+    """A tensor of bf16 in fp32; anything else as it is, masks of bool among it."""
+    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value

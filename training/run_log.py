@@ -21,7 +21,7 @@ class LogWindow:
         self.n_words, self.n_pieces, self.n_places = 0, 0, 0
 
     def add(self, loss: float, n_words: int, batches: list[Batch]) -> None:
-        """Count a step: its mean loss, its words in all processes, and this process's batches."""
+        """Count a step: its mean loss, its words, and this process's batches."""
         self.losses.append(loss)
         self.n_words += n_words
         self.n_pieces += sum(int(batch["attention_mask"].sum()) for batch in batches)
