@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from speed_tables import draw, fill, ratios, table
+from speed_tables import draw, fill, processor_of, ratios, table
 
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
@@ -158,18 +158,23 @@ def summary(seconds: Sequence[float], n_words: int, n_whole: int) -> dict[str, A
 
 
 def join(paths: Sequence[Path]) -> dict[str, Any]:
-    """The runs of several files; those with the same threads and clock become one."""
-    runs: dict[tuple[int, str], dict[str, Any]] = {}
+    """The runs of several files; those on one processor with the same threads and clock become one.
+
+    Processors keep the order in which they come, since the first is the one that the short tables show.
+    """
+    runs: dict[tuple[str, int, str], dict[str, Any]] = {}
     for path in paths:
         for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:
-            key = (run["threads"], run["clock"])
+            key = (processor_of(run), run["threads"], run["clock"])
             if key in runs:
                 for name, row in run["systems"].items():
                     kept = runs[key]["systems"].setdefault(name, row)
                     kept["texts"] = {**kept["texts"], **row["texts"]}
             else:
                 runs[key] = run
-    return {"about": ABOUT, "runs": [runs[key] for key in sorted(runs, reverse=True)]}
+    processors = list(dict.fromkeys(processor for processor, _, _ in runs))
+    order = sorted(sorted(runs, key=lambda key: key[1:], reverse=True), key=lambda key: processors.index(key[0]))
+    return {"about": ABOUT, "runs": [runs[key] for key in order]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

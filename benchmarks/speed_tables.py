@@ -25,6 +25,11 @@ TARGETS = (  # name, system and what it is compared with, text, at least, aim
 )
 
 
+def processor_of(run: dict[str, Any]) -> str:
+    """The name of the processor that a run was measured on, empty where it is not known."""
+    return run.get("signature", {}).get("machine", {}).get("processor", "")
+
+
 def ratios(run: dict[str, Any]) -> list[dict[str, Any]]:
     """The targets that a run can tell about: how many times as fast the first system is as the second."""
     rows = []
@@ -47,7 +52,8 @@ def table(runs: Sequence[dict[str, Any]]) -> str:
     lines = []
     for run in runs:
         texts = list(dict.fromkeys(text for row in run["systems"].values() for text in row["texts"]))
-        lines += [f"\n{run['threads']} thread{'s' if run['threads'] > 1 else ''}, {run['clock']} time", ""]
+        threads = f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}"
+        lines += ["\n" + ", ".join(filter(None, (processor_of(run), threads, f"{run['clock']} time"))), ""]
         head = ["words a second", *texts, "p50, p99 of a sentence", "start-up", "peak memory", "size"]
         lines += [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
         peer = run["systems"].get("xlmr-base", {}).get("texts", {})

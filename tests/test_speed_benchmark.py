@@ -72,6 +72,18 @@ def test_results_of_several_runs_become_one(modules, tmp_path):
     assert [(run["threads"], sorted(run["systems"])) for run in joined] == [(2, ["torch", "xlmr-base"]), (1, ["torch"])]
 
 
+def test_processors_are_kept_apart_in_the_order_they_come(modules, tmp_path):
+    speed, _, tables = modules
+    paths = []
+    for processor, threads in (("Plain", 1), ("Modern", 2), ("Plain", 2)):
+        paths.append(tmp_path / f"{len(paths)}.json")
+        run = {**run_of(threads, torch=400.0), "signature": {"machine": {"processor": processor}}}
+        paths[-1].write_text(json.dumps({"runs": [run]}))
+    joined = speed.join(paths)["runs"]
+    assert [(tables.processor_of(run), run["threads"]) for run in joined] == [("Plain", 2), ("Plain", 1), ("Modern", 2)]
+    assert "Plain, 1 thread, wall time" in tables.table(joined)
+
+
 def test_a_part_is_extrapolated_to_the_whole_text_and_says_so(modules):
     speed, _, _ = modules
     found = speed.summary([2.0, 1.0, 3.0], n_words=100, n_whole=1000)
