@@ -173,7 +173,7 @@ def join(paths: Sequence[Path]) -> dict[str, Any]:
             else:
                 runs[key] = run
     processors = list(dict.fromkeys(processor for processor, _, _ in runs))
-    order = sorted(sorted(runs, key=lambda key: key[1:], reverse=True), key=lambda key: processors.index(key[0]))
+    order = sorted(runs, key=lambda key: (-processors.index(key[0]), *key[1:]), reverse=True)
     return {"about": ABOUT, "runs": [runs[key] for key in order]}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +41,8 @@ class SlotLogits(torch.nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
     ) -> torch.Tensor:
-        with Fp32Attention():
+        # A mode costs a little time at each operation, so it is entered only where it changes something.
+        with Fp32Attention() if torch.is_autocast_enabled("cpu") else nullcontext():
             return self.read(self.model, input_ids, attention_mask, slot_positions)
 
 
