@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from punctuation_restoration.evaluation import thresholds
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.thresholds import main, micro_f1, read_once, tune
@@ -29,6 +30,13 @@ def test_the_threshold_is_put_where_f1_is_highest(read, tiny_config, label_set):
     best, steps = tune({"x": read}, tiny_config.labels, label_set)
     assert best == {"COMMA": 0.3}  # 0.2 and 0.25 would add a wrong one
     assert steps[-1]["micro_f1"] == {"x": pytest.approx(1.0)}
+
+
+def test_a_gain_that_may_be_chance_sets_no_threshold(read, tiny_config, label_set, monkeypatch):
+    monkeypatch.setattr(thresholds, "LEAST_GAIN", 0.6)  # 0.5 is there to be gained
+    best, steps = tune({"x": read}, tiny_config.labels, label_set)
+    assert best == {}
+    assert len(steps) == 1
 
 
 def test_probabilities_are_read_from_the_pipeline_as_users_get_it(tiny_pipeline, label_set):
