@@ -41,9 +41,9 @@ check: $(READY)  ## style, types, and the quick tests
 train-smoke: $(READY)  ## train on the example texts in two processes, kill them, go on
 	$(PYTHON) tests/train_smoke.py
 
-# A model like the default one, and its table. The default model was trained in ten stages, as ideas came
+# A model like the default one, and its table. The default model was trained in eleven stages, as ideas came
 # (docs/log.md); this is one run of as many words, as one would do it again: a process on each of two cores, for some
-# fourteen hours, or half of that where there is bf16 (AMX); a run that was stopped goes on.
+# nineteen hours, or half of that where there is bf16 (AMX); a run that was stopped goes on.
 RUN := runs/reproduce
 SHARED := ../shared
 TRAIN = $(PYTHON) -m torch.distributed.run --standalone --nproc-per-node 2 train.py --cpu --threads 1
@@ -55,7 +55,7 @@ reproduce: $(READY)  ## prepare the data, train the default model, ship it, and 
 		--recipe recipes/en-zh-ms.yaml --out $(RUN)/prepared
 	$(TRAIN) --recipe recipes/en-zh-ms.yaml --data $(RUN)/prepared --out $(RUN) --encoder $(SHARED)/encoder
 	$(PYTHON) -m punctuation_restoration.evaluation.thresholds --model $(RUN)/final \
-		--benchmark $(VALIDATION) --limit 12000 --output results/thresholds.json
+		--benchmark $(VALIDATION) --limit 60000 --output results/thresholds.json
 	$(PYTHON) -m punctuation_restoration.training.shipping $(RUN)/final checkpoints/en-zh-ms \
 		--thresholds results/thresholds.json
 	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid --output results
