@@ -69,21 +69,19 @@ def tune(
     A mark gets a threshold only where that gains `LEAST_GAIN` on the mean; without one, the likeliest label is chosen.
     """
 
+    def try_out(given: Mapping[str, float]) -> dict[str, Any]:
+        scores = {name: micro_f1(read, labels, given, label_set) for name, read in benchmarks.items()}
+        return {"thresholds": dict(given), "micro_f1": scores}
+
     def mean_f1(step: Mapping[str, Any]) -> float:
         return float(np.mean(list(step["micro_f1"].values())))
 
-    def f1(given: Mapping[str, float]) -> dict[str, float]:
-        return {name: micro_f1(read, labels, given, label_set) for name, read in benchmarks.items()}
-
-    best: dict[str, float] = {}
-    steps = [{"thresholds": {}, "micro_f1": f1({})}]
+    steps = [try_out({})]
     for label in [label["name"] for label in labels[1:]] * N_ROUNDS:
-        tried = [{"thresholds": given, "micro_f1": f1(given)} for given in ({**best, label: limit} for limit in GRID)]
-        step = max(tried, key=mean_f1)
+        step = max((try_out({**steps[-1]["thresholds"], label: limit}) for limit in GRID), key=mean_f1)
         if mean_f1(step) >= mean_f1(steps[-1]) + LEAST_GAIN:
             steps.append(step)
-            best = step["thresholds"]
-    return best, steps
+    return steps[-1]["thresholds"], steps
 
 
 def main(argv: Sequence[str] | None = None) -> int:
