@@ -27,8 +27,8 @@ from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
 # Up to a half: above that, a mark that the model holds for likelier than everything else together would be refused.
-GRID = tuple(round(0.2 + 0.05 * step, 2) for step in range(7))  # 0.2 to 0.5
-N_ROUNDS = 2
+GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
+N_ROUNDS = 3
 # Of F1, 0 to 1. Below it a gain is chance, and a rare mark would get whatever threshold chance likes: 0.2 for questions
 # gained 0.005 points on the four validation sets, and wrote "boleh? saya tahu nama encik?".
 LEAST_GAIN = 0.0005
@@ -67,6 +67,7 @@ def tune(
     """The best thresholds, and every step on the way: thresholds and F1 of each benchmark.
 
     A mark gets a threshold only where that gains `LEAST_GAIN` on the mean; without one, the likeliest label is chosen.
+    One that it has is moved for any gain.
     """
 
     def try_out(given: Mapping[str, float]) -> dict[str, Any]:
@@ -79,7 +80,8 @@ def tune(
     steps = [try_out({})]
     for label in [label["name"] for label in labels[1:]] * N_ROUNDS:
         step = max((try_out({**steps[-1]["thresholds"], label: limit}) for limit in GRID), key=mean_f1)
-        if mean_f1(step) >= mean_f1(steps[-1]) + LEAST_GAIN:
+        gain = mean_f1(step) - mean_f1(steps[-1])
+        if gain > 0 and (label in steps[-1]["thresholds"] or gain >= LEAST_GAIN):
             steps.append(step)
     return steps[-1]["thresholds"], steps
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from .conventions import SENTENCE_ENDS
 
+LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -70,8 +72,9 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     """Choose a label for each word.
 
     A label with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several
-    such labels the most probable. A label without one must be the most probable of all. What the labels that are not
-    allowed would have got goes to "no mark".
+    such labels the one that is the most times its threshold, so that thresholds also settle which of two marks is
+    written. A label without one must be the most probable of all. What the labels that are not allowed would have got
+    goes to "no mark".
 
     Args:
         probabilities: (W, M), each row summing to 1.
@@ -88,8 +91,8 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     limited = ~np.isnan(choice.thresholds)
     free = np.where(limited & (scores < choice.thresholds), -1.0, scores)  # (W, M); -1: below its threshold
     labels = free.argmax(axis=1)
-    reached = np.where(limited & choice.allowed & (scores >= choice.thresholds), scores, -1.0)
-    best_reached = reached.argmax(axis=1)
-    is_reached = reached.max(axis=1) >= 0
-    labels = np.where(is_reached & (labels == 0), best_reached, labels)
+    reached = limited & choice.allowed & (scores >= choice.thresholds)
+    times = np.where(reached, scores / np.maximum(choice.thresholds, LEAST_THRESHOLD), -1.0)
+    yields = limited | (np.arange(scores.shape[1]) == 0)  # a mark without a threshold that is the most probable stays
+    labels = np.where(reached.any(axis=1) & yields[labels], times.argmax(axis=1), labels)
     return labels, scores[np.arange(len(labels)), labels]

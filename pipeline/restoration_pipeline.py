@@ -51,7 +51,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
         marks: `"all"`, `"sentence-ends"` or names of the labels that may be written.
         thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
-            whatever is most probable.
+            whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. Needs times.

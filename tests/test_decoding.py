@@ -36,7 +36,15 @@ def test_a_low_threshold_makes_a_mark_more_frequent():
     assert _decode([ROW], thresholds={"COMMA": 0.3}) == ([1], [0.3])
     assert _decode([ROW], thresholds={"COMMA": 0.31}) == ([0], [0.5])
     assert _decode([ROW], thresholds={"COMMA": 0.1, "PERIOD": 0.1}) == ([1], [0.3])
+    assert _decode([ROW], thresholds={"COMMA": 0.0, "PERIOD": 0.0}) == ([1], [0.3])
     assert _decode([ROW], thresholds={"QUESTION": 0.0}) == ([3], [0.05])
+
+
+def test_of_two_marks_the_one_that_is_the_most_times_its_threshold_is_chosen():
+    row = [0.1, 0.4, 0.38, 0.12]
+    assert _decode([row], thresholds={"COMMA": 0.3, "PERIOD": 0.3}) == ([1], [0.4])
+    assert _decode([row], thresholds={"COMMA": 0.35, "PERIOD": 0.3}) == ([2], [0.38])  # 1.14 and 1.27 times
+    assert _decode([row], thresholds={"PERIOD": 0.3}) == ([1], [0.4])  # the comma has none, and is the most probable
 
 
 def test_a_high_threshold_makes_a_mark_rarer():
@@ -82,3 +90,16 @@ def test_only_what_is_allowed_and_reaches_its_threshold_is_chosen(rows, marks, t
         assert 0 <= score <= 1 + 1e-9
         if label:
             assert score == pytest.approx(row[label])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    ROWS, st.floats(0, 1), st.floats(0, 1), st.dictionaries(st.sampled_from(["PERIOD", "QUESTION"]), st.floats(0, 1))
+)
+def test_a_higher_threshold_never_adds_a_mark(rows, one, other, rest):
+    low, high = sorted([one, other])
+    commas = []
+    for threshold in (low, high):
+        labels, _ = decode(rows, make_choice(DEFAULT_LABELS, "all", {**rest, "COMMA": threshold}))
+        commas.append({index for index, label in enumerate(labels) if label == 1})
+    assert commas[1] <= commas[0]
