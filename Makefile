@@ -41,9 +41,9 @@ check: $(READY)  ## style, types, and the quick tests
 train-smoke: $(READY)  ## train on the example texts in two processes, kill them, go on
 	$(PYTHON) tests/train_smoke.py
 
-# A model like the default one, and its table. The default model was trained in eleven stages, as ideas came
+# A model like the default one, and its table. The default model was trained in twelve stages, as ideas came
 # (docs/log.md); this is one run of as many words, as one would do it again: a process on each of two cores, for some
-# nineteen hours, or half of that where there is bf16 (AMX); a run that was stopped goes on.
+# twenty-four hours, or half of that where there is bf16 (AMX); a run that was stopped goes on.
 RUN := runs/reproduce
 SHARED := ../shared
 TRAIN = $(PYTHON) -m torch.distributed.run --standalone --nproc-per-node 2 train.py --cpu --threads 1
