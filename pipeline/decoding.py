@@ -39,7 +39,7 @@ def make_choice(
         labels: the configuration's table of labels.
         marks: `"all"`, `"sentence-ends"` (labels that write one of `. ? !`), or names of labels.
         thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
-            rarer, below more frequent.
+            rarer, below more frequent; only where several marks share the probability may none reach theirs.
 
     Raises:
         ValueError: for an unknown name or a threshold outside 0 to 1.
