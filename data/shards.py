@@ -154,7 +154,7 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     first = indexes[0]
     for folder, index in zip(folders, indexes, strict=True):
-        for key in ("labels", "lowercase"):
+        for key in ("labels", "lowercase", "words_alone"):
             if index[key] != first[key]:
                 raise ValueError(
                     f"Expected prepared data with the same {key}, {folders[0]} and {folder} differ. Prepare both with "
@@ -177,6 +177,7 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
     path = folder / INDEX_NAME
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
+        index.setdefault("words_alone", True)  # what was prepared before words were split as in running text
         for row in index["sources"]:
             for counts in row["splits"].values():
                 for shard in counts["shards"]:

@@ -21,7 +21,7 @@ from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 
 # Weights of the same shapes mean something else where these differ.
-READING = ("labels", "slot_style", "mask_layers", "lowercase")
+READING = ("labels", "slot_style", "mask_layers", "bidirectional_from", "lowercase", "words_alone")
 
 
 def average_models(sources: Sequence[str], target: Path) -> None:
