@@ -35,12 +35,15 @@ def read_encoder(name: str) -> tuple[Any, Any]:
             f"Expected a pretrained encoder under --encoder, {name} is a punctuation model already. Give it as --from."
         )
     try:
-        return config, AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
+            raise ValueError("it has special pieces only.")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"Expected a tokenizer beside the encoder in {name!r}, could not load one: {error} Copy the files of the "
             "encoder's tokenizer into its folder."
         ) from error
+    return config, tokenizer
 
 
 def best_slot_style(encoder_config: Any, tokenizer: Any) -> str:

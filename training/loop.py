@@ -109,6 +109,7 @@ class TrainingRun:
         place = str(resumed or start or "")
         if settings.adapter_rank:  # checkpoints hold the adapters alone
             place = start or ""
+        torch.manual_seed(settings.seed)  # a new classifier, and new adapters, are drawn
         self.model = build_model(settings, recipe, index, place)
         self.tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
         self.slots = SlotEncoder(self.tokenizer, self.model.config)
@@ -296,8 +297,6 @@ class TrainingRun:
     def _set_trained(self, rows: Sequence[int], base: str) -> None:
         """Freeze what is not trained: the word embeddings but for some rows, and what the settings say."""
         settings = self.settings
-        if not settings.train_word_embeddings:
-            train_rows_only(self.model, rows)
         if settings.adapter_rank:
             self.adapters = Adapters(
                 base or str(settings.encoder),
@@ -307,6 +306,9 @@ class TrainingRun:
                 settings.frozen_layers,
                 sorted({*rows}),
             )
+        if not settings.train_word_embeddings:
+            train_rows_only(self.model, rows)
+        if settings.adapter_rank:
             add_adapters(self.model, settings.adapter_rank, settings.frozen_layers, settings.dropout)
         elif settings.frozen_layers:
             freeze_layers(self.model, settings.frozen_layers)
