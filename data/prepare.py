@@ -243,7 +243,9 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
         config = None
     if isinstance(config, PunctuationRestorationConfig):
         return config
-    kept = {key: recipe.model[key] for key in ("labels", "mark_labels", "lowercase", "words_alone") if key in recipe.model}
+    kept = {
+        key: recipe.model[key] for key in ("labels", "mark_labels", "lowercase", "words_alone") if key in recipe.model
+    }
     return PunctuationRestorationConfig(**kept)
 
 

@@ -24,7 +24,9 @@ def _bpe(**options):
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     special = ["<|end|>"]
-    tokenizer.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, special_tokens=special))
+    tokenizer.train_from_iterator(
+        TEXT, trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, special_tokens=special)
+    )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>")
 
 
@@ -33,7 +35,9 @@ def _wordpiece(lowercase=True):
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, initial_alphabet=list("abcdefghijklmnopqrstuvwxyz,.?"))
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=120, special_tokens=special, initial_alphabet=list("abcdefghijklmnopqrstuvwxyz,.?")
+    )
     tokenizer.train_from_iterator(TEXT, trainer)
     ends = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
@@ -49,7 +53,9 @@ def _unigram(scheme="always", split=True):
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
     tokenizer.decoder = decoders.Metaspace()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    tokenizer.train_from_iterator(TEXT, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>"))
+    tokenizer.train_from_iterator(
+        TEXT, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>")
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>",
         mask_token="<mask>",
@@ -81,7 +87,13 @@ def tokenizer(request):
 
 
 def _slots(tokenizer, **changes):
-    fields = {"lowercase": True, "words_alone": False, "slot_style": "last-piece", "labels": DEFAULT_LABELS, "max_window_pieces": 128}
+    fields = {
+        "lowercase": True,
+        "words_alone": False,
+        "slot_style": "last-piece",
+        "labels": DEFAULT_LABELS,
+        "max_window_pieces": 128,
+    }
     return SlotEncoder(tokenizer, SimpleNamespace(**fields | changes))
 
 
@@ -132,7 +144,9 @@ def test_the_ends_are_those_that_the_tokenizer_writes():
 def test_a_tokenizer_without_special_pieces_puts_a_period_at_the_ends():
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    tokenizer.train_from_iterator(
+        TEXT, trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    )
     bare = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     ids, positions = _slots(bare).assemble(_slots(bare).pieces(["hello"]))
     assert [bare.decode([ids[0]]), bare.decode([ids[-1]])] == [".", "."]

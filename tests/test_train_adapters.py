@@ -75,7 +75,10 @@ def test_a_run_changes_the_upper_layers_alone(run, encoder):
     before, after = load_file(encoder / "model.safetensors"), load_file(run / "final" / "model.safetensors")
     changed = {name for name in before if not torch.equal(before[name], after[f"encoder.{name}"])}
     assert changed
-    assert {".".join(name.split(".")[:3]) for name in changed} == {"encoder.layer.1", "embeddings.word_embeddings.weight"}
+    assert {".".join(name.split(".")[:3]) for name in changed} == {
+        "encoder.layer.1",
+        "embeddings.word_embeddings.weight",
+    }
 
 
 def test_adapters_and_encoder_make_the_model_of_the_run(run, encoder, tmp_path):
@@ -95,11 +98,22 @@ def test_adapters_and_encoder_make_the_model_of_the_run(run, encoder, tmp_path):
 def test_a_resumed_run_learns_what_the_unbroken_one_does(run, encoder, prepared, tmp_path):
     out = tmp_path / "run"
     options = ["--adapter-rank", "4", "--frozen-layers", "1", "--max-steps", "4", "--encoder-rate", "0.01"]
-    command = ["--encoder", str(encoder), "--data", prepared, "--out", str(out), "--checkpoint-every", "2", *options, *STEPS]
+    command = [
+        "--encoder",
+        str(encoder),
+        "--data",
+        prepared,
+        "--out",
+        str(out),
+        "--checkpoint-every",
+        "2",
+        *options,
+        *STEPS,
+    ]
     assert train(command) == 0
     shutil.rmtree(out / "checkpoints" / "step-000004")
     shutil.rmtree(out / "final")
-    assert set(path.name for path in (out / "checkpoints" / "step-000002").iterdir()) >= {"adapters.safetensors"}
+    assert {path.name for path in (out / "checkpoints" / "step-000002").iterdir()} >= {"adapters.safetensors"}
     assert train(command) == 0
     resumed, unbroken = (load_file(folder / "final" / "model.safetensors") for folder in (out, run))
     for name, weight in unbroken.items():

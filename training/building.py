@@ -18,10 +18,9 @@ from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
-from punctuation_restoration.training.precision import Fp32Attention
 from punctuation_restoration.training.encoders import best_slot_style, read_encoder
+from punctuation_restoration.training.precision import Fp32Attention
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
-
 
 
 class SlotLogits(torch.nn.Module):
@@ -77,9 +76,7 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     if settings.bidirectional_from is not None:
         fields["bidirectional_from"] = settings.bidirectional_from
     try:
-        model = PunctuationRestorationModel.from_encoder(
-            settings.encoder, settings.layers, slot_style=style, **fields
-        )
+        model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, slot_style=style, **fields)
     except OSError as error:
         raise ValueError(
             f"Expected the weights of an encoder at {settings.encoder!r}, could not load them: {error}"

@@ -71,7 +71,8 @@ def reading(config: Any) -> str:
     """How a model reads, in a line."""
     first = config.bidirectional_from
     seen = "" if first is None else f", layers from {first} on read both ways"
-    return f"slot style {config.slot_style}: {STYLES[config.slot_style]}{seen}; windows of {config.max_window_pieces} pieces"
+    style = f"slot style {config.slot_style}: {STYLES[config.slot_style]}"
+    return f"{style}{seen}; windows of {config.max_window_pieces} pieces"
 
 
 class TrainingRun:

@@ -165,7 +165,16 @@ def _check(settings: TrainingSettings) -> None:
             raise ValueError(f"Expected {name} from 0 to below 1, got {getattr(settings, name)}. Correct it.")
     if not 0 <= settings.distil_weight <= 1:
         raise ValueError(f"Expected distil_weight from 0 to 1, got {settings.distil_weight}. Correct it.")
-    for name in ("frozen_layers", "adapter_rank", "encoder_rate", "head_rate", "weight_decay", "warmup_steps", "max_norm", "pseudo_weight"):
+    for name in (
+        "frozen_layers",
+        "adapter_rank",
+        "encoder_rate",
+        "head_rate",
+        "weight_decay",
+        "warmup_steps",
+        "max_norm",
+        "pseudo_weight",
+    ):
         if getattr(settings, name) < 0:
             raise ValueError(f"Expected {name} of 0 or more, got {getattr(settings, name)}. Correct it.")
     for name in ("time_limit", "patience", "threads", "layers", "temperature"):
