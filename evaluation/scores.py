@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from punctuation_restoration.evaluation.counts import NO_MARK, Counts, Pairs, count_labels
+from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 
-# Labels that end a sentence, under the names of this project and of other label sets.
-SENTENCE_ENDS = frozenset({"PERIOD", "QUESTION", "EXCLAMATION", "ELLIPSIS", "FULL_QUESTION", "FULL_EXCLAMATION"})
+# `FULL_QUESTION` is the usual name of a label that writes a mark before its sentence, too.
+SENTENCE_END_NAMES = {prefix + name for name in SENTENCE_ENDS.values() for prefix in ("", "FULL_")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ def _merged(counts: Counts) -> dict[str, MarkScore]:
     mark_names = [name for name in counts.label_names if name != NO_MARK]
     groupings: list[dict[str, str]] = [
         {},
-        {name: "SENTENCE_END" for name in mark_names if name in SENTENCE_ENDS},
+        {name: "SENTENCE_END" for name in mark_names if name in SENTENCE_END_NAMES},
         dict.fromkeys(mark_names, "MARK"),
     ]
     merged = [counts.merged(groups) for groups in groupings]

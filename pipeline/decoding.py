@@ -37,7 +37,7 @@ def make_choice(
 
     Args:
         labels: the configuration's table of labels.
-        marks: `"all"`, `"sentence-ends"` (labels that write one of `. ? !`), or names of labels.
+        marks: `"all"`, `"sentence-ends"` (labels that write a sign of the table `SENTENCE_ENDS`), or names of labels.
         thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
             rarer, below more frequent; only where several marks share the probability may none reach theirs.
 
