@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.commands import models, output_files, punctuate
+from punctuation_restoration import whole_files
+from punctuation_restoration.commands import models, punctuate
 from punctuation_restoration.commands import options as opt
 from punctuation_restoration.commands.terminal import reporting
 
@@ -251,7 +252,7 @@ def test_a_full_disk_leaves_nothing_half_written_and_stops(
         if len(synced) > 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(output_files.os, "fsync", run_out_of_space)
+    monkeypatch.setattr(whole_files.os, "fsync", run_out_of_space)
     assert punctuate.main([str(tmp_path), "-o", str(out)]) == 1
     err = capfd.readouterr().err
     assert "out/b.txt: no space left on device; nothing was written for it, finished files are kept" in err
