@@ -123,11 +123,6 @@ def micro(counts: Counts) -> MarkScore:
     return _mark_score([name for name in counts.label_names if name != NO_MARK], counts.pairs, counts.stray)
 
 
-def f1_from(n_correct: int, n_predicted: int, n_reference: int) -> float:
-    """F1 = 2 x correct / (predicted + reference); 0 where there is neither."""
-    return 2 * n_correct / (n_predicted + n_reference) if n_predicted + n_reference else 0.0
-
-
 def _mark_score(names: Sequence[str], pairs: Pairs, stray: dict[str, int]) -> MarkScore:
     wanted = set(names)
     n_correct = sum(n for (reference, predicted), n in pairs.items() if reference == predicted in wanted)
@@ -137,7 +132,7 @@ def _mark_score(names: Sequence[str], pairs: Pairs, stray: dict[str, int]) -> Ma
     return MarkScore(
         precision=n_correct / n_predicted if n_predicted else 0.0,
         recall=n_correct / n_reference if n_reference else 0.0,
-        f1=f1_from(n_correct, n_predicted, n_reference),
+        f1=2 * n_correct / (n_predicted + n_reference) if n_predicted + n_reference else 0.0,
         n_reference=n_reference,
         n_predicted=n_predicted,
         n_correct=n_correct,
