@@ -87,7 +87,7 @@ class Converter:
             spoken, names = list(document.words), list(document.labels)
         else:
             text = self._speller(language)(document.text) if self.spell_numbers else document.text
-            spoken, names = strip_marks(text, self.finder, self.mark_labels, self.label_names)
+            spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
         return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 
     def pack(self, document_id: str, spoken: Sequence[str], labels: np.ndarray) -> PackedDocument:

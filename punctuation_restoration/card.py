@@ -179,7 +179,7 @@ def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
 def _without_marks(sentence: str, restore: Any) -> str:
     """The sentence without its marks; everything else as it stands."""
     config = restore.model.config
-    words, _ = strip_marks(sentence, restore.find_words, config.mark_labels, config.label_names)
+    words, _ = strip_marks(sentence, restore.find_words(sentence), config.mark_labels, config.label_names)
     return join_words(words)
 
 
