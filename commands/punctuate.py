@@ -170,7 +170,7 @@ def _restore_live(settings: Settings, restorer: LazyRestorer, look_ahead: int) -
 
 
 def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None, output: Path | None) -> int:
-    """Restore --text or standard input; their encoding is UTF-8 unless it is found or named."""
+    """Restore --text or standard input; their encoding is UTF-8 unless it is marked or named."""
     name = None if text is not None else "standard input"
     _refuse_existing([output], settings)
     if text is not None:

@@ -68,9 +68,13 @@ def test_text_goes_to_standard_output(stand_in: StandIn, capfd: pytest.CaptureFi
 def test_standard_input_goes_to_standard_output(
     stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    for content in (b"hello how are you\r\n", "大家好\n".encode("gb18030") * 9, "大家好\n".encode("utf-16")):
+    for content, options in (
+        (b"hello how are you\r\n", []),
+        ("大家好\n".encode("gb18030") * 9, ["--encoding", "gb18030"]),
+        ("大家好\n".encode("utf-16"), []),
+    ):
         give_stdin(monkeypatch, content)
-        assert punctuate.main([]) == 0
+        assert punctuate.main(options) == 0
         out, err = capfdbinary.readouterr()
         assert err == b""
         assert out.replace(".".encode("utf-16-le"), b"").replace(b".", b"") == content
