@@ -76,7 +76,7 @@ EncodingName = Annotated[
         "--encoding",
         metavar="NAME",
         text="Encoding of the input, if it is neither UTF-8 nor marked by its first bytes. The output has the same.",
-    ),  # fmt: skip
+    ),
 ]
 Force = Annotated[bool, _option(_FILES, "--force", "-f", text="Overwrite files that exist.")]
 SkipExisting = Annotated[
