@@ -5,7 +5,6 @@ and intervals can be computed again from the file alone. The texts of the benchm
 """
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.intervals import Part, bootstrap, by_key
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.evaluation.scores import micro, score
+from punctuation_restoration.whole_files import write_whole
 
 FORMAT = 1
 
@@ -55,10 +55,7 @@ def to_result(
 
 def write_result(result: dict[str, Any], path: Path) -> None:
     """Write a result, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    waiting = path.with_name(f".{path.name}")
-    waiting.write_text(_readable(result) + "\n", encoding="utf-8")
-    os.replace(waiting, path)
+    write_whole(path, (_readable(result) + "\n").encode(), force=True)
 
 
 def read_result(path: str | Path) -> dict[str, Any]:

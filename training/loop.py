@@ -122,10 +122,9 @@ class TrainingRun:
         own_rows = [row for row in (self.slots.mask_id, *self.slots.fill_ids) if row is not None]
         self._set_trained([*own_rows, *new_pieces], place)
         groups = parameter_groups(self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay)
-        self.averages = AveragedWeights(self.model, settings.average_decay)
         reader = SlotLogits(self.model, self.slots.pad_id, settings.attention_dropout)
         self.prepared, self.optimiser = accelerator.prepare(reader, build_optimiser(settings.optimiser, groups))
-        self.averages.to(accelerator.device)
+        self.averages = AveragedWeights(self.model, settings.average_decay)
         self.step, self.seconds, self.best_f1 = 0, 0.0, -1.0
         self._time_used: float | None = None
         self.best_of_language: dict[str, float] = {}
@@ -193,7 +192,7 @@ class TrainingRun:
         if self.accelerator.is_main_process:
             state = {name: getattr(self, name) for name in KEPT_STATE}
             state["optimiser"] = self.optimiser.state_dict()
-            state["averages"] = self.averages.state_dict()
+            state["averages"] = self.averages.averaged.state_dict()
             state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
             save_checkpoint(self.checkpoints, self.step, self._save_trained, state)
             rotate(self.checkpoints, self.settings.keep_checkpoints)
@@ -275,7 +274,7 @@ class TrainingRun:
             return
         moments = [moment for state in self.optimiser.state.values() for moment in state.values()]
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
-        for tensor in [*weights, *self.averages.averages.values(), *moments]:
+        for tensor in [*weights, *self.averages.averaged.parameters(), *moments]:
             if tensor.dim():  # the optimiser's count of steps is the same everywhere
                 tensor.copy_(self._reduced(tensor, "mean"))
         self._joined_step = self.step
@@ -319,8 +318,7 @@ class TrainingRun:
             load_adapters(self.model, place)
         state = load_state(place)
         self.optimiser.load_state_dict(state["optimiser"])
-        if self.settings.average_decay:
-            self.averages.load_state_dict(state["averages"])
+        self.averages.averaged.load_state_dict(state["averages"])
         if self.accelerator.scaler and state["scaler"]:
             self.accelerator.scaler.load_state_dict(state["scaler"])
         for name in KEPT_STATE:
