@@ -21,6 +21,7 @@ class AugmentedWord:
 
     pieces: tuple[int, ...]
     label: int
+    soft: tuple[int, ...] = ()  # what teachers say; nothing of a word that was put in
 
 
 class Augmenter:
@@ -72,7 +73,7 @@ class Augmenter:
                 piece = self.unk_id
                 if generator.random() < settings.random_pieces:
                     piece = int(self.random_ids[int(generator.integers(len(self.random_ids)))])
-                changed.append(AugmentedWord((piece,), word.label))
+                changed.append(replace(word, pieces=(piece,)))
             elif kind >= settings.substitute + settings.delete:
                 changed += [AugmentedWord((self.unk_id,), 0), word]
         return changed or [words[0]]
@@ -92,12 +93,12 @@ class Augmenter:
             if kind == 0 and fillers:
                 changed.append(AugmentedWord(fillers[int(generator.integers(len(fillers)))], 0))
             elif kind == 1:
-                changed.append(replace(word, label=0))
+                changed.append(AugmentedWord(word.pieces, 0))
             elif kind == 2 and len(word.pieces) > 1:
                 changed.append(AugmentedWord(word.pieces[: int(generator.integers(1, len(word.pieces)))], 0))
             elif kind == 3:
                 if changed and word.label and not changed[-1].label:
-                    changed[-1] = replace(changed[-1], label=word.label)
+                    changed[-1] = replace(changed[-1], label=word.label, soft=word.soft)
                 continue
             changed.append(word)
         return changed or [words[0]]
@@ -108,9 +109,10 @@ def unpack(window: CutWindow) -> list[AugmentedWord]:
     ends = np.cumsum(window.piece_counts, dtype=np.int64)
     starts = ends - window.piece_counts
     ids = window.piece_ids.tolist()
+    soft = [()] * len(ends) if window.soft is None else [tuple(row) for row in window.soft.tolist()]
     return [
-        AugmentedWord(tuple(ids[start:end]), int(label))
-        for start, end, label in zip(starts.tolist(), ends.tolist(), window.labels, strict=True)
+        AugmentedWord(tuple(ids[start:end]), int(label), said)
+        for start, end, label, said in zip(starts.tolist(), ends.tolist(), window.labels, soft, strict=True)
     ]
 
 
@@ -132,4 +134,10 @@ def pack(window: CutWindow, words: Sequence[AugmentedWord]) -> CutWindow:
         piece_ids=np.array([piece for word in words for piece in word.pieces], dtype=window.piece_ids.dtype),
         piece_counts=np.array([len(word.pieces) for word in words], dtype=window.piece_counts.dtype),
         labels=np.array([word.label for word in words], dtype=window.labels.dtype),
+        soft=None if window.soft is None else _soft_rows(words, window.soft.shape[1]),
     )
+
+
+def _soft_rows(words: Sequence[AugmentedWord], n_labels: int) -> np.ndarray:
+    nothing = (0,) * n_labels
+    return np.array([word.soft or nothing for word in words], dtype=np.uint8)

@@ -43,7 +43,8 @@ class WindowCollator:
 
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
-            with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is.
+            with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is; `soft_labels`
+            (B, W, M) uint8 where teachers have said something, zeros where they have not.
         """
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
@@ -69,6 +70,12 @@ class WindowCollator:
         }
         if any(window.is_pseudo for window in windows):
             arrays["is_pseudo"] = np.array([window.is_pseudo for window in windows])
+        soft = [window.soft for window in windows if window.soft is not None]
+        if soft:
+            arrays["soft_labels"] = np.zeros((*labels.shape, soft[0].shape[1]), dtype=np.uint8)
+            for row, window in enumerate(windows):
+                if window.soft is not None:
+                    arrays["soft_labels"][row, : len(window.soft)] = window.soft
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def _is_shown(self, window: CutWindow, filled: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.readers import Document, known_labels
 from punctuation_restoration.data.recipe import Filters, Source
-from punctuation_restoration.data.shards import MAX_WORD_PIECES, PackedDocument
+from punctuation_restoration.data.shards import MAX_WORD_PIECES, PackedDocument, hash_words
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -101,6 +101,7 @@ class Converter:
             piece_ids=np.fromiter((piece for word in pieces for piece in word), self.piece_kind, int(counts.sum())),
             piece_counts=counts.astype(np.uint8),
             labels=labels,
+            word_hash=hash_words(spoken),
         )
 
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:

@@ -7,14 +7,15 @@ Knows nothing of masks, tensors or text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.streams import QuestionBank, SentenceBorders, Words, WordStream, first_words
+from punctuation_restoration.data.streams import QuestionBank, SentenceBorders, Words, WordStream, joined, parted
 
 SEARCH_WORDS = 120  # how far the next sentence start is looked for
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step, out of which those of like length are used
@@ -31,6 +32,7 @@ class CutWindow:
     language_id: int
     seed: tuple[int, ...]  # seeds whatever is drawn for this window later
     is_pseudo: bool = False  # labelled by a model, for self-training
+    soft: np.ndarray | None = None  # (n_words, M) uint8, what teachers say; zeros where none does
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class WindowSampler:
         stop_ids: label ids that end a sentence; the last of them is the question's.
         seed: of the whole run.
         weights: weight of each source by name, times its number of words; sources left out keep the index's.
+        soft_labels: gives what teachers say of the words of a shard, (n_words, M) uint8, or None.
 
     Raises:
         ValueError: if there are no words to draw from.
@@ -71,6 +74,7 @@ class WindowSampler:
         stop_ids: Sequence[int],
         seed: int,
         weights: Mapping[str, float] | None = None,
+        soft_labels: Callable[[Path], np.ndarray | None] = lambda path: None,
     ):
         self.sampling, self.slot_cost, self.seed = sampling, slot_cost, seed
         self.stop_ids = np.asarray(stop_ids)
@@ -82,7 +86,8 @@ class WindowSampler:
             weight = (weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
                 language_id = index["languages"].index(row["language"])
-                self.streams.append(WordStream(shard["file"], language_id, row.get("is_pseudo", False)))
+                soft = soft_labels(Path(shard["file"]))
+                self.streams.append(WordStream(shard["file"], language_id, row.get("is_pseudo", False), soft))
                 shares.append(weight * shard["n_words"])
         languages = [index["languages"][stream.language_id] for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
@@ -119,8 +124,9 @@ class WindowSampler:
             words = self._place(stream, room, generator)
             if self._bank and generator.random() < self._questions.get(stream.language_id, 0.0):
                 words = self._with_question(words, room, stream.language_id, generator)
-        ids, counts, labels = self._fit(words, room)
-        return CutWindow(ids, counts, labels, stream.language_id, (*seed, 1), stream.is_pseudo)
+        ids, counts, labels, soft = self._fit(words, room)
+        seeds = (*seed, 1)
+        return CutWindow(ids, counts, labels, stream.language_id, seeds, stream.is_pseudo, soft if soft.size else None)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of like length, so that little is padded.
@@ -191,27 +197,22 @@ class WindowSampler:
         question = self._bank.draw(language_id, generator) if self._bank else None
         if question is None:
             return words
-        ids, counts, labels = words
+        _, counts, labels, _ = words
         room -= len(question[0]) + self.slot_cost * len(question[1])  # it goes where all of it fits
         stops = np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
         if not len(stops):
             return words
-        place = int(stops[generator.integers(len(stops))]) + 1
-        piece = int(counts[:place].sum(dtype=np.int64))
-        return (
-            np.concatenate([ids[:piece], question[0], ids[piece:]]),
-            np.concatenate([counts[:place], question[1], counts[place:]]),
-            np.concatenate([labels[:place], question[2], labels[place:]]),
-        )
+        before, after = parted(words, int(stops[generator.integers(len(stops))]) + 1)
+        return joined(before, question, after)
 
     def _fit(self, words: Words, room: int) -> Words:
         """As many words as fit; a first word that is too long alone loses its last pieces."""
         n_words = self._n_fitting(words[1], room)
         if n_words:
-            return first_words(words, n_words)
-        ids, _, labels = words
+            return parted(words, n_words)[0]
+        ids, _, labels, soft = words
         n_pieces = room - self.slot_cost
-        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1]
+        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1]
 
 
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:

@@ -9,15 +9,17 @@ map it into memory instead of loading it. Knows nothing about text.
     piece_ids      [▁hell o  ▁this ▁is ▁jos h]    uint16 (int32 for a large vocabulary), one a piece
     document_starts      0 ...                    uint32, first word of each document
     language_ids, source_ids                      uint8 and uint16, one a document: rows of the index's lists
-    document_hashes                               uint64, one a document: who it was, without its text
+    document_hashes, word_hashes                  uint64, one a document: who it was, and its words, without its text
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +43,11 @@ class PackedDocument:
     piece_ids: np.ndarray  # (n_pieces,)
     piece_counts: np.ndarray  # (n_words,) uint8
     labels: np.ndarray  # (n_words,) uint8
+    word_hash: int = 0
 
     @property
     def n_bytes(self) -> int:
-        return self.piece_ids.nbytes + self.piece_counts.nbytes + self.labels.nbytes + 15
+        return self.piece_ids.nbytes + self.piece_counts.nbytes + self.labels.nbytes + 23
 
 
 class ShardWriter:
@@ -82,6 +85,7 @@ class ShardWriter:
             "labels": np.concatenate([document.labels for document in self._waiting]),
             "document_starts": np.cumsum([0, *counts[:-1]]).astype(np.uint32),
             "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
+            "word_hashes": np.array([document.word_hash for document in self._waiting], dtype=np.uint64),
             "language_ids": np.full(len(counts), self.language_id, dtype=np.uint8),
             "source_ids": np.full(len(counts), self.source_id, dtype=np.uint16),
         }
@@ -187,3 +191,14 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
             "Run `python -m punctuation_restoration.data.prepare --out` with this folder first."
         ) from error
     return index
+
+
+def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+    """First word and end of each document of a shard."""
+    return list(pairwise([*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]))
+
+
+def hash_words(words: Sequence[str]) -> int:
+    """A 64-bit hash of spoken words, whatever their case."""
+    digest = hashlib.blake2b("\n".join(words).lower().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")

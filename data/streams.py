@@ -13,7 +13,8 @@ BLOCK_WORDS = 256  # piece offsets are kept for every so many words, and summed 
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
 BANK_QUESTIONS = 20_000  # kept a language: enough variety, little memory
 
-Words = tuple[np.ndarray, np.ndarray, np.ndarray]  # piece ids (n_pieces,), piece counts (n_words,), labels (n_words,)
+# Piece ids (n_pieces,), piece counts (n_words,), labels (n_words,), soft labels (n_words, M), or (n_words, 0) without.
+Words = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class WordStream:
@@ -23,9 +24,10 @@ class WordStream:
         path: the shard.
         language_id: row of the index's languages.
         is_pseudo: whether a model labelled it.
+        soft: what teachers say, (n_words, M) uint8, zeros where none does; None without teachers.
     """
 
-    def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False):
+    def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False, soft: np.ndarray | None = None):
         arrays = open_shard(path)
         self.language_id, self.is_pseudo = language_id, is_pseudo
         self.piece_ids, self.piece_counts, self.labels = (
@@ -35,6 +37,7 @@ class WordStream:
         )
         self.document_starts = arrays["document_starts"]
         self.n_words = len(self.labels)
+        self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
         sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, BLOCK_WORDS), dtype=np.int64)
         self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
 
@@ -46,16 +49,9 @@ class WordStream:
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
         end = min(first + n_words, self.n_words)
-        ids, counts, labels = self._straight(first, end)
+        words = self._straight(first, end)
         n_left = min(n_words - (end - first), first)
-        if n_left <= 0:
-            return ids, counts, labels
-        more = self._straight(0, n_left)
-        return (
-            np.concatenate([ids, more[0]]),
-            np.concatenate([counts, more[1]]),
-            np.concatenate([labels, more[2]]),
-        )
+        return words if n_left <= 0 else joined(words, self._straight(0, n_left))
 
     def document_start(self, generator: np.random.Generator) -> int:
         """First word of a random document."""
@@ -71,13 +67,22 @@ class WordStream:
         counts = np.asarray(self.piece_counts[first:end])
         offset = self.piece_offset(first)
         n_pieces = int(counts.sum(dtype=np.int64))
-        return np.asarray(self.piece_ids[offset : offset + n_pieces]), counts, np.asarray(self.labels[first:end])
+        ids = np.asarray(self.piece_ids[offset : offset + n_pieces])
+        return ids, counts, np.asarray(self.labels[first:end]), self.soft[first:end]
 
 
-def first_words(words: Words, n_words: int) -> Words:
-    """The first `n_words` of some words."""
-    ids, counts, labels = words
-    return ids[: int(counts[:n_words].sum(dtype=np.int64))], counts[:n_words], labels[:n_words]
+def joined(*parts: Words) -> Words:
+    """Words after words."""
+    ids, counts, labels, soft = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return ids, counts, labels, soft
+
+
+def parted(words: Words, n_words: int) -> tuple[Words, Words]:
+    """The first `n_words` of some words, and the others."""
+    ids, counts, labels, soft = words
+    piece = int(counts[:n_words].sum(dtype=np.int64))
+    first = (ids[:piece], counts[:n_words], labels[:n_words], soft[:n_words])
+    return first, (ids[piece:], counts[n_words:], labels[n_words:], soft[n_words:])
 
 
 class SentenceBorders:

@@ -259,11 +259,11 @@ class PunctuationRestorationModel(PreTrainedModel):
 def _without_pooler(encoder_config: Any) -> dict[str, bool]:
     """The pooled state of the first piece is never used; encoders that have one can mostly leave its weights out."""
     encoder_class = encoder_class_of(encoder_config)
-    takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class.__init__).parameters
+    takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class).parameters
     return {"add_pooling_layer": False} if takes_it else {}
 
 
-def encoder_class_of(encoder_config: Any) -> type | None:
+def encoder_class_of(encoder_config: Any) -> Any:
     """The class that `AutoModel` builds from a configuration; None where its code comes from the Hub."""
     return MODEL_MAPPING.get(type(encoder_config), None)
 
@@ -290,7 +290,7 @@ def unmask_layers(encoder: PreTrainedModel, first: int) -> None:
         layer.register_forward_pre_hook(_show_all_pieces, with_kwargs=True)
         for module in layer.modules():
             if hasattr(module, "is_causal"):
-                module.is_causal = False
+                setattr(module, "is_causal", False)  # noqa: B010  (to mypy, modules hold tensors only)
 
 
 def _show_all_pieces(layer: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from punctuation_restoration.training.embeddings import RowTrainedEmbedding, plain_embeddings, train_rows_only
-from punctuation_restoration.training.losses import LossSettings, distillation_loss, slot_loss, total_loss
+from punctuation_restoration.training.losses import LossSettings, distillation_losses, slot_losses, total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,
     build_optimiser,
@@ -28,7 +28,7 @@ LOG = math.log
 
 def test_plain_loss_is_the_summed_cross_entropy_of_scored_slots() -> None:
     expected = -(LOG(0.8) + LOG(0.5) + LOG(0.25))
-    assert slot_loss(LOGITS, LABELS, LossSettings()).item() == pytest.approx(expected, abs=1e-6)
+    assert slot_losses(LOGITS, LABELS, LossSettings()).sum().item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_pseudo_labels_have_their_own_weight_and_smoothing() -> None:
@@ -36,16 +36,16 @@ def test_pseudo_labels_have_their_own_weight_and_smoothing() -> None:
     # A label smoothed by beta: 1 - beta + beta / 2 on the label, beta / 2 on the other.
     human = -(0.95 * LOG(0.8) + 0.05 * LOG(0.2)) - LOG(0.5)
     pseudo = -0.5 * (0.8 * LOG(0.25) + 0.2 * LOG(0.75))
-    loss = slot_loss(LOGITS, LABELS, settings, PSEUDO)
+    loss = slot_losses(LOGITS, LABELS, settings, PSEUDO).sum()
     assert loss.item() == pytest.approx(human + pseudo, abs=1e-6)
-    alone = slot_loss(LOGITS[:1], LABELS[:1], settings)
+    alone = slot_losses(LOGITS[:1], LABELS[:1], settings).sum()
     assert alone.item() == pytest.approx(human, abs=1e-6)
 
 
 def test_smoothing_agrees_with_torch() -> None:
     torch.manual_seed(0)
     logits, labels = torch.randn(3, 5, 4), torch.randint(0, 4, (3, 5))
-    ours = slot_loss(logits, labels, LossSettings(label_smoothing=0.2))
+    ours = slot_losses(logits, labels, LossSettings(label_smoothing=0.2)).sum()
     theirs = nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=0.2, reduction="sum")
     assert ours.item() == pytest.approx(theirs.item(), abs=1e-4)
 
@@ -54,16 +54,24 @@ def test_distillation_by_hand() -> None:
     teacher = torch.tensor([[[0.6, 0.4], [0.5, 0.5]], [[0.1, 0.9], [0.3, 0.7]]])
     # KL(teacher, student) of the three scored slots; the second one agrees.
     expected = 0.6 * LOG(0.6 / 0.8) + 0.4 * LOG(0.4 / 0.2) + 0.1 * LOG(0.1 / 0.25) + 0.9 * LOG(0.9 / 0.75)
-    assert distillation_loss(LOGITS, teacher, LABELS, 1.0).item() == pytest.approx(expected, abs=1e-6)
+    assert distillation_losses(LOGITS, teacher, LABELS, 1.0).sum().item() == pytest.approx(expected, abs=1e-6)
     settings = LossSettings(distil_weight=0.3, temperature=1.0)
     hard = -(LOG(0.8) + LOG(0.5) + LOG(0.25))
     total = total_loss(LOGITS, LABELS, settings, None, teacher)
     assert total.item() == pytest.approx(0.7 * hard + 0.3 * expected, abs=1e-6)
 
 
+def test_a_slot_without_soft_labels_learns_from_its_label_alone() -> None:
+    teacher = torch.tensor([[[0.6, 0.4], [0.0, 0.0]], [[0.0, 0.0], [0.3, 0.7]]])
+    settings = LossSettings(distil_weight=0.3, temperature=1.0)
+    divergence = 0.6 * LOG(0.6 / 0.8) + 0.4 * LOG(0.4 / 0.2)
+    total = total_loss(LOGITS, LABELS, settings, None, teacher)
+    assert total.item() == pytest.approx(-0.7 * LOG(0.8) + 0.3 * divergence - LOG(0.5) - LOG(0.25), abs=1e-6)
+
+
 def test_temperature_softens_the_student_and_squares_the_loss() -> None:
     # At temperature 2 the student's 0.8 and 0.2 become 2/3 and 1/3 (square roots, normalised).
-    loss = distillation_loss(LOGITS[:1, :1], torch.tensor([[[0.5, 0.5]]]), LABELS[:1, :1], 2.0)
+    loss = distillation_losses(LOGITS[:1, :1], torch.tensor([[[0.5, 0.5]]]), LABELS[:1, :1], 2.0).sum()
     expected = 4 * (0.5 * LOG(0.5 / (2 / 3)) + 0.5 * LOG(0.5 / (1 / 3)))
     assert loss.item() == pytest.approx(expected, abs=1e-6)
 

@@ -1,14 +1,14 @@
-"""What a run is made of: the model to start from, its teachers, its batches. Takes settings, gives objects."""
+"""What a run is made of: the model to start from, its batches. Takes settings, gives objects."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer
 
 from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
@@ -16,6 +16,7 @@ from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.dataset import BatchSource
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
+from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
 from punctuation_restoration.training.encoders import best_slot_style, read_encoder
@@ -154,38 +155,26 @@ def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
         )
 
 
-def load_teachers(names: Sequence[str], slots: Any, config: Any, device: Any) -> list[Any]:
-    """Teachers for distillation, frozen.
+def batch_source(
+    settings: TrainingSettings,
+    recipe: Recipe,
+    index: Mapping[str, Any],
+    slots: Any,
+    config: Any,
+    part: tuple[int, int],
+    soft_labels: Sequence[str] = (),
+) -> BatchSource:
+    """The batches of a run.
+
+    Args:
+        part: the process's index and the number of processes.
+        soft_labels: folders of teachers' labels.
 
     Raises:
-        ValueError: if a teacher reads other inputs or has other labels than the student.
+        ValueError: if a folder holds none, or has labels that the model has not.
     """
-    teachers = []
-    for name in names:
-        teacher = load_own_model(name)
-        if teacher.config.label_names != config.label_names or teacher.config.slot_style != config.slot_style:
-            raise ValueError(
-                f"Expected a teacher with the labels {config.label_names} and slot_style {config.slot_style!r}, {name} "
-                f"has {teacher.config.label_names} and {teacher.config.slot_style!r}. Choose another, or --slot-style."
-            )
-        if AutoTokenizer.from_pretrained(name).get_vocab() != slots.tokenizer.get_vocab():
-            raise ValueError(f"Expected teacher {name} to read the student's pieces, its tokenizer differs.")
-        teachers.append(teacher.requires_grad_(False).eval().to(device))
-    return teachers
-
-
-@torch.no_grad()
-def teacher_probabilities(teachers: Sequence[Any], inputs: Mapping[str, torch.Tensor], temperature: float) -> Any:
-    """Mean of the teachers' softened probabilities (B, W, M); None without teachers."""
-    if not teachers:
-        return None
-    return torch.stack([(t(**inputs).logits.float() / temperature).softmax(-1) for t in teachers]).mean(0)
-
-
-def batch_source(
-    settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], slots: Any, config: Any, part: tuple[int, int]
-) -> BatchSource:
-    """The batches of a run; `part` is the process's index and the number of processes."""
+    sources = [SoftLabels(Path(folder)) for folder in soft_labels]
+    said = [(source, LabelMapping(source.teacher, config.labels, config.mark_labels)) for source in sources]
     sampler = WindowSampler(
         index,
         fitting_lengths(recipe.sampling, config.max_window_pieces),
@@ -194,6 +183,7 @@ def batch_source(
         stop_label_ids(config.labels),
         settings.seed,
         weights={source.name: source.weight for source in recipe.sources},
+        soft_labels=lambda path: soft_labels_of_shard(path, said, len(config.labels)) if said else None,
     )
     augmenter = build_augmenter(recipe, index, slots)
     collator = WindowCollator(slots, recipe.sampling.filled_windows, recipe.sampling.max_filled, augmenter)

@@ -92,7 +92,7 @@ def start_run(
         out,
         accelerator,
         start,
-        args.teacher,
+        args.soft_labels,
         json.loads(new_pieces.read_text(encoding="utf-8")) if start and new_pieces.is_file() else (),
     )
     n_trained = sum(parameter.numel() for parameter in run.model.parameters() if parameter.requires_grad)

@@ -1,12 +1,18 @@
-"""A model labels unpunctuated text: prepared shards in, the same shards with its labels out.
+"""A model labels text: with the probabilities of all labels, for students, or with one label, for self-training.
 
-Takes a prepared folder (its own labels are not looked at) and a model folder; writes a prepared folder whose sources
-are marked as pseudo-labelled. Windows and contexts are those of serving.
+    python -m punctuation_restoration.training.labelling --teacher MODEL --data prepared_for_it/ --out soft/en
+
+`prepared_for_it/` was prepared with the teacher's tokenizer. Documents that are labelled already are passed over, and a
+command that was stopped goes on. `train.py --soft-labels soft/en` learns from what is written (`data.soft_labels`).
+Windows and contexts are those of serving.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +21,110 @@ import torch
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.prepare import explain
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
+from punctuation_restoration.data.shards import (
+    PackedDocument,
+    ShardWriter,
+    document_borders,
+    open_shard,
+    read_index,
+    write_index,
+)
+from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, write_part
+from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import check_pieces_fit, load_own_model
 from punctuation_restoration.training.validation import in_batches, source_windows
+
+WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
+
+
+def label_folder_softly(
+    teacher: str, data: Sequence[str], out: Path, device: Any = "cpu", only: Sequence[str] = (), minutes: float = 0.0
+) -> dict[str, Any]:
+    """Label the training documents of prepared folders that are not labelled yet. Gives counts.
+
+    Args:
+        teacher: a punctuation model.
+        data: folders that were prepared with its tokenizer.
+        out: folder to write, or to go on with.
+        only: names of sources, in the order in which they are labelled; none for all, as the index has them.
+        minutes: stop after so long; 0 does not.
+
+    Raises:
+        ValueError: if the data has other pieces than the teacher, a source is unknown, or `out` is another teacher's.
+    """
+    started = time.perf_counter()
+    model = load_own_model(teacher).eval().to(device)
+    slots = SlotEncoder(AutoTokenizer.from_pretrained(teacher), model.config)
+    index = read_index(*data)
+    check_pieces_fit(model, index, teacher)
+    rows = {row["name"]: row for row in index["sources"]}
+    unknown = sorted(set(only) - set(rows))
+    if unknown:
+        raise ValueError(f"Expected sources among {sorted(rows)}, got {unknown}. Correct --sources.")
+    chosen = [rows[name] for name in only] if only else list(rows.values())
+    config = model.config
+    about = {"model": teacher, "weights": fingerprint(model), "labels": config.label_names}
+    claim_folder(out, {**about, "mark_labels": config.mark_labels})
+    known = SoftLabels(out)
+    n_there = sum(row["splits"]["train"]["n_words"] for row in chosen)
+    n_labelled = n_new = 0
+    with ProgressBar("labelling", n_there) as bar:
+        for row in chosen:
+            for shard in row["splits"]["train"]["shards"]:
+                for part, n_known in _parts(Path(shard["file"]), known):
+                    n_labelled += n_known
+                    if part:
+                        arrays = _labelled(model, slots, Path(shard["file"]), part, device)
+                        write_part(out, arrays)
+                        n_new += len(arrays["probabilities"])
+                    bar.update(n_labelled + n_new, "words", row["name"])
+                    if minutes and time.perf_counter() - started > 60 * minutes:
+                        return _counts(n_there, n_labelled + n_new, n_new, started)
+    return _counts(n_there, n_labelled + n_new, n_new, started)
+
+
+def _counts(n_there: int, n_labelled: int, n_new: int, started: float) -> dict[str, Any]:
+    seconds = time.perf_counter() - started
+    return {
+        "n_words": n_there,
+        "n_labelled": n_labelled,
+        "share": n_labelled / max(n_there, 1),
+        "words_per_second": n_new / seconds,
+    }
+
+
+def _parts(path: Path, known: SoftLabels) -> Iterator[tuple[list[int], int]]:
+    """Documents of a shard without labels, some `WORDS_PER_PART` words at a time; and words that have them already."""
+    arrays = open_shard(path)
+    if "word_hashes" not in arrays:
+        raise ValueError(f"Expected hashes of the words in {path}, found none. Prepare the data again.")
+    part: list[int] = []
+    n_words = n_known = 0
+    for number, (first, end) in enumerate(document_borders(arrays)):
+        if (int(arrays["document_hashes"][number]), int(arrays["word_hashes"][number])) in known.places:
+            n_known += end - first
+            continue
+        part.append(number)
+        n_words += end - first
+        if n_words >= WORDS_PER_PART:
+            yield part, n_known
+            part, n_words, n_known = [], 0, 0
+    yield part, n_known
+
+
+def _labelled(model: Any, slots: Any, path: Path, documents: Sequence[int], device: Any) -> dict[str, np.ndarray]:
+    arrays = open_shard(path)
+    borders = document_borders(arrays)
+    counts = [borders[number][1] - borders[number][0] for number in documents]
+    return {
+        "document_hashes": np.array(arrays["document_hashes"][documents]),
+        "word_hashes": np.array(arrays["word_hashes"][documents]),
+        "document_starts": np.cumsum([0, *counts]).astype(np.uint32),
+        "probabilities": as_bytes(predicted_probabilities(model, slots, path, device, documents)),
+    }
 
 
 def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") -> dict[str, Any]:
@@ -40,7 +145,8 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
             writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
             n_labels = np.zeros(len(index["labels"]), dtype=np.int64)
             for shard in row["splits"]["train"]["shards"]:
-                labels = predicted_labels(model, slots, Path(shard["file"]), device)
+                probabilities = predicted_probabilities(model, slots, Path(shard["file"]), device)
+                labels = probabilities.argmax(-1).astype(np.uint8)
                 n_labels += np.bincount(labels, minlength=len(n_labels))
                 for document in relabelled(Path(shard["file"]), labels):
                     writer.add(document)
@@ -53,42 +159,42 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
 
 
 @torch.no_grad()
-def predicted_labels(model: Any, slots: Any, path: Path, device: Any) -> np.ndarray:
-    """The model's label of every word of a shard, (n_words,) uint8."""
+def predicted_probabilities(
+    model: Any, slots: Any, path: Path, device: Any, documents: Sequence[int] | None = None
+) -> np.ndarray:
+    """The model's probabilities (n_words, M) of the words of a shard, or of some of its documents in turn."""
     collator = WindowCollator(slots)
-    n_words = len(open_shard(path)["labels"])
-    windows = source_windows(path, 0, n_words, model.config, slots.has_masks)
+    windows = source_windows(path, 0, None, model.config, slots.has_masks, documents)
     firsts = np.cumsum([0, *(scored.keep_to - scored.keep_from for scored in windows)])
     order = sorted(range(len(windows)), key=lambda number: len(windows[number].window.piece_ids))
-    labels = np.zeros(n_words, dtype=np.uint8)
+    probabilities = np.zeros((firsts[-1], len(model.config.label_names)), dtype=np.float32)
     done = 0
     for batch in in_batches([windows[number] for number in order]):
         inputs = collator([scored.window for scored in batch])
         inputs.pop("labels")
-        predicted = (
-            model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.argmax(-1).cpu().numpy()
-        )
+        logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
+        predicted = logits.float().softmax(-1).cpu().numpy()
         for row, scored in enumerate(batch):
             first = firsts[order[done + row]]
             kept = predicted[row, scored.keep_from : scored.keep_to]
-            labels[first : first + len(kept)] = kept
+            probabilities[first : first + len(kept)] = kept
         done += len(batch)
-    return labels
+    return probabilities
 
 
 def relabelled(path: Path, labels: np.ndarray) -> list[PackedDocument]:
     """The documents of a shard with other labels."""
     arrays = open_shard(path)
-    borders = [*arrays["document_starts"].astype(np.int64).tolist(), len(labels)]
     ends = np.concatenate([[0], np.cumsum(arrays["piece_counts"], dtype=np.int64)])
     return [
         PackedDocument(
-            int(hash_),
+            int(arrays["document_hashes"][number]),
             np.array(arrays["piece_ids"][ends[first] : ends[end]]),
             np.array(arrays["piece_counts"][first:end]),
             labels[first:end],
+            int(arrays["word_hashes"][number]),
         )
-        for hash_, first, end in zip(arrays["document_hashes"], borders, borders[1:], strict=False)
+        for number, (first, end) in enumerate(document_borders(arrays))
     ]
 
 
@@ -103,3 +209,33 @@ def pseudo_row(row: Mapping[str, Any], writer: ShardWriter, n_labels: np.ndarray
         "is_pseudo": True,
         "splits": {"train": train, "validation": empty},
     }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write a teacher's labels; gives 0, or 1 after a message that says what was wrong."""
+    parser = argparse.ArgumentParser(prog="labelling", description="A teacher's probabilities of every label.")
+    parser.add_argument("--teacher", required=True, help="a punctuation model, folder or Hub id")
+    parser.add_argument("--data", required=True, nargs="+", help="folders prepared with the teacher's tokenizer")
+    parser.add_argument("--out", required=True, type=Path, help="folder to write, or to go on with")
+    parser.add_argument("--sources", nargs="+", default=(), help="sources to label, in this order; default: all")
+    parser.add_argument("--time-limit", type=float, default=0.0, help="minutes after which to stop; 0 for none")
+    parser.add_argument("--threads", type=int, help="threads that torch computes with on a CPU")
+    parser.add_argument("--cpu", action="store_true", help="compute on the CPU even if there is a GPU")
+    args = parser.parse_args(argv)
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    device = "cuda" if torch.cuda.is_available() and not args.cpu else "cpu"
+    try:
+        done = label_folder_softly(args.teacher, args.data, args.out, device, args.sources, args.time_limit)
+    except (ValueError, OSError) as error:
+        print(f"labelling: {explain(error)}", file=sys.stderr)
+        return 1
+    print(
+        f"{done['n_labelled']:,} of {done['n_words']:,} words ({done['share']:.0%}) are labelled; "
+        f"{done['words_per_second']:,.0f} words a second."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

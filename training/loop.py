@@ -38,8 +38,6 @@ from punctuation_restoration.training.building import (
     SlotLogits,
     batch_source,
     build_model,
-    load_teachers,
-    teacher_probabilities,
 )
 from punctuation_restoration.training.checkpoints import (
     load_state,
@@ -85,7 +83,7 @@ class TrainingRun:
         out: folder of the run.
         accelerator: devices, processes and number format.
         start: checkpoint of ours to go on from, None starts from the encoder.
-        teachers: checkpoints of ours whose soft labels are learned too.
+        soft_labels: folders in which teachers' labels are, see `training.labelling`.
         new_pieces: ids of pieces whose word embeddings are trained besides the mask and the fills.
     """
 
@@ -97,7 +95,7 @@ class TrainingRun:
         out: Path,
         accelerator: Accelerator,
         start: str | None = None,
-        teachers: Sequence[str] = (),
+        soft_labels: Sequence[str] = (),
         new_pieces: Sequence[int] = (),
     ):
         self.settings, self.out, self.accelerator = settings, out, accelerator
@@ -115,9 +113,8 @@ class TrainingRun:
         self.tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
         self.slots = SlotEncoder(self.tokenizer, self.model.config)
         part = (self.process, self.n_processes)
-        self.source = batch_source(settings, recipe, index, self.slots, self.model.config, part)
+        self.source = batch_source(settings, recipe, index, self.slots, self.model.config, part, soft_labels)
         self.validation = Validation(index, self.slots, self.model.config, settings.validation_words, *part)
-        self.teachers = load_teachers(teachers, self.slots, self.model.config, accelerator.device)
         self.loss_settings = LossSettings(**{f.name: getattr(settings, f.name) for f in fields(LossSettings)})
         own_rows = [row for row in (self.slots.mask_id, *self.slots.fill_ids) if row is not None]
         self._set_trained([*own_rows, *new_pieces], place)
@@ -283,7 +280,9 @@ class TrainingRun:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
         labels, is_pseudo = inputs.pop("labels"), inputs.pop("is_pseudo", None)
-        soft = teacher_probabilities(self.teachers, inputs, self.settings.temperature)
+        soft = inputs.pop("soft_labels", None)
+        if soft is not None:
+            soft = (soft.float() / 255) ** 2  # as `soft_labels.as_bytes` stores them
         return total_loss(self.prepared(**inputs), labels, self.loss_settings, is_pseudo, soft)
 
     def _reduced(self, tensor: torch.Tensor, how: str = "sum") -> torch.Tensor:

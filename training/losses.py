@@ -25,10 +25,10 @@ class LossSettings:
     temperature: float = 1.0  # both sides' logits are divided by it for the soft labels
 
 
-def slot_loss(
+def slot_losses(
     logits: torch.Tensor, labels: torch.Tensor, settings: LossSettings, is_pseudo: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Summed cross-entropy over scored slots, after the discriminative self-training of Chen et al. (2021).
+    """Cross-entropy (B, W) of each slot, 0 where it is not scored, after the self-training of Chen et al. (2021).
 
     A label y of M becomes (1 - beta) y + beta / M, with a beta for human and one for pseudo labels, and the loss of
     pseudo labels counts alpha times.
@@ -39,11 +39,11 @@ def slot_loss(
         is_pseudo: (B,) of bool, windows that a teacher labelled; None for none.
     """
     if is_pseudo is None and not settings.label_smoothing:
-        return functional.cross_entropy(
-            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
+        flat = functional.cross_entropy(
+            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="none"
         )
+        return flat.view_as(labels)
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
-    is_scored = labels != NOT_SCORED
     chosen = -log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, W)
     uniform = -log_probabilities.mean(-1)
     if is_pseudo is None:
@@ -51,24 +51,26 @@ def slot_loss(
     smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
     weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
     losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
-    return losses.masked_fill(~is_scored, 0.0).sum()
+    return losses.masked_fill(labels == NOT_SCORED, 0.0)
 
 
-def distillation_loss(
-    logits: torch.Tensor, teacher_probabilities: torch.Tensor, labels: torch.Tensor, temperature: float
+def distillation_losses(
+    logits: torch.Tensor, soft_labels: torch.Tensor, labels: torch.Tensor, temperature: float
 ) -> torch.Tensor:
-    """Summed divergence of a student from soft labels over scored slots, times the temperature squared.
+    """Divergence (B, W) of a student from soft labels in each scored slot, times the temperature squared.
 
     Hinton et al. (2015), section 2: the square keeps gradients of like size whatever the temperature.
 
     Args:
         logits: (B, W, M) of the student.
-        teacher_probabilities: (B, W, M), softened with the same temperature.
+        soft_labels: (B, W, M) probabilities of a teacher; zeros where there are none.
         labels: (B, W), -100 where a slot is not scored.
     """
+    softened = soft_labels.pow(1 / temperature)
+    softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)
     log_probabilities = (logits.float() / temperature).log_softmax(-1)
-    divergence = functional.kl_div(log_probabilities, teacher_probabilities, reduction="none").sum(-1)  # (B, W)
-    return temperature**2 * divergence.masked_fill(labels == NOT_SCORED, 0.0).sum()
+    divergence = functional.kl_div(log_probabilities, softened, reduction="none").sum(-1)  # (B, W)
+    return temperature**2 * divergence.masked_fill(labels == NOT_SCORED, 0.0)
 
 
 def total_loss(
@@ -76,11 +78,11 @@ def total_loss(
     labels: torch.Tensor,
     settings: LossSettings,
     is_pseudo: torch.Tensor | None = None,
-    teacher_probabilities: torch.Tensor | None = None,
+    soft_labels: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Hard labels, and with a teacher a share `distil_weight` of its soft labels."""
-    hard = slot_loss(logits, labels, settings, is_pseudo)
-    if teacher_probabilities is None:
-        return hard
-    soft = distillation_loss(logits, teacher_probabilities, labels, settings.temperature)
-    return (1 - settings.distil_weight) * hard + settings.distil_weight * soft
+    """Summed loss of the scored slots; where there are soft labels they count for a share of `distil_weight`."""
+    losses = slot_losses(logits, labels, settings, is_pseudo)
+    if soft_labels is not None:
+        soft = distillation_losses(logits, soft_labels, labels, settings.temperature)
+        losses = torch.lerp(losses, soft, settings.distil_weight * (soft_labels.sum(-1) > 0).float())
+    return losses.sum()

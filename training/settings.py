@@ -91,7 +91,7 @@ _HELP = {
     "label_smoothing": "label smoothing of human labels",
     "pseudo_weight": "weight of pseudo labels in the loss",
     "pseudo_smoothing": "label smoothing of pseudo labels",
-    "distil_weight": "share of the teachers' soft labels in the loss, where there is --teacher",
+    "distil_weight": "share of the teachers' soft labels in the loss, where there are --soft-labels",
     "temperature": "temperature of the teachers' soft labels",
     "evaluate_every": "steps between evaluations",
     "validation_words": "words of each language to evaluate on",
@@ -123,7 +123,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--out", required=True, help="folder of the run; a run that is there goes on")
     parser.add_argument("--from", dest="start", help="checkpoint of ours to go on from, folder or Hub id")
-    parser.add_argument("--teacher", nargs="+", default=(), help="models of ours whose soft labels are learned too")
+    parser.add_argument(
+        "--soft-labels", nargs="+", default=(), help="folders of teachers' labels to learn, by training.labelling"
+    )
     parser.add_argument("--cpu", action="store_true", help="compute on the CPU even if there is a GPU")
     for field in dataclasses.fields(TrainingSettings):
         flag = "--" + field.name.replace("_", "-")

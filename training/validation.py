@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import torch
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.data.shards import document_borders, open_shard
 from punctuation_restoration.evaluation.counts import NO_MARK, Counts
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.pipeline.windows import plan_windows
@@ -122,17 +121,29 @@ def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int
     return taken
 
 
-def source_windows(path: Path, source_id: int, n_words: int, config: Any, has_masks: bool) -> list[ScoredWindow]:
-    """Windows over the first documents of a shard, until `n_words` words are scored."""
+def source_windows(
+    path: Path,
+    source_id: int,
+    n_words: int | None,
+    config: Any,
+    has_masks: bool,
+    documents: Sequence[int] | None = None,
+) -> list[ScoredWindow]:
+    """Windows over the documents of a shard, until `n_words` words are scored; None scores all.
+
+    `documents` are the places of those that are wanted, in their order; None wants all.
+    """
     arrays = open_shard(path)
     piece_ends = np.cumsum(arrays["piece_counts"], dtype=np.int64)
-    borders = [*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]
+    borders = document_borders(arrays)
     windows: list[ScoredWindow] = []
-    for first_word, end_word in pairwise(borders):
-        if n_words <= 0:
+    left = len(arrays["labels"]) if n_words is None else n_words
+    for number in range(len(borders)) if documents is None else documents:
+        first_word, end_word = borders[number]
+        if left <= 0:
             break
-        end_word = min(end_word, first_word + n_words)
-        n_words -= end_word - first_word
+        end_word = min(end_word, first_word + left)
+        left -= end_word - first_word
         counts = arrays["piece_counts"][first_word:end_word].astype(np.int64)
         planned = plan_windows(
             (counts + has_masks).tolist(),
