@@ -59,20 +59,16 @@ def predicted_labels(model: Any, slots: Any, path: Path, device: Any) -> np.ndar
     n_words = len(open_shard(path)["labels"])
     windows = source_windows(path, 0, n_words, model.config, slots.has_masks)
     firsts = np.cumsum([0, *(scored.keep_to - scored.keep_from for scored in windows)])
-    order = sorted(range(len(windows)), key=lambda number: len(windows[number].window.piece_ids))
     labels = np.zeros(n_words, dtype=np.uint8)
-    done = 0
-    for batch in in_batches([windows[number] for number in order]):
-        inputs = collator([scored.window for scored in batch])
+    for batch in in_batches(windows):
+        inputs = collator([windows[number].window for number in batch])
         inputs.pop("labels")
         predicted = (
             model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.argmax(-1).cpu().numpy()
         )
-        for row, scored in enumerate(batch):
-            first = firsts[order[done + row]]
-            kept = predicted[row, scored.keep_from : scored.keep_to]
-            labels[first : first + len(kept)] = kept
-        done += len(batch)
+        for number, row in zip(batch, predicted, strict=True):
+            kept = row[windows[number].keep_from : windows[number].keep_to]
+            labels[firsts[number] : firsts[number] + len(kept)] = kept
     return labels
 
 
