@@ -5,8 +5,6 @@ Takes a sampler and a collator, gives tensors. Holds no state but the step that 
 
 from __future__ import annotations
 
-import itertools
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,6 +18,7 @@ from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.workers import mapped_ahead
 from punctuation_restoration.pipeline.slots import SlotEncoder
 
 Batch = dict[str, torch.Tensor]
@@ -54,15 +53,8 @@ class BatchSource:
 def read_ahead(source: BatchSource, first_step: int, end_step: int, n_ahead: int = 4) -> Iterator[list[Batch]]:
     """Batches of steps `first_step` to `end_step` (exclusive), made by a thread while the model computes."""
     # Not a `DataLoader`: its worker is a process, which needs half as much processor time again to send the batches.
-    thread = ThreadPoolExecutor(1, "read-ahead")
-    steps = iter(range(first_step, end_step))
-    ready = deque(thread.submit(source.step, step) for step in itertools.islice(steps, n_ahead))
-    try:
-        while ready:
-            yield ready.popleft().result()
-            ready.extend(thread.submit(source.step, step) for step in itertools.islice(steps, 1))
-    finally:
-        thread.shutdown(cancel_futures=True)
+    with ThreadPoolExecutor(1, "read-ahead") as thread:
+        yield from mapped_ahead(thread, source.step, range(first_step, end_step), n_ahead)
 
 
 class WindowDataset(Dataset):
