@@ -5,9 +5,8 @@ Takes a sampler and a collator, gives tensors. Holds no state but the step that 
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.workers import mapped_ahead
 from punctuation_restoration.pipeline.slots import SlotEncoder
 
 Batch = dict[str, torch.Tensor]
@@ -52,34 +52,9 @@ class BatchSource:
 
 def read_ahead(source: BatchSource, first_step: int, end_step: int, n_ahead: int = 4) -> Iterator[list[Batch]]:
     """Batches of steps `first_step` to `end_step` (exclusive), made by a thread while the model computes."""
-    ready: queue.Queue[list[Batch] | BaseException] = queue.Queue(maxsize=n_ahead)
-    closed = threading.Event()
-
-    def work() -> None:
-        try:
-            for step in range(first_step, end_step):
-                batches = source.step(step)
-                while not closed.is_set():
-                    try:
-                        ready.put(batches, timeout=0.2)
-                        break
-                    except queue.Full:
-                        continue
-                if closed.is_set():
-                    return
-        except BaseException as error:  # handed over: the loop that waits must see it
-            ready.put(error)
-
-    thread = threading.Thread(target=work, daemon=True, name="read-ahead")
-    thread.start()
-    try:
-        for _ in range(first_step, end_step):
-            batches = ready.get()
-            if isinstance(batches, BaseException):
-                raise batches
-            yield batches
-    finally:
-        closed.set()
+    # Not a `DataLoader`: its worker is a process, which needs half as much processor time again to send the batches.
+    with ThreadPoolExecutor(1, "read-ahead") as thread:
+        yield from mapped_ahead(thread, source.step, range(first_step, end_step), n_ahead)
 
 
 class WindowDataset(Dataset):

@@ -5,13 +5,14 @@ Takes documents, gives conversions. Knows nothing of files.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from transformers import AutoTokenizer
@@ -23,6 +24,9 @@ from punctuation_restoration.data.recipe import Source
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 BATCH_CHARACTERS = 100_000  # text sent to a worker at a time: about a second of its work
+T = TypeVar("T")
+R = TypeVar("R")
+
 N_AHEAD = 6  # batches sent before the first comes back
 
 
@@ -63,18 +67,23 @@ class DocumentConverter:
             for document in documents:
                 yield self._converter.convert(document, source)
             return
-        batches = in_batches(documents)
-        running: deque[Future[list[Conversion]]] = deque(
-            self._pool.submit(_convert, batch, source) for batch in itertools.islice(batches, N_AHEAD)
-        )
-        try:
-            while running:
-                conversions = running.popleft().result()
-                running.extend(self._pool.submit(_convert, batch, source) for batch in itertools.islice(batches, 1))
-                yield from conversions
-        finally:  # the reader may have had enough words
-            for future in running:
-                future.cancel()
+        convert = functools.partial(_convert, source=source)
+        for conversions in mapped_ahead(self._pool, convert, in_batches(documents), N_AHEAD):
+            yield from conversions
+
+
+def mapped_ahead(pool: Executor, function: Callable[[T], R], items: Iterable[T], n_ahead: int) -> Iterator[R]:
+    """What a function gives for each item, in order; a pool computes `n_ahead` items ahead of who reads."""
+    waiting = iter(items)
+    running = deque(pool.submit(function, item) for item in itertools.islice(waiting, n_ahead))
+    try:
+        while running:
+            result = running.popleft().result()
+            running.extend(pool.submit(function, item) for item in itertools.islice(waiting, 1))
+            yield result
+    finally:  # the reader may have had enough
+        for future in running:
+            future.cancel()
 
 
 def worker_settings(tokenizer: str, config: PunctuationRestorationConfig, **options: Any) -> WorkerSettings:

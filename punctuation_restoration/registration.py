@@ -3,8 +3,12 @@
 transformers is imported in the functions, so that who only asks for the default model need not wait for it.
 """
 
+import functools
+import importlib
 from pathlib import Path
 from typing import Any
+
+from punctuation_restoration.after_import import after_import
 
 HUB_MODEL = "punctuation-restoration/en-zh-ms"
 CHECKOUT_MODEL = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
@@ -33,6 +37,19 @@ def register() -> None:
     register_configuration()
     register_model()
     register_task()
+
+
+def register_when_loaded() -> None:
+    """Load each part of ours after that of transformers to which it belongs, whoever loads that, and register it."""
+    for theirs, ours, action in (
+        ("models.auto.configuration_auto", "modeling.configuration_punctuation", register_configuration),
+        ("models.auto.modeling_auto", "modeling.modeling_punctuation", register_model),
+        ("pipelines", "pipeline.restoration_pipeline", register_task),
+    ):
+        module = f"punctuation_restoration.{ours}"
+        # Ours first: where theirs is loaded already, it loads ours at once.
+        after_import(module, action)
+        after_import(f"transformers.{theirs}", functools.partial(importlib.import_module, module))
 
 
 def register_configuration() -> None:

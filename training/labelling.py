@@ -166,19 +166,14 @@ def predicted_probabilities(
     collator = WindowCollator(slots)
     windows = source_windows(path, 0, None, model.config, slots.has_masks, documents)
     firsts = np.cumsum([0, *(scored.keep_to - scored.keep_from for scored in windows)])
-    order = sorted(range(len(windows)), key=lambda number: len(windows[number].window.piece_ids))
     probabilities = np.zeros((firsts[-1], len(model.config.label_names)), dtype=np.float32)
-    done = 0
-    for batch in in_batches([windows[number] for number in order]):
-        inputs = collator([scored.window for scored in batch])
+    for batch in in_batches(windows):
+        inputs = collator([windows[number].window for number in batch])
         inputs.pop("labels")
         logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
-        predicted = logits.float().softmax(-1).cpu().numpy()
-        for row, scored in enumerate(batch):
-            first = firsts[order[done + row]]
-            kept = predicted[row, scored.keep_from : scored.keep_to]
-            probabilities[first : first + len(kept)] = kept
-        done += len(batch)
+        for number, rows in zip(batch, logits.float().softmax(-1).cpu().numpy(), strict=True):
+            kept = rows[windows[number].keep_from : windows[number].keep_to]
+            probabilities[firsts[number] : firsts[number] + len(kept)] = kept
     return probabilities
 
 

@@ -6,7 +6,7 @@ Takes prepared validation shards, a model and its slot encoder; gives counts and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import document_borders, open_shard
 from punctuation_restoration.evaluation.counts import NO_MARK, Counts
 from punctuation_restoration.evaluation.scores import score
+from punctuation_restoration.pipeline.batching import batches_by_length
 from punctuation_restoration.pipeline.windows import plan_windows
 
 BATCH_PIECES = 4096
@@ -66,8 +67,8 @@ class Validation:
                 taken = source_windows(Path(shard["file"]), source_id, n_words, config, slots.has_masks)
                 n_words -= sum(scored.keep_to - scored.keep_from for scored in taken)
                 windows += taken
-        windows.sort(key=lambda scored: len(scored.window.piece_ids))  # batches of like length need little padding
-        self.batches = [batch for batch in in_batches(windows) if batch][process::n_processes]
+        batches = [[windows[number] for number in numbers] for numbers in in_batches(windows)]
+        self.batches = batches[process::n_processes]
 
     @torch.no_grad()
     def counts(self, model: Any, device: Any = "cpu") -> np.ndarray:
@@ -166,12 +167,7 @@ def source_windows(
     return windows
 
 
-def in_batches(windows: Sequence[ScoredWindow]) -> list[list[ScoredWindow]]:
-    """Group windows, shortest first, into batches of at most about `BATCH_PIECES` pieces."""
-    batches: list[list[ScoredWindow]] = [[]]
-    for scored in windows:
-        length = 2 + len(scored.window.piece_ids) + len(scored.window.labels)
-        if batches[-1] and (len(batches[-1]) + 1) * length > BATCH_PIECES:
-            batches.append([])
-        batches[-1].append(scored)
-    return batches
+def in_batches(windows: Sequence[ScoredWindow]) -> Iterator[list[int]]:
+    """Numbers of windows, those of like length together, in batches of at most about `BATCH_PIECES` pieces."""
+    n_pieces = [2 + len(scored.window.piece_ids) + len(scored.window.labels) for scored in windows]
+    return batches_by_length(n_pieces, None, BATCH_PIECES)
