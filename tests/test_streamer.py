@@ -176,7 +176,6 @@ def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -
     ("arguments", "message"),
     [
         ({"look_ahead": -1}, "look_ahead and left_context of 0 words or more"),
-        ({"existing": "replace"}, "got 'replace'"),
         ({"truecase": True}, "condition=True beside truecase"),
     ],
 )
@@ -223,7 +222,8 @@ def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
 
         def read(self, text: str) -> dict[str, Any]:
             words = self.find_words(text)
-            return {"text": text, "words": [{"start": w.start, "end": w.end, "label": text} for w in words]}
+            shown = [{"start": w.start, "end": w.end, "label": text} for w in words]
+            return {"text": text, "edits": [], "words": shown}
 
     config = tiny_pipeline.model.config
     spoken = ["hello", "you", "are", "the", "saya", "awak", "it's"] * 6
