@@ -16,16 +16,16 @@ FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
     """Write a file under its name only when all of it is on the disk. A device or a pipe is written to as it is.
 
-    `content` may come in pieces; where they stop with an error, nothing is left behind.
+    `content` may come in parts; where they stop with an error, nothing is left behind.
 
     Raises:
         FileExistsError: it exists, and `force` is not set.
         OSError: it cannot be written, for example because the disk is full; nothing is left behind.
     """
-    pieces = [content] if isinstance(content, bytes) else content
+    parts = [content] if isinstance(content, bytes) else content
     if is_special(path):
         with path.open("wb") as file:
-            file.writelines(pieces)
+            file.writelines(parts)
         return
     path = path.resolve() if path.is_symlink() else path  # what it leads to is replaced, not the link
     try:
@@ -35,7 +35,7 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
     handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=UNFINISHED, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(beside, _mode_of(path))

@@ -79,9 +79,10 @@ def say(message: str) -> None:
 
 def paint(change: SourceEdit) -> str:
     """A mark in the colour of its score. What was not written by the model stays plain."""
-    if change.edit is None or not change.written or change.edit.score is None:
+    sure = change.edit and change.edit["score"]
+    if not change.written or sure is None:
         return change.written
-    colour = next((colour for score, colour in COLOURS if change.edit.score >= score), UNSURE)
+    colour = next((colour for score, colour in COLOURS if sure >= score), UNSURE)
     return typer.style(change.written, fg=colour, bold=True, reverse=colour == UNSURE)
 
 

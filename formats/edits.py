@@ -1,6 +1,6 @@
-"""Takes a text and the same text restored, gives the edits between them, and writes edits into a file's own text.
+"""Takes a speech's edits, as the pipeline gives them, and writes them into its text and into its file's own text.
 
-It knows no model: any restorer will do that leaves the words alone. It is linear in the text.
+An edit is a dictionary: from `start` on, `removed` becomes `inserted`; `score` is how sure the model was, or None.
 """
 
 import heapq
@@ -8,85 +8,28 @@ import itertools
 import json
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
 
 from .places import Run, Runs
 from .transcripts import Speech, Transcript
 
-_STRIDE = 16  # characters compared at once: marks stand further apart than that
+
+def is_opening(edit: Mapping[str, Any]) -> bool:
+    """Whether it is a mark that belongs to what follows it, such as `¿`."""
+    mark = edit["inserted"][:1]
+    return not edit["removed"] and (mark in "¿¡" or unicodedata.category(mark) in ("Ps", "Pi"))
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """`text[start:end]` becomes `written`. A mark put in has start == end; `opens` if it belongs to the next word."""
-
-    start: int
-    end: int
-    written: str
-    opens: bool = False
-    score: float | None = None
-
-
-def find_edits(text: str, restored: str) -> list[Edit]:
-    """What changed from `text` to `restored`: marks put in or taken out, blanks taken out, letters in another case.
-
-    Raises:
-        ValueError: anything else changed, that is, the restorer touched a word.
-    """
-    edits: list[Edit] = []
-    i = j = 0
-    n_text, n_restored = len(text), len(restored)
-    while i < n_text or j < n_restored:
-        if i + _STRIDE <= n_text and text[i : i + _STRIDE] == restored[j : j + _STRIDE]:
-            i, j = i + _STRIDE, j + _STRIDE
-            continue
-        old = text[i] if i < n_text else ""
-        new = restored[j] if j < n_restored else ""
-        if old == new:
-            i, j = i + 1, j + 1
-        elif old and new and old.lower() == new.lower():
-            edits.append(Edit(i, i + 1, new))
-            i, j = i + 1, j + 1
-        elif new and _is_mark(new):
-            _put_in(edits, i, new)
-            j += 1
-        elif old and (_is_mark(old) or old.isspace()):
-            edits.append(Edit(i, i + 1, ""))
-            i += 1
-        else:
-            raise ValueError(
-                f"Expected the same words with other marks, got {restored[j : j + 20]!r} where the text has "
-                f"{text[i : i + 20]!r} (character {i}). A restorer must not change words."
-            )
-    return edits
-
-
-def _put_in(edits: list[Edit], at: int, mark: str) -> None:
-    """Marks that stand together, such as `?!`, are one edit."""
-    opens = _opens(mark)
-    last = edits[-1] if edits else None
-    if last and last.start == last.end == at and last.opens == opens:
-        edits[-1] = Edit(at, at, last.written + mark, opens)
-    else:
-        edits.append(Edit(at, at, mark, opens))
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character)[0] == "P"
-
-
-def _opens(mark: str) -> bool:
-    return mark in "¿¡" or unicodedata.category(mark) in ("Ps", "Pi")
-
-
-def apply_to_text(text: str, edits: Sequence[Edit]) -> str:
-    """The restored text again."""
+def apply_to_text(text: str, edits: Iterable[Mapping[str, Any]]) -> str:
+    """The restored text."""
     parts: list[str] = []
     done = 0
     for edit in edits:
-        parts += [text[done : edit.start], edit.written]
-        done = edit.end
+        parts += [text[done : edit["start"]], edit["inserted"]]
+        done = edit["start"] + len(edit["removed"])
     return "".join([*parts, text[done:]])
 
 
@@ -97,12 +40,12 @@ class SourceEdit:
     start: int
     end: int
     written: str
-    edit: Edit | None = None
+    edit: Mapping[str, Any] | None = None
 
 
 def apply_to_source(
     transcript: Transcript,
-    edits: Sequence[Sequence[Edit]],
+    edits: Sequence[Sequence[Mapping[str, Any]]],
     additions: Iterable[SourceEdit] = (),
     paint: Callable[[SourceEdit], str] | None = None,
 ) -> str:
@@ -145,53 +88,36 @@ def _escaped(change: SourceEdit, escape: str) -> SourceEdit:
     return SourceEdit(change.start, change.end, json.dumps(change.written)[1:-1], change.edit)
 
 
-def _in_track(speech: Speech, n_track: int, edits: Sequence[Edit]) -> Iterator[SourceEdit]:
+def _in_track(speech: Speech, n_track: int, edits: Sequence[Mapping[str, Any]]) -> Iterator[SourceEdit]:
     """The edits where they stand in one track, in the order of the file."""
     track = speech.tracks[n_track]
     if not track:
         return
-    first = bisect_left(edits, track[0].start, key=_start_of)
-    last = bisect_left(edits, track[-1].end + 1, key=_start_of)
-    finder = _PlaceFinder(track, speech.text, is_copy=n_track > 0)
+    first = bisect_left(edits, track[0].start, key=itemgetter("start"))
+    last = bisect_left(edits, track[-1].end + 1, key=itemgetter("start"))
+    finder = _PlaceFinder(track)
     for n in range(first, last):
-        yield from finder.place(edits[n])
-
-
-def _start_of(edit: Edit) -> int:
-    return edit.start
+        place = finder.place(edits[n], speech.text)
+        if place is not None:  # a blank between two cues stands nowhere, so nothing can be taken out there
+            yield SourceEdit(*place, edits[n]["inserted"], edits[n])
 
 
 class _PlaceFinder:
     """Finds where edits, asked for in order, stand in one track."""
 
-    def __init__(self, track: Runs, text: str, is_copy: bool):
+    def __init__(self, track: Runs):
         self.track = track
-        self.text = text
-        self.is_copy = is_copy
         self.at = 0  # runs before this one end before anything still to come
 
-    def place(self, edit: Edit) -> Iterable[SourceEdit]:
-        if edit.start == edit.end:
-            position = self._mark_position(edit)
-            if position is not None:
-                yield SourceEdit(position, position, edit.written, edit)
-            return
-        run = self._holding(edit.start)
-        if run is not None:  # a blank between two cues stands nowhere, so nothing can be taken out there
-            yield SourceEdit(*_of_character(run, edit.start), edit.written, edit)
-
-    def _mark_position(self, edit: Edit) -> int | None:
-        if edit.opens:
-            run = self._holding(edit.start)
-            return None if run is None else _of_character(run, edit.start)[0]
-        before = edit.start - 1
-        while before > 0 and self.text[before].isspace() and not self.is_copy:
-            before -= 1
-        run = self._holding(before) if before >= 0 else None
-        if run is not None:
-            return _of_character(run, before)[1]
-        run = self._holding(edit.start) if before < 0 else None
-        return None if run is None else _of_character(run, edit.start)[0]
+    def place(self, edit: Mapping[str, Any], text: str) -> tuple[int, int] | None:
+        """Start and end in the file. What is put in goes right behind the character before it, if that is no blank."""
+        start = edit["start"]
+        is_behind = not edit["removed"] and start > 0 and not text[start - 1].isspace()
+        run = self._holding(start - is_behind)
+        if run is None:
+            return None
+        first, end = _of_character(run, start - is_behind)
+        return (first, end) if edit["removed"] else (end, end) if is_behind else (first, first)
 
     def _holding(self, offset: int) -> Run | None:
         """The run with the character at `offset`. Goes back a little, since an edit may ask for what stands before."""

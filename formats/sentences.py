@@ -7,10 +7,11 @@ file formats.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from .edits import Edit, apply_to_text
+from .edits import apply_to_text, is_opening
 from .places import Timing, Timings
 from .transcripts import Speech
 
@@ -40,14 +41,14 @@ class Sentence:
 class Offsets:
     """Offsets of the original text as offsets of the restored text."""
 
-    def __init__(self, edits: Sequence[Edit]):
+    def __init__(self, edits: Sequence[Mapping[str, Any]]):
         self._ends: list[int] = []
         self._shifts: list[int] = [0]
         self._edits = edits
         shift = 0
         for edit in edits:
-            shift += len(edit.written) - (edit.end - edit.start)
-            self._ends.append(edit.end)
+            shift += len(edit["inserted"]) - len(edit["removed"])
+            self._ends.append(edit["start"] + len(edit["removed"]))
             self._shifts.append(shift)
 
     def before_marks(self, offset: int) -> int:
@@ -57,12 +58,14 @@ class Offsets:
     def after_marks(self, offset: int) -> int:
         """Where the character at `offset` begins, opening marks before it included."""
         n_edits = bisect_right(self._ends, offset)
-        while n_edits and self._edits[n_edits - 1].start == offset and self._edits[n_edits - 1].opens:
+        while n_edits and self._edits[n_edits - 1]["start"] == offset and is_opening(self._edits[n_edits - 1]):
             n_edits -= 1
         return offset + self._shifts[n_edits]
 
 
-def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[dict]) -> list[Sentence]:
+def find_sentences(
+    speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
+) -> list[Sentence]:
     """The sentences of a restored speech. `words` have "start" and "end" in the original text, as restorers give them.
 
     What follows the last final mark is a sentence as well. A text without words (signs, pictures) has none.

@@ -61,9 +61,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
 
     `edits` are what was done, ready for JSON, in the order of the text: each puts `inserted` in the place of `removed`,
-    which stands at `start` in the input. `text`, `sentences` and `chunks` are the input with its edits. An inserted mark
-    has the `label`, `score` and `source` of its word; a mark that was taken out has the source `"removal"`, a capital
-    `"truecase"`, and neither has label or score (None). Marks that were in the text and stay are no edits.
+    which stands at `start` in the input. `text`, `sentences` and `chunks` are the input with its edits. An inserted
+    mark has the `label`, `score` and `source` of its word; a mark that was taken out has the source `"removal"`, a
+    capital `"truecase"`, and neither has a label or score (None). Marks that were in the text and stay are no edits.
 
     Each of `words` has `word`, `start` and `end` (character offsets in the input), `label`, `mark` (what stands after
     it), `score` (probability of the label), `source` (`"model"`, `"input"` for a mark that the text had, `"known"` for
