@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from ..formats.edits import SourceEdit
+from ..formats.placing import SourceEdit
 
 # From these scores on a mark is shown in this colour; below the last one in red. Bright on bold, for poor screens.
 COLOURS = ((0.9, typer.colors.GREEN), (0.7, typer.colors.YELLOW))

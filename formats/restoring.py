@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol
 
-from .edits import SourceEdit, apply_to_source, apply_to_text
+from .placing import SourceEdit, apply_to_source, apply_to_text
 from .sentences import Sentence, find_sentences
 from .transcripts import Speech, Transcript
 from .writing_json import sentence_list

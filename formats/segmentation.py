@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .edits import apply_to_text
+from .placing import apply_to_text
 from .sentences import FINAL_MARKS, Clock, Offsets
 from .transcripts import Speech
 
@@ -84,7 +84,7 @@ def _units(speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[M
     clock = Clock(speech)
     if not clock:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
-    restored, offsets = apply_to_text(speech.text, edits), Offsets(edits)
+    restored, offsets = apply_to_text(speech.text, edits), Offsets(speech.text, edits)
     starts = [offsets.after_marks(word["start"]) for word in words] + [len(restored)]
     turns = sorted(speech.turns)
     units: list[_Unit] = []

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .edits import apply_to_text, is_opening
+from .placing import apply_to_text, stands_behind
 from .places import Timing, Timings
 from .transcripts import Speech
 
@@ -41,10 +41,10 @@ class Sentence:
 class Offsets:
     """Offsets of the original text as offsets of the restored text."""
 
-    def __init__(self, edits: Sequence[Mapping[str, Any]]):
+    def __init__(self, text: str, edits: Sequence[Mapping[str, Any]]):
         self._ends: list[int] = []
         self._shifts: list[int] = [0]
-        self._edits = edits
+        self._text, self._edits = text, edits
         shift = 0
         for edit in edits:
             shift += len(edit["inserted"]) - len(edit["removed"])
@@ -58,7 +58,10 @@ class Offsets:
     def after_marks(self, offset: int) -> int:
         """Where the character at `offset` begins, opening marks before it included."""
         n_edits = bisect_right(self._ends, offset)
-        while n_edits and self._edits[n_edits - 1]["start"] == offset and is_opening(self._edits[n_edits - 1]):
+        while n_edits:
+            edit = self._edits[n_edits - 1]
+            if edit["start"] < offset or stands_behind(edit, self._text):
+                break
             n_edits -= 1
         return offset + self._shifts[n_edits]
 
@@ -71,7 +74,7 @@ def find_sentences(
     What follows the last final mark is a sentence as well. A text without words (signs, pictures) has none.
     """
     restored = apply_to_text(speech.text, edits)
-    offsets = Offsets(edits)
+    offsets = Offsets(speech.text, edits)
     clock = Clock(speech)
     sentences: list[Sentence] = []
     turns = sorted(speech.turns)

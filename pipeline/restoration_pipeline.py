@@ -1,6 +1,6 @@
 """The transformers pipeline: composes the stages, and nothing else.
 
-text -> words -> slots -> encoder -> labels -> text
+text -> words -> slots -> encoder -> labels -> edits -> text
 """
 
 import itertools

@@ -6,7 +6,6 @@ An edit is a dictionary: from `start` on, `removed` becomes `inserted`; `score` 
 import heapq
 import itertools
 import json
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +16,9 @@ from .places import Run, Runs
 from .transcripts import Speech, Transcript
 
 
-def is_opening(edit: Mapping[str, Any]) -> bool:
-    """Whether it is a mark that belongs to what follows it, such as `¿`."""
-    mark = edit["inserted"][:1]
-    return not edit["removed"] and (mark in "¿¡" or unicodedata.category(mark) in ("Ps", "Pi"))
+def stands_behind(edit: Mapping[str, Any], text: str) -> bool:
+    """Whether it is a mark that belongs to the character before it; behind a blank it belongs to what follows (`¿`)."""
+    return not edit["removed"] and edit["start"] > 0 and not text[edit["start"] - 1].isspace()
 
 
 def apply_to_text(text: str, edits: Iterable[Mapping[str, Any]]) -> str:
@@ -98,7 +96,7 @@ def _in_track(speech: Speech, n_track: int, edits: Sequence[Mapping[str, Any]]) 
     finder = _PlaceFinder(track)
     for n in range(first, last):
         place = finder.place(edits[n], speech.text)
-        if place is not None:  # a blank between two cues stands nowhere, so nothing can be taken out there
+        if place is not None:
             yield SourceEdit(*place, edits[n]["inserted"], edits[n])
 
 
@@ -110,14 +108,14 @@ class _PlaceFinder:
         self.at = 0  # runs before this one end before anything still to come
 
     def place(self, edit: Mapping[str, Any], text: str) -> tuple[int, int] | None:
-        """Start and end in the file. What is put in goes right behind the character before it, if that is no blank."""
-        start = edit["start"]
-        is_behind = not edit["removed"] and start > 0 and not text[start - 1].isspace()
-        run = self._holding(start - is_behind)
+        """Start and end in the file; None where it stands nowhere, as the blank between two cues."""
+        is_behind = stands_behind(edit, text)
+        offset = edit["start"] - is_behind
+        run = self._holding(offset)
         if run is None:
             return None
-        first, end = _of_character(run, start - is_behind)
-        return (first, end) if edit["removed"] else (end, end) if is_behind else (first, first)
+        start, end = _of_character(run, offset)
+        return (start, end) if edit["removed"] else (end, end) if is_behind else (start, start)
 
     def _holding(self, offset: int) -> Run | None:
         """The run with the character at `offset`. Goes back a little, since an edit may ask for what stands before."""
