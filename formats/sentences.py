@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .placing import apply_to_text, stands_behind
 from .places import Timing, Timings
+from .placing import apply_to_text, stands_behind
 from .transcripts import Speech
 
 FINAL_MARKS = ".?!。？！…؟۔।"

@@ -67,9 +67,10 @@ def certainty_of(decided: Mapping[str, Any]) -> str:
 def highlights(
     text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
 ) -> list[tuple[str, Mapping[str, Any] | None]]:
-    """The restored text in parts: each mark with its edit, everything else with None. Joined, they are the text.
+    """The restored text in parts: each mark with its edit, everything else with None.
 
-    A mark that stands in the text already comes as an edit that puts it in its own place.
+    Joined, the parts are the restored text. A mark that stands in the text already comes as an edit that puts it in its
+    own place.
     """
     ends = [*(word["start"] for word in words[1:]), len(text)]
     own = [
