@@ -2,7 +2,7 @@
 
     python benchmarks/stream_memory.py --words 1000000 --layers 1 --output results/stream.json
 
-Takes the example address, repeated, in pieces of a line's length, and gives peak memory after every tenth of the words.
+Takes the example address, repeated, a line at a time, and gives peak memory after every tenth of the words.
 `--layers` keeps only the first layers of the encoder, for a machine on which the whole model would take too long: what
 is kept of a text does not depend on them.
 """

@@ -27,7 +27,7 @@ JOB_FILE = "_job.json"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One piece of work: bytes `start` to `end` of a JSONL file, a `row_group` of a Parquet file, or a whole file."""
+    """A share of the work: bytes `start` to `end` of a JSONL file, a `row_group` of a Parquet file, or a whole file."""
 
     source: str
     target: str
@@ -57,7 +57,7 @@ def plan_parts(source: Path, output: Path, n_lines: int) -> list[Part]:
     parts: list[Part] = []
     for file in files:
         name = file.relative_to(source) if source.is_dir() else Path(file.name)
-        hidden = any(piece.startswith(".") for piece in name.parts)
+        hidden = any(part.startswith(".") for part in name.parts)
         if hidden or output.resolve() in file.resolve().parents:
             continue
         parts.extend(_parts_of(file, output / name, n_lines))

@@ -47,11 +47,11 @@ def restore_live(
         raise OptionError(str(error)) from error
     try:
         before = ""
-        for piece in _pieces(source, encoding):
-            if before.endswith("\n") and piece.lstrip(" \t\r").startswith("\n"):  # an empty line cut in two
+        for text in _texts(source, encoding):
+            if before.endswith("\n") and text.lstrip(" \t\r").startswith("\n"):  # an empty line cut in two
                 write(streamer.flush().committed)
-            before = piece
-            for n, part in enumerate(_UTTERANCES.split(piece)):
+            before = text
+            for n, part in enumerate(_UTTERANCES.split(text)):
                 if part:
                     write(streamer.feed(part).committed)
                 if n % 2:
@@ -61,7 +61,7 @@ def restore_live(
         write(streamer.flush().committed)
 
 
-def _pieces(source: BinaryIO, encoding: str) -> Iterator[str]:
+def _texts(source: BinaryIO, encoding: str) -> Iterator[str]:
     """Text as it comes; bytes of a character that is not complete wait for the rest."""
     decoder = codecs.getincrementaldecoder(encoding)()
     read: Callable[[int], bytes] = getattr(source, "read1", source.read)

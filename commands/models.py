@@ -44,6 +44,11 @@ class LazyRestorer:
         # The pipeline streams generators only
         yield from self._pipeline((item for item in items), **options)
 
+    def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[Mapping[str, Any]]:
+        """Restore one long text, part by part."""
+        results: Iterator[Mapping[str, Any]] = self.open().stream_results(texts, **options)
+        return results
+
     def open(self) -> Any:
         """Load the model now, if it is not; the pipeline.
 

@@ -32,7 +32,7 @@ from ..formats import (
     format_of_name,
     read_bytes,
     restore_transcript,
-    restored_pieces,
+    restored_parts,
     write_as,
 )
 from ..whole_files import FULL_DISK, is_special, write_whole
@@ -183,9 +183,9 @@ def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None
         with reporting(1, settings.quiet) as reporter:
             transcript, encoding = _read(content, name, wanted, settings)
             reporter.begin(name or "", _length(transcript))
-            pieces = _restored(transcript, encoding, settings, restorer, reporter)
+            parts = _restored(transcript, encoding, settings, restorer, reporter)
             end = b"\n" if text is not None and _format_to_write(transcript, settings) is None else b""
-            _put_out(pieces, output, settings, end)
+            _put_out(parts, output, settings, end)
     except KeyboardInterrupt:
         say("interrupted; nothing was written" if output is not None else "interrupted; the output is not complete")
         return INTERRUPTED
@@ -233,9 +233,9 @@ def _restore_file(job: Job, settings: Settings, restorer: LazyRestorer, reporter
     try:
         transcript, encoding = _read(job.source.read_bytes(), str(job.source), settings.input_format, settings)
         reporter.begin(str(job.source), _length(transcript))
-        pieces = _restored(transcript, encoding, settings, restorer, reporter)
+        parts = _restored(transcript, encoding, settings, restorer, reporter)
         at_fault = job.target or Path("standard output")
-        _put_out(pieces, job.target, settings)
+        _put_out(parts, job.target, settings)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -266,32 +266,32 @@ def _read(
 def _restored(
     transcript: Transcript, encoding: Encoding, settings: Settings, restorer: LazyRestorer, reporter: Reporter
 ) -> Iterator[bytes]:
-    """The output in pieces: plain text as it is restored, everything else when all of it is."""
+    """The output in parts: plain text as it is restored, everything else when all of it is."""
     new_format = _format_to_write(transcript, settings)
     is_plain = transcript.format in PLAIN_FORMATS and new_format is None and not settings.color
-    restore = restored_pieces if is_plain else restore_transcript
+    restore = restored_parts if is_plain else restore_transcript
     more = {} if is_plain else {"keep_words": new_format is not None}
     result: Any = restore(transcript, restorer, on_progress=reporter.advance, **more, **settings.options)
     if is_plain:
-        return encoding.encode_pieces(result)
+        return encoding.encode_parts(result)
     if new_format in UTF8_ONLY and new_format != transcript.format:
         encoding = UTF8
     if new_format is not None:
         written = write_as(result, new_format, settings.limits)
         # Subtitles that get new cues keep their line ends.
         is_windows = new_format == transcript.format and "\r\n" in transcript.source
-        return encoding.encode_pieces([written.replace("\n", "\r\n") if is_windows else written])
-    return encoding.encode_pieces([result.source(paint if settings.color else None)])
+        return encoding.encode_parts([written.replace("\n", "\r\n") if is_windows else written])
+    return encoding.encode_parts([result.source(paint if settings.color else None)])
 
 
-def _put_out(pieces: Iterator[bytes], target: Path | None, settings: Settings, end: bytes = b"") -> None:
+def _put_out(parts: Iterator[bytes], target: Path | None, settings: Settings, end: bytes = b"") -> None:
     if settings.color:
         typer.echo(legend(), err=True)
     if target is not None:
-        write_whole(target, itertools.chain(pieces, [end]), settings.force)
+        write_whole(target, itertools.chain(parts, [end]), settings.force)
         return
-    for piece in itertools.chain(pieces, [end]):
-        sys.stdout.buffer.write(piece)
+    for part in itertools.chain(parts, [end]):
+        sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
 
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from ..formats.edits import SourceEdit
+from ..formats.placing import SourceEdit
 
 # From these scores on a mark is shown in this colour; below the last one in red. Bright on bold, for poor screens.
 COLOURS = ((0.9, typer.colors.GREEN), (0.7, typer.colors.YELLOW))
@@ -79,9 +79,10 @@ def say(message: str) -> None:
 
 def paint(change: SourceEdit) -> str:
     """A mark in the colour of its score. What was not written by the model stays plain."""
-    if change.edit is None or not change.written or change.edit.score is None:
+    sure = change.edit and change.edit["score"]
+    if not change.written or sure is None:
         return change.written
-    colour = next((colour for score, colour in COLOURS if change.edit.score >= score), UNSURE)
+    colour = next((colour for score, colour in COLOURS if sure >= score), UNSURE)
     return typer.style(change.written, fg=colour, bold=True, reverse=colour == UNSURE)
 
 

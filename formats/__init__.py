@@ -9,7 +9,7 @@ subtitles = write_as(restored, "srt")                   # or another format
 from .encodings import UTF8, Encoding
 from .errors import FormatError
 from .reading import FORMATS, format_of_name, read_bytes, read_source
-from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_pieces
+from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
 from .segmentation import CueLimits
 from .transcripts import Speech, Transcript
 from .writing import UTF8_ONLY, WRITABLE, write_as
@@ -31,6 +31,6 @@ __all__ = [
     "read_bytes",
     "read_source",
     "restore_transcript",
-    "restored_pieces",
+    "restored_parts",
     "write_as",
 ]

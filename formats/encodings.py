@@ -35,10 +35,10 @@ class Encoding:
         Raises:
             FormatError: a character, such as a Han comma in Latin-1, does not exist in this encoding.
         """
-        return b"".join(self.encode_pieces([text]))
+        return b"".join(self.encode_parts([text]))
 
-    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[bytes]:
-        """A text that comes in pieces as bytes that join to the whole.
+    def encode_parts(self, parts: Iterable[str]) -> Iterator[bytes]:
+        """A text that comes in parts as bytes that join to the whole.
 
         Raises:
             FormatError: as `encode`.
@@ -46,16 +46,16 @@ class Encoding:
         if self.mark:
             yield self.mark
         line = 1
-        for piece in pieces:
+        for part in parts:
             try:
-                yield piece.encode(self.name)
+                yield part.encode(self.name)
             except UnicodeEncodeError as error:
                 raise FormatError(
-                    f"Expected text that {self.name} can write, got {piece[error.start]!r}, which it has not. "
+                    f"Expected text that {self.name} can write, got {part[error.start]!r}, which it has not. "
                     "Convert the file to UTF-8 first.",
-                    line=line + piece.count("\n", 0, error.start),
+                    line=line + part.count("\n", 0, error.start),
                 ) from error
-            line += piece.count("\n")
+            line += part.count("\n")
 
 
 UTF8 = Encoding("utf-8")

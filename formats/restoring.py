@@ -1,32 +1,40 @@
-"""Takes a transcript and a restorer, gives the transcript restored; plain text also piece by piece.
+"""Takes a transcript and a restorer, gives the transcript restored; plain text also part by part.
 
-A restorer is any callable that takes an iterator of items (texts; with `pause`, `{"text", "chunks"}`) and gives, in
-order, one `{"text": ..., "words": [{"start", "end", ...}, ...]}` for each;
-`transformers.pipeline("punctuation-restoration")` is one. It knows nothing about formats.
+It knows nothing about formats, and leaves to the restorer how a long text is cut.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Protocol
 
-from .edits import Edit, SourceEdit, apply_to_source, apply_to_text, find_edits
+from .placing import SourceEdit, apply_to_source, apply_to_text
 from .sentences import Sentence, find_sentences
 from .transcripts import Speech, Transcript
 from .writing_json import sentence_list
 
-Restorer = Callable[..., Iterable[Mapping[str, Any]]]
 PLAIN_FORMATS = ("txt", "lines")
-BLOCK_CHARACTERS = 40_000  # of a long text are restored at a time; some 8,000 English words
-CONTEXT_CHARACTERS = 2_000  # are shown on both sides of a block, more than any window of the model reaches
+LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
+
+
+class Restorer(Protocol):
+    """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
+
+    def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
+        """For each item (a text; with `pause`, `{"text", "chunks"}`) one `{"text", "edits", "words"}`, in order."""
+
+    def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
+        """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredSpeech:
-    """A speech, what changes in it, and its words as the restorer gave them (offsets in the original text)."""
+    """A speech, its edits and its words as the restorer gave them, with offsets in the original text."""
 
     speech: Speech
-    edits: list[Edit]
-    words: list[dict[str, Any]]
+    edits: list[Mapping[str, Any]]
+    words: list[Mapping[str, Any]]
 
     @property
     def text(self) -> str:
@@ -60,24 +68,11 @@ class RestoredTranscript:
                 yield SourceEdit(place.start, place.end, place.lead + sentences)
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """`speech.text[start:end]` is decided here; `shown_from` to `shown_to` is what the restorer sees."""
-
-    n_speech: int
-    start: int
-    end: int
-    shown_from: int
-    shown_to: int
-
-
 def restore_transcript(
     transcript: Transcript,
     restore: Restorer,
     *,
     on_progress: Callable[[int], None] | None = None,
-    block_characters: int = BLOCK_CHARACTERS,
-    context_characters: int = CONTEXT_CHARACTERS,
     keep_words: bool = True,
     **options: Any,
 ) -> RestoredTranscript:
@@ -87,8 +82,6 @@ def restore_transcript(
         transcript: what a reader gave.
         restore: the restorer; it gets `options`. With an option `pause` it also gets the times.
         on_progress: called with the number of characters just done.
-        block_characters, context_characters: a longer text is cut into overlapping blocks of this size, of which only
-            the middle is kept, so that no mark depends on where the cut fell.
         keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; speeches
             that have a place for sentences keep them all the same.
 
@@ -96,24 +89,18 @@ def restore_transcript(
         ValueError: the restorer changed words, or gave another number of results than it got texts.
     """
     speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
-    for block, result in _results(transcript, restore, block_characters, context_characters, options):
-        restored = speeches[block.n_speech]
-        words = _words(block, result)
-        restored.edits.extend(_scored(_owned_edits(restored.speech, block, result), words))
-        if keep_words or restored.speech.addition is not None:
-            restored.words.extend(word for word in words if block.start <= word["start"] < block.end)
-        if on_progress:
-            on_progress(block.end - block.start)
+    for n, result in _results(transcript.speeches, restore, on_progress, options):
+        speeches[n].edits.extend(result["edits"])
+        if keep_words or speeches[n].speech.addition is not None:
+            speeches[n].words.extend(result["words"])
     return RestoredTranscript(transcript, speeches)
 
 
-def restored_pieces(
+def restored_parts(
     transcript: Transcript,
     restore: Restorer,
     *,
     on_progress: Callable[[int], None] | None = None,
-    block_characters: int = BLOCK_CHARACTERS,
-    context_characters: int = CONTEXT_CHARACTERS,
     **options: Any,
 ) -> Iterator[str]:
     """What `restore_transcript(...).source()` gives, as it is restored: memory does not grow with the text.
@@ -124,101 +111,74 @@ def restored_pieces(
         ValueError: another format, or what `restore_transcript` raises.
     """
     if transcript.format not in PLAIN_FORMATS:
-        raise ValueError(f"Expected plain text to restore piece by piece, got {transcript.format}.")
-    source, done = transcript.source, 0
-    for block, result in _results(transcript, restore, block_characters, context_characters, options):
-        speech = transcript.speeches[block.n_speech]
-        at = speech.tracks[0][0].source_start  # where the speech begins in the file
-        parts: list[str] = []
-        for edit in _owned_edits(speech, block, result):
-            place = at + edit.start
-            while edit.start == edit.end and not edit.opens and place > done and source[place - 1].isspace():
-                place -= 1  # a mark stands behind a word
-            parts += [source[done:place], edit.written]
-            done = max(done, place, at + edit.end if edit.end > edit.start else 0)
-        parts.append(source[done : at + block.end])
-        done = max(done, at + block.end)
-        yield "".join(parts)
-        if on_progress:
-            on_progress(block.end - block.start)
-    yield source[done:]
+        raise ValueError(f"Expected plain text to restore part by part, got {transcript.format}.")
+    done = 0
+    for n, result in _results(transcript.speeches, restore, on_progress, options):
+        run = transcript.speeches[n].tracks[0][0]
+        yield transcript.source[done : run.source_start] + result["text"]
+        done = run.source_end
+    yield transcript.source[done:]
 
 
 def _results(
-    transcript: Transcript, restore: Restorer, size: int, context: int, options: Mapping[str, Any]
-) -> Iterator[tuple[_Block, Mapping[str, Any]]]:
-    """The blocks of all speeches, with what the restorer gives for each."""
-    blocks = [
-        block for n, speech in enumerate(transcript.speeches) for block in _plan_blocks(n, speech.text, size, context)
-    ]
-    items = (_item(transcript.speeches[block.n_speech], block, "pause" in options) for block in blocks)
-    results = iter(restore(items, **options)) if blocks else iter(())
-    for block in blocks:
-        result = next(results, None)
-        if result is None:
-            raise ValueError(f"Expected one result a text, got fewer than {len(blocks)}. Is the restorer right?")
-        yield block, result
+    speeches: Sequence[Speech],
+    restore: Restorer,
+    on_progress: Callable[[int], None] | None,
+    options: Mapping[str, Any],
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """What the restorer gives for each speech, by its number; checked, and told to who watches."""
+    for n, result in _restored(speeches, restore, options):
+        n_added = sum(_n_added(edit, speeches[n].text) for edit in result["edits"])
+        if on_progress:
+            on_progress(len(result["text"]) - n_added)
+        yield n, result
 
 
-def _item(speech: Speech, block: _Block, with_times: bool) -> str | dict[str, Any]:
+def _restored(
+    speeches: Sequence[Speech], restore: Restorer, options: Mapping[str, Any]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Short speeches are restored together, so that batches are full; a long one comes in parts."""
+    with_times = "pause" in options
+    spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
+    for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
+        numbers = list(group)
+        if is_long:
+            for n in numbers:
+                spans = _spans(speeches[n]) if with_times else ()
+                condition = bool(options.get("truecase"))  # capitals depend on the marks before
+                for result in restore.stream_results([speeches[n].text], spans=spans, condition=condition, **options):
+                    yield n, result
+            continue
+        results = iter(restore((_item(speeches[n], with_times) for n in numbers), **options))
+        for n in numbers:
+            first = next(results, None)
+            if first is None:
+                raise ValueError(f"Expected one result a text, got fewer than {len(numbers)}. Is the restorer right?")
+            yield n, first
+
+
+def _item(speech: Speech, with_times: bool) -> str | dict[str, Any]:
     """What the restorer gets: the text, with times only where they are asked for and known."""
-    text = speech.text[block.shown_from : block.shown_to]
     if not with_times or not speech.timings:
-        return text
-    chunks = [
-        {"text": speech.text[timing.start : timing.end], "timestamp": (timing.begins, timing.ends)}
-        for timing in sorted(speech.timings, key=lambda timing: timing.start)
-        if block.shown_from <= timing.start and timing.end <= block.shown_to
-    ]
-    return {"text": text, "chunks": chunks}
+        return speech.text
+    chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in _spans(speech)]
+    return {"text": speech.text, "chunks": chunks}
 
 
-def _plan_blocks(n_speech: int, text: str, size: int, context: int) -> Iterator[_Block]:
-    """Cut after a blank where there is one nearby; Han text may have none, and is cut anywhere."""
-    if not text.strip():
-        return
-    start = 0
-    while start < len(text):
-        end = len(text) if len(text) - start <= size + size // 4 else _cut(text, start + size, size // 4)
-        shown_from = _cut(text, start - context, context // 2) if start > context else 0
-        shown_to = _cut(text, end + context, context // 2) if end + context < len(text) else len(text)
-        yield _Block(n_speech, start, end, shown_from, shown_to)
-        start = end
+def _spans(speech: Speech) -> list[tuple[int, int, tuple[float | None, float | None]]]:
+    """When stretches of the text were said, in the order of the text."""
+    return sorted(
+        ((timing.start, timing.end, (timing.begins, timing.ends)) for timing in speech.timings), key=itemgetter(0)
+    )
 
 
-def _cut(text: str, near: int, reach: int) -> int:
-    """The place just behind the last blank among the `reach` characters before `near`, or `near`."""
-    for place in range(near, max(0, near - reach), -1):
-        if text[place - 1].isspace():
-            return place
-    return near
-
-
-def _owned_edits(speech: Speech, block: _Block, result: Mapping[str, Any]) -> Iterator[Edit]:
-    """What a block decides, with offsets in the speech; what it only saw is decided by its neighbours."""
-    for edit in find_edits(speech.text[block.shown_from : block.shown_to], result["text"]):
-        moved = replace(edit, start=edit.start + block.shown_from, end=edit.end + block.shown_from)
-        if block.start <= _owner_place(moved) < block.end:
-            yield moved
-
-
-def _words(block: _Block, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The words that a block saw, with offsets in the speech."""
-    by = block.shown_from
-    return [{**word, "start": word["start"] + by, "end": word["end"] + by} for word in result.get("words") or ()]
-
-
-def _owner_place(edit: Edit) -> int:
-    """The character that decides which block an edit belongs to: a mark belongs to what stands before it."""
-    return edit.start if edit.opens or edit.end > edit.start else max(0, edit.start - 1)
-
-
-def _scored(edits: Iterable[Edit], words: Sequence[Mapping[str, Any]]) -> Iterator[Edit]:
-    """Edits with how sure the model was: the score of the word to which a mark belongs."""
-    n = 0
-    for edit in edits:
-        while n + 1 < len(words) and words[n + 1]["end"] <= edit.start:
-            n += 1
-        is_next = edit.opens and n + 1 < len(words) and words[n]["end"] <= edit.start
-        word = words[n + 1 if is_next else n] if words else {}
-        yield replace(edit, score=word.get("score"))
+def _n_added(edit: Mapping[str, Any], text: str) -> int:
+    """The number of characters that an edit adds; refuses one that changes a word."""
+    removed, inserted = edit["removed"], edit["inserted"]
+    is_word = any(sign.isalnum() for sign in removed + inserted)
+    if not text.startswith(removed, edit["start"]) or (is_word and removed.lower() != inserted.lower()):
+        raise ValueError(
+            f"Expected edits of marks and capitals, got {inserted!r} for {removed!r} where the text has "
+            f"{text[edit['start'] : edit['start'] + 20]!r}. A restorer must not change words."
+        )
+    return len(inserted) - len(removed)

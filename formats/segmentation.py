@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .edits import Edit, apply_to_text
+from .placing import apply_to_text
 from .sentences import CLAUSE_MARKS, FINAL_MARKS, Clock, Offsets
 from .transcripts import Speech
 
@@ -56,7 +56,10 @@ class _Unit:
 
 
 def make_cues(
-    speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]], limits: CueLimits | None = None
+    speech: Speech,
+    edits: Sequence[Mapping[str, Any]],
+    words: Sequence[Mapping[str, Any]],
+    limits: CueLimits | None = None,
 ) -> list[TimedCue]:
     """Cut a restored speech into cues: at sentence ends and changes of speaker, and inside a sentence where it is long.
 
@@ -76,11 +79,11 @@ def make_cues(
     return list(_readable(cues, limits))
 
 
-def _units(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> list[_Unit]:
+def _units(speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]) -> list[_Unit]:
     clock = Clock(speech)
     if not clock:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
-    restored, offsets = apply_to_text(speech.text, edits), Offsets(edits)
+    restored, offsets = apply_to_text(speech.text, edits), Offsets(speech.text, edits)
     starts = [offsets.after_marks(word["start"]) for word in words] + [len(restored)]
     turns = sorted(speech.turns)
     units: list[_Unit] = []

@@ -7,11 +7,12 @@ file formats.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from .edits import Edit, apply_to_text
 from .places import Timing, Timings
+from .placing import apply_to_text, stands_behind
 from .transcripts import Speech
 
 try:
@@ -46,14 +47,14 @@ class Sentence:
 class Offsets:
     """Offsets of the original text as offsets of the restored text."""
 
-    def __init__(self, edits: Sequence[Edit]):
+    def __init__(self, text: str, edits: Sequence[Mapping[str, Any]]):
         self._ends: list[int] = []
         self._shifts: list[int] = [0]
-        self._edits = edits
+        self._text, self._edits = text, edits
         shift = 0
         for edit in edits:
-            shift += len(edit.written) - (edit.end - edit.start)
-            self._ends.append(edit.end)
+            shift += len(edit["inserted"]) - len(edit["removed"])
+            self._ends.append(edit["start"] + len(edit["removed"]))
             self._shifts.append(shift)
 
     def before_marks(self, offset: int) -> int:
@@ -63,18 +64,23 @@ class Offsets:
     def after_marks(self, offset: int) -> int:
         """Where the character at `offset` begins, opening marks before it included."""
         n_edits = bisect_right(self._ends, offset)
-        while n_edits and self._edits[n_edits - 1].start == offset and self._edits[n_edits - 1].opens:
+        while n_edits:
+            edit = self._edits[n_edits - 1]
+            if edit["start"] < offset or stands_behind(edit, self._text):
+                break
             n_edits -= 1
         return offset + self._shifts[n_edits]
 
 
-def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[dict]) -> list[Sentence]:
+def find_sentences(
+    speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
+) -> list[Sentence]:
     """The sentences of a restored speech. `words` have "start" and "end" in the original text, as restorers give them.
 
     What follows the last final mark is a sentence as well. A text without words (signs, pictures) has none.
     """
     restored = apply_to_text(speech.text, edits)
-    offsets = Offsets(edits)
+    offsets = Offsets(speech.text, edits)
     clock = Clock(speech)
     sentences: list[Sentence] = []
     turns = sorted(speech.turns)

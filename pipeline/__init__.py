@@ -1,1 +1,1 @@
-"""Text in, text out, one file a stage: text -> words -> slots -> encoder -> labels -> text."""
+"""Text in, text out, one file a stage: text -> words -> slots -> encoder -> labels -> edits -> text."""

@@ -1,6 +1,6 @@
 """The transformers pipeline: composes the stages, and nothing else.
 
-text -> words -> slots -> encoder -> labels -> text
+text -> words -> slots -> encoder -> labels -> edits -> text
 """
 
 import itertools
@@ -33,17 +33,18 @@ BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
 ACCELERATOR_BUDGET = 32_768
-STREAM_BLOCK = 20_000  # characters of a stream that are restored together: some 40 windows of English
+STREAM_BLOCK = 40_000  # characters of a stream that are restored together: some 80 windows of English
 N_BATCHES_AHEAD = 16  # so many batches' windows, of several texts, are sorted by length together
 
 
 class PunctuationRestorationPipeline(ChunkPipeline):
     """Puts punctuation back into text.
 
-    `restore("hello how are you")` gives `{"text": "hello, how are you?", "words": [...]}`; a list gives a list, a
-    generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`, `{"words": [str, ...]}`,
-    perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech recognition pipeline;
-    each perhaps with `"known": {word index: label name}`, labels that are given and shown to the model.
+    `restore("hello how are you")` gives `{"text": "hello, how are you?", "edits": [...], "words": [...]}`; a list
+    gives a list, a generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`,
+    `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech
+    recognition pipeline; each perhaps with `"known": {word index: label name}`, labels that are given and shown to the
+    model.
 
     Keywords, at construction or at the call:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
@@ -58,8 +59,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
         all_scores: True adds `"scores"` to each word: the probability of every label.
-        return_words: False spares the list of words.
+        return_words: False spares the list of words, not the edits.
         jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
+
+    `edits` are what was done, ready for JSON, in the order of the text: each puts `inserted` in the place of `removed`,
+    which stands at `start` in the input. `text`, `sentences` and `chunks` are the input with its edits. An inserted
+    mark has the `label`, `score` and `source` of its word; a mark that was taken out has the source `"removal"`, a
+    capital `"truecase"`, and neither has a label or score (None). Marks that were in the text and stay are no edits.
 
     Each of `words` has `word`, `start` and `end` (character offsets in the input), `label`, `mark` (what stands after
     it), `score` (probability of the label), `source` (`"model"`, `"input"` for a mark that the text had, `"known"` for
@@ -141,27 +147,26 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 return []
         return super().__call__(inputs, **kwargs)
 
-    def stream(self, pieces: Iterable[str], **options: Any) -> Iterator[str]:
-        """Restore one text of any length that comes in pieces, cut anywhere: a file's lines, a recogniser's output.
+    def stream(self, texts: Iterable[str], **options: Any) -> Iterator[str]:
+        """Restore one text of any length that comes in parts, cut anywhere: a file's lines, a recogniser's output.
 
         Restored text is given as soon as enough words follow it. Memory stays that of a few thousand words, however
-        long the text. Joined, what is given is the text with its marks.
+        long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
+        as by one call.
 
         Args:
-            pieces: the text.
-            options: keywords of a call; `existing` may not be "replace", and capitals need `condition=True`.
+            texts: the text.
+            options: keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
         """
+        return (result["text"] for result in self.stream_results(texts, **options))
+
+    def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
+        """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text."""
         streamer = PunctuationStreamer(self, self.model.config.right_context, **options)
-        waiting: list[str] = []
-        n_waiting = 0
-        for piece in pieces:
-            waiting.append(piece)
-            n_waiting += len(piece)
-            if n_waiting >= STREAM_BLOCK:
-                yield streamer.feed("".join(waiting)).committed
-                streamer.forget()
-                waiting, n_waiting = [], 0
-        yield streamer.feed("".join(waiting)).committed + streamer.flush().committed
+        for text, is_last in _blocks(texts, STREAM_BLOCK):
+            step = streamer.flush(text) if is_last else streamer.feed(text)
+            streamer.forget()
+            yield {"text": step.committed, "edits": step.edits, "words": step.words}
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
         """Write model, tokenizer and the code of both and of this pipeline: a folder as the Hub holds it.
@@ -299,6 +304,19 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             return [{**window, "position": position} for window in self.preprocess(item, **preprocess_params)]
         except (TypeError, ValueError) as error:
             raise type(error)(f"Item {position}: {error}") from error
+
+
+def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
+    """The same text in blocks of about this many characters, and whether each is the last."""
+    waiting: list[str] = []
+    n_waiting = 0
+    for part in (text[at : at + size] for text in texts for at in range(0, len(text), size)):
+        if n_waiting >= size:
+            yield "".join(waiting), False
+            waiting, n_waiting = [], 0
+        waiting.append(part)
+        n_waiting += len(part)
+    yield "".join(waiting), True
 
 
 def _kept(window: Window, probabilities: np.ndarray) -> np.ndarray:

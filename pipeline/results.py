@@ -1,4 +1,4 @@
-"""Decided labels -> what the caller gets: restored text, words, sentences, a recogniser's chunks.
+"""Decided labels -> what the caller gets: edits, and as their views text, sentences, a recogniser's chunks; words.
 
 Takes a document and the label, score and source of each of its words. Knows nothing of models or windows.
 """
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .conventions import SENTENCE_ENDS
+from .edits import Edit, ascending, edited, edited_between, marks_of, restoring_edits
 from .items import Item, Time
 from .marks import FoundMark
-from .rendering import EditedText, marks_of, restoring_edits
 from .sentences import capitals, sentence_ranges
 from .words import Word
 
@@ -60,30 +60,8 @@ def make_result(
 ) -> dict[str, Any]:
     """The dictionary that the pipeline gives for one item; its class says what is in it."""
     item, words = document.item, document.words
-    marks = marks_of(words, decided.rows)
+    text, marks = item.text, marks_of(words, decided.rows)
     ranges = sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in decided.rows])
-    new = [("", "") if source == "input" else mark for mark, source in zip(marks, decided.sources, strict=True)]
-    edits = restoring_edits(item.text, words, new, document.replaced)
-    edited = EditedText(item.text, [*edits, *capitals(words, ranges)] if truecase else edits)
-    result: dict[str, Any] = {"text": edited.between()}
-    if return_words:
-        result["words"] = _words(words, decided, marks, times)
-        if decided.probabilities is not None:
-            for entry, row in zip(result["words"], decided.probabilities.tolist(), strict=True):
-                entry["scores"] = dict(zip(label_names, row, strict=True))
-    if sentences:
-        result["sentences"] = _sentences(document, ranges, edited)
-    if item.chunks is not None and item.spans is not None:
-        result["chunks"] = _chunks(item, edited)
-    return result
-
-
-def _words(
-    words: Sequence[Word],
-    decided: Decisions,
-    marks: Sequence[tuple[str, str]],
-    times: Sequence[tuple[Time, Time]] | None,
-) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
@@ -93,28 +71,43 @@ def _words(
             words, marks, decided.rows, decided.scores, decided.sources, strict=True
         )
     ]  # fmt: skip
-    for entry, time in zip(entries, times or [], strict=False):
-        entry["timestamp"] = time
-    return entries
+    new = [("", "") if source == "input" else mark for mark, source in zip(marks, decided.sources, strict=True)]
+    edits = restoring_edits(text, words, new, entries, document.replaced)
+    if truecase:
+        edits = ascending([*edits, *capitals(text, words, ranges)])
+    result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
+    if return_words:
+        for entry, time in zip(entries, times or [], strict=False):
+            entry["timestamp"] = time
+        if decided.probabilities is not None:
+            for entry, row in zip(entries, decided.probabilities.tolist(), strict=True):
+                entry["scores"] = dict(zip(label_names, row, strict=True))
+        result["words"] = entries
+    if sentences:
+        result["sentences"] = _sentences(document, ranges, edits)
+    if item.chunks is not None and item.spans is not None:
+        result["chunks"] = _chunks(item, edits)
+    return result
 
 
-def _sentences(document: Document, ranges: Sequence[tuple[int, int]], edited: EditedText) -> list[dict[str, Any]]:
+def _sentences(document: Document, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]) -> list[dict[str, Any]]:
     """Sentences as they are restored, and where they stand in the input."""
     sentences = []
     for first, end in ranges:
         mark = document.found[end - 1]
         start, stop = document.words[first].mark_from, document.words[end - 1].mark_at
         stop = max(stop, mark.end) if mark else stop
-        sentences.append({"text": edited.between(start, stop), "start": start, "end": stop})
+        text = edited_between(document.item.text, edits, start, stop)
+        sentences.append({"text": text, "start": start, "end": stop})
     return sentences
 
 
-def _chunks(item: Item, edited: EditedText) -> list[dict[str, Any]]:
+def _chunks(item: Item, edits: Sequence[Edit]) -> list[dict[str, Any]]:
     """The recogniser's chunks with their marks; their times, and whatever else they carry, unchanged."""
     chunks = []
     for chunk, span in zip(item.chunks or [], item.spans or [], strict=True):
         said = chunk["text"]
         blank = len(said) - len(said.lstrip())
-        text = said[:blank] + edited.between(span.start, span.end) + said[len(said.rstrip()) :]
+        text = said[:blank] + edited_between(item.text, edits, span.start, span.end) + said[len(said.rstrip()) :]
         chunks.append({**chunk, "text": text})
     return chunks

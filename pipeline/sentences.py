@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .rendering import Edit
+from .edits import Edit, change
 from .words import Word
 
 
@@ -18,7 +18,7 @@ def sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
     return ranges
 
 
-def capitals(words: Sequence[Word], ranges: Sequence[tuple[int, int]]) -> list[Edit]:
+def capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]]) -> list[Edit]:
     """The edits that give sentences their capital, and the English `I` its own (also in I'm, I'll, I've, I'd).
 
     Only the first letter of a word in lower case changes; links and words such as iPhone stay as they are.
@@ -35,6 +35,5 @@ def capitals(words: Sequence[Word], ranges: Sequence[tuple[int, int]]) -> list[E
         # One letter for one: `ß`.upper() is two letters, `ß`.title() too, so it stays.
         capital = word.text[offset].upper()
         if len(capital) == 1:
-            start = word.start + offset
-            edits.append(Edit(start, start + 1, capital))
+            edits.append(change(text, word.start + offset, capital, "truecase"))
     return edits

@@ -11,12 +11,14 @@ Committing a word once a fixed number of words follow it is how the CT-Transform
 Li & Lin (2020) wait for words as well.
 """
 
-import unicodedata
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
-from .items import join_words
+from .edits import Edit, edited, follows, is_opening
+from .items import Time, join_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +28,14 @@ class StreamStep:
     Attributes:
         committed: text that is final from now on; it continues what earlier steps committed.
         tail: what follows, as it looks at the moment.
-        words: the words committed in this step, as the pipeline gives them, but with offsets in all text fed so far.
+        edits: the edits that made the committed text, as the pipeline gives them, but with offsets in all text fed.
+        words: the words committed in this step, with offsets in all text fed so far.
     """
 
     committed: str
     tail: str
+    edits: list[Edit] = field(default_factory=list)
     words: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenWord:
-    """A word of the shown text that is not committed. Where it stands there, and where in the restored text."""
-
-    start: int
-    end: int
-    restored_start: int
-    restored_end: int
-    entry: dict[str, Any]
 
 
 class PunctuationStreamer:
@@ -55,8 +48,9 @@ class PunctuationStreamer:
         left_context: committed words that are shown to the model again; None: the model's own setting, and with less
             look-ahead than its right context the words that this saves, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
-        **options: keywords of the pipeline, such as `marks` or `thresholds`; `existing` may not be "replace", and
-            `truecase` needs `condition`.
+        spans: (start, end, (begins, ends)) of stretches of the text, in order: offsets in all text fed, and seconds.
+            The option `pause` needs them.
+        **options: keywords of the pipeline, such as `marks` or `thresholds`; `truecase` needs `condition`.
 
     One step is one call of the model on at most `left_context` committed words and the open ones, however long the
     session has lasted. Not safe for several threads.
@@ -71,6 +65,7 @@ class PunctuationStreamer:
         look_ahead: int = 8,
         left_context: int | None = None,
         condition: bool = False,
+        spans: Sequence[tuple[int, int, tuple[Time, Time]]] = (),
         **options: Any,
     ) -> None:
         if left_context is None:
@@ -80,8 +75,6 @@ class PunctuationStreamer:
                 f"Expected look_ahead and left_context of 0 words or more, got {look_ahead} and {left_context}. "
                 "Correct them."
             )
-        if options.get("existing") == "replace":
-            raise ValueError("Expected existing to be 'keep' or 'condition' in a stream, got 'replace'. Choose one.")
         if options.get("truecase") and not condition:
             raise ValueError(
                 "Expected condition=True beside truecase, since capitals depend on the marks committed. Add it."
@@ -90,12 +83,13 @@ class PunctuationStreamer:
         self.left_context = left_context
         self.condition = condition
         self._restore = restore
-        self._options = options
+        self._spans = spans
+        self._options = {**options, "return_words": True}
         self.reset()
 
     def reset(self) -> None:
         """Forget everything, as for a new recording."""
-        self._parts: list[str] = []  # committed text
+        self._committed: list[str] = []  # texts
         self._left = ""  # the last committed words, without the marks that were put in
         self._left_labels: dict[int, str] = {}  # end of a word in `_left` -> its label
         self._pending = ""  # final text that is not committed
@@ -108,16 +102,15 @@ class PunctuationStreamer:
     @property
     def committed(self) -> str:
         """All text that is final."""
-        if len(self._parts) > 1:
-            self._parts = ["".join(self._parts)]
-        return self._parts[0] if self._parts else ""
+        self._committed = ["".join(self._committed)]
+        return self._committed[0]
 
     def forget(self) -> None:
         """Drop the committed text, which the caller has; words that are context stay."""
-        self._parts = []
+        self._committed = []
 
     def feed(self, text: str) -> StreamStep:
-        """Take a piece of final text, cut anywhere, even inside a word; it replaces the hypothesis.
+        """Take some final text, cut anywhere, even inside a word; it replaces the hypothesis.
 
         A word counts as finished when a blank follows, a Han word when the next one does.
 
@@ -126,11 +119,14 @@ class PunctuationStreamer:
         """
         if not isinstance(text, str):
             raise TypeError(f"Expected a string, got {type(text).__name__}. Use feed_words for a list of words.")
+        self._take(text)
+        return self._step(self.look_ahead)
+
+    def _take(self, text: str) -> None:
         self._hypothesis = ""
         if text:
             self._pending += self._joined(text) if self._begins else text
             self._is_closed = self._begins = False
-        return self._step(self.look_ahead)
 
     def feed_words(self, words: Iterable[str]) -> StreamStep:
         """Take final, finished words; blanks are put between them as the pipeline does for `{"words": [...]}`.
@@ -153,19 +149,17 @@ class PunctuationStreamer:
         self._hypothesis = self._joined(text.lstrip()) if text.strip() else ""
         return self._step(None)
 
-    def flush(self) -> StreamStep:
-        """Commit everything, the hypothesis included: the utterance is over.
+    def flush(self, text: str = "") -> StreamStep:
+        """Commit everything, the hypothesis or the last text included: the utterance is over.
 
         What comes next still sees its words; a blank is put between the two unless they are Han or there is one.
         """
+        if text:
+            self._take(text)
         self._pending += self._hypothesis
         self._hypothesis = ""
         self._is_closed = self._begins = True
-        step = self._step(0)
-        rest = step.tail  # signs and blanks after the last word
-        self._parts.append(rest)
-        self._shorten(len(self._pending), {})
-        return StreamStep(step.committed + rest, "", step.words)
+        return self._step(0, is_last=True)
 
     def _joined(self, word: str) -> str:
         """The word, with a blank before it where one is needed behind what came before."""
@@ -174,31 +168,42 @@ class PunctuationStreamer:
             return word
         return join_words([before, word])[1:]
 
-    def _step(self, look_ahead: int | None) -> StreamStep:
-        """Restore what is open; commit words that enough others follow, none if `look_ahead` is None."""
+    def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
+        """Restore what is open; commit words that enough others follow, none if `look_ahead` is None.
+
+        With `is_last` what stands behind the last word is committed too.
+        """
         text = self._left + self._pending + self._hypothesis
         shown_to = self._shown_to(text)
         shown, partial = text[:shown_to], text[shown_to:]
         boundary = len(self._left)
-        if not shown[boundary:].strip():
-            return StreamStep("", text[boundary:])
-        result = self._restore(self._item(shown), **self._options)
-        open_words = _open_words(shown, result, boundary)
-        if not open_words:
-            return StreamStep("", text[boundary:])
-        from_boundary = _from_boundary(shown, result["text"], open_words[0], boundary)
-        n_final = sum(1 for word in open_words if word.end <= boundary + len(self._pending))
+        result: Mapping[str, Any] = {"words": [], "edits": []}
+        if shown[boundary:].strip():
+            result = self._restore(self._item(shown), **self._options)
+        words = [word for word in result["words"] if word["end"] > boundary]
+        edits = _open_edits(result["edits"], boundary, words[0]["start"] if words else len(shown))
+        n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
-        if not n_commit:
-            return StreamStep("", from_boundary + partial)
-        following = open_words[n_commit] if n_commit < len(open_words) else None
-        cut, restored_cut = _cut_after(shown, result["text"], open_words[n_commit - 1], following)
-        committed = from_boundary[: len(from_boundary) - (len(result["text"]) - restored_cut)]
-        labels = {word.end: word.entry["label"] for word in open_words[:n_commit]}
-        words = [self._placed(word.entry) for word in open_words[:n_commit]]
-        self._parts.append(committed)
-        self._shorten(cut - boundary, labels)
-        return StreamStep(committed, from_boundary[len(committed) :] + partial, words)
+        cut = boundary
+        if is_last:
+            cut = len(shown)
+        elif n_commit:
+            next_start = words[n_commit]["start"] if n_commit < len(words) else len(shown)
+            cut = _cut_after(shown, edits, words[n_commit - 1]["end"], next_start)
+        n_edits = sum(edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits)
+        step = StreamStep(
+            edited(shown, edits[:n_edits], boundary, cut),
+            edited(shown, edits[n_edits:], cut) + partial,
+            [{**edit, "start": edit["start"] + self._n_dropped} for edit in edits[:n_edits]],
+            [
+                {**word, "start": word["start"] + self._n_dropped, "end": word["end"] + self._n_dropped}
+                for word in words[:n_commit]
+            ],
+        )
+        if cut > boundary:
+            self._committed.append(step.committed)
+            self._shorten(cut - boundary, {word["end"]: word["label"] for word in words[:n_commit]})
+        return step
 
     def _shown_to(self, text: str) -> int:
         """Where the finished words end. An unfinished one waits: `th` is no `the`, and would mislead the model."""
@@ -210,14 +215,20 @@ class PunctuationStreamer:
         return max(len(self._left), words[-1].mark_from)
 
     def _item(self, shown: str) -> dict[str, Any]:
-        if not self.condition:
-            return {"text": shown}
-        words = self._restore.find_words(shown)
-        known = {n: self._left_labels[word.end] for n, word in enumerate(words) if word.end in self._left_labels}
-        return {"text": shown, "known": known}
-
-    def _placed(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        return {**entry, "start": entry["start"] + self._n_dropped, "end": entry["end"] + self._n_dropped}
+        item: dict[str, Any] = {"text": shown}
+        if self.condition:
+            words = self._restore.find_words(shown)
+            labels = self._left_labels
+            item["known"] = {n: labels[word.end] for n, word in enumerate(words) if word.end in labels}
+        if self._spans:
+            from_, to = self._n_dropped, self._n_dropped + len(shown)
+            first, last = (bisect_left(self._spans, place, key=itemgetter(0)) for place in (from_, to))
+            item["chunks"] = [
+                {"text": shown[start - from_ : end - from_], "timestamp": time}
+                for start, end, time in self._spans[first:last]
+                if end <= to
+            ]
+        return item
 
     def _shorten(self, n_characters: int, labels: Mapping[int, str]) -> None:
         """Move the first characters of what is pending to the left context, and forget what no step will see again."""
@@ -239,63 +250,15 @@ def default_left_context(config: Any, look_ahead: int) -> int:
     return max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
 
 
-def _open_words(shown: str, result: Mapping[str, Any], boundary: int) -> list[_OpenWord]:
-    """The words that end behind the boundary, found again in the restored text, where they stand in the same order."""
-    restored = _lower(result["text"])
-    place = 0
-    found: list[_OpenWord] = []
-    for entry in result["words"]:
-        said = _lower(shown[entry["start"] : entry["end"]])
-        start = restored.index(said, place)
-        place = start + len(said)
-        if entry["end"] > boundary:
-            found.append(_OpenWord(entry["start"], entry["end"], start, place, entry))
-    return found
+def _open_edits(edits: Sequence[Edit], boundary: int, first: int) -> list[Edit]:
+    """Those behind the boundary, without the marks of words before the first open one: those words are decided."""
+    return [edit for edit in edits if edit["start"] >= boundary and (edit["start"] > first or not follows(edit))]
 
 
-def _lower(text: str) -> str:
-    """Lower case, letter for letter: truecasing changes letters, never lengths."""
-    return "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in text)
-
-
-def _from_boundary(shown: str, restored: str, first: _OpenWord, boundary: int) -> str:
-    """The restored text behind the boundary, without marks of words before it: those words are decided."""
-    if first.start < boundary:  # Han text fed in pieces: the first word began before
-        return restored[first.restored_start + boundary - first.start :]
-    gap = shown[boundary : first.start]
-    opening = restored[: first.restored_start]
-    n_opening = len(opening) - len(_without_openers(opening))
-    n_in_gap = len(gap) - len(_without_openers(gap))
-    # An opening mark such as `¿` belongs to the word that follows, and is new.
-    return gap[: len(gap) - n_in_gap] + restored[first.restored_start - max(n_opening, n_in_gap) :]
-
-
-def _cut_after(shown: str, restored: str, word: _OpenWord, following: _OpenWord | None) -> tuple[int, int]:
-    """Where the text is cut behind a word, its marks and closing signs: in the shown and in the restored text."""
-    gap = shown[word.end : following.start if following else len(shown)]
-    restored_gap = restored[word.restored_end : following.restored_start if following else len(restored)]
-    length = _length_before_blank(restored_gap)
-    return word.end + _n_given(gap, restored_gap[:length]), word.restored_end + length
-
-
-def _n_given(gap: str, restored: str) -> int:
-    """How many signs of the gap stand in the beginning of its restored twin, which has marks besides."""
-    n_given = 0
-    for sign in restored:
-        n_given += gap[n_given : n_given + 1] == sign
-    return n_given
-
-
-def _length_before_blank(gap: str) -> int:
-    for place, sign in enumerate(gap):
-        if sign.isspace():
-            return len(_without_openers(gap[:place]))
-    return len(_without_openers(gap))
-
-
-def _without_openers(text: str) -> str:
-    """Without the opening quotes, brackets and marks at its end."""
-    end = len(text)
-    while end and (text[end - 1] in "¿¡" or unicodedata.category(text[end - 1]) in ("Ps", "Pi")):
-        end -= 1
-    return text[:end]
+def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:
+    """Where the text is cut behind a word that ends at `end`: after its mark and closing signs, before a blank."""
+    gap = shown[end:next_start]
+    cut = end + len(gap.split(maxsplit=1)[0] if gap[:1].strip() else "")
+    while cut > end and is_opening(shown[cut - 1]):
+        cut -= 1
+    return max([cut, *(edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit))])

@@ -55,20 +55,20 @@ def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
 def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
     """Write a file, whole or not at all; where a link leads, there. A device or a pipe is written to as it is.
 
-    `content` may come in pieces; where they stop with an error, nothing is left behind.
+    `content` may come in parts; where they stop with an error, nothing is left behind.
 
     Raises:
         FileExistsError: it exists, and `force` is not set.
         OSError: it cannot be written, for example because the disk is full; nothing is left behind.
     """
-    pieces = [content] if isinstance(content, bytes) else content
+    parts = [content] if isinstance(content, bytes) else content
     if is_special(path):
         with path.open("wb") as file:
-            file.writelines(pieces)
+            file.writelines(parts)
         return
     path = path.resolve() if path.is_symlink() else path  # what it leads to is replaced, not the link
     with written_whole(path, replace=force) as beside, beside.open("wb") as file:
-        file.writelines(pieces)
+        file.writelines(parts)
 
 
 def remove_unfinished(folder: Path, name: str = "") -> None:

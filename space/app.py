@@ -208,7 +208,7 @@ def _connect_text(
         words = restored.words
         masks = masks_html(slots, words[:N_SHOWN_MASKS], len(words) - len(slots))
         line = speed_line(language_of(text), words, restored.seconds)
-        return restored.text, certainty_html(highlights(restored.text, words)), line, masks
+        return restored.text, certainty_html(highlights(text, restored.edits, words)), line, masks
 
     def show_live(text: str, is_live: bool, *given: Any) -> Any:
         if not is_live:
@@ -263,10 +263,12 @@ def _add_endpoint(restorer: Restorer) -> None:
             threshold: probability from which a mark is written; 0 leaves it to the model.
 
         Returns:
-            "text", "words" (each with word, start, end, label, mark, score and source), "seconds".
+            "text", "edits" (each with start, removed, inserted, label, score and source), "words" (each with word,
+            start, end, label, mark, score and source), "seconds".
         """
         restored = _told(restorer.restore)(text, marks=marks, existing=existing, truecase=truecase, threshold=threshold)
-        return {"text": restored.text, "words": list(restored.words), "seconds": round(restored.seconds, 4)}
+        edits, words = list(restored.edits), list(restored.words)
+        return {"text": restored.text, "edits": edits, "words": words, "seconds": round(restored.seconds, 4)}
 
     gr.api(restore, api_name="restore", concurrency_id="model", concurrency_limit=1)
 

@@ -40,11 +40,12 @@ class InputError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A restored text, its words as the pipeline gives them, and how long it took in seconds."""
+    """A restored text, its words as the pipeline gives them, how long it took in seconds; of a text alone its edits."""
 
     text: str
     words: Sequence[Mapping[str, Any]]
     seconds: float
+    edits: Sequence[Mapping[str, Any]] = ()
 
 
 class Restorer:
@@ -79,7 +80,7 @@ class Restorer:
             )
         started = time.perf_counter()
         result = self.pipeline(text, **self._keywords(**options))
-        return Restored(result["text"], result["words"], time.perf_counter() - started)
+        return Restored(result["text"], result["words"], time.perf_counter() - started, result["edits"])
 
     def slots(self, text: str, restored: Restored, existing: str) -> list[tuple[str, str]]:
         """For the first words their pieces, and what the model saw in their slots."""

@@ -6,6 +6,7 @@ Takes a text and what the pipeline gave for it, gives strings and lists for Grad
 import html
 import re
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 SURE, LIKELY, UNSURE, OWN = "sure (90 % and more)", "likely (70 to 90 %)", "unsure (below 70 %)", "was in the text"
@@ -56,40 +57,33 @@ def language_of(text: str) -> str:
     return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "Language not recognised"
 
 
-def certainty_of(word: Mapping[str, Any]) -> str:
-    """The name of how sure a word's mark is."""
-    if word["source"] == "input":
+def certainty_of(decided: Mapping[str, Any]) -> str:
+    """The name of how sure a mark is, by its edit or its word."""
+    if decided["source"] == "input":
         return OWN
-    return next((name for limit, name in LIMITS if word["score"] >= limit), UNSURE)
+    return next((name for limit, name in LIMITS if decided["score"] >= limit), UNSURE)
 
 
-def highlights(restored: str, words: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any] | None]]:
-    """The restored text in parts: each mark with the word it stands after, everything else with None.
+def highlights(
+    text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, Mapping[str, Any] | None]]:
+    """The restored text in parts: each mark with its edit, everything else with None.
 
-    Joined, the parts are `restored`. A word is looked up behind the one before it; only its letters' case may differ.
+    Joined, the parts are the restored text. A mark that stands in the text already comes as an edit that puts it in its
+    own place.
     """
+    ends = [*(word["start"] for word in words[1:]), len(text)]
+    own = [
+        {**word, "start": text.index(mark, word["end"]), "removed": mark, "inserted": mark}
+        for word, end in zip(words, ends, strict=False)
+        if word["source"] == "input" and (mark := word["mark"]) and mark in text[word["end"] : end]
+    ]
     parts: list[tuple[str, Mapping[str, Any] | None]] = []
-    written = place = 0
-    for index, word in enumerate(words):
-        found = re.compile(re.escape(word["word"]), re.IGNORECASE).search(restored, place)
-        place = found.end() if found else place
-        if not word["mark"]:
-            continue
-        following = words[index + 1]["word"] if index + 1 < len(words) else None
-        gap_end = len(restored)
-        if following is not None:
-            ahead = re.compile(re.escape(following), re.IGNORECASE).search(restored, place)
-            gap_end = ahead.start() if ahead else gap_end
-        at = restored.find(word["mark"], place, gap_end)
-        if at < 0:
-            continue
-        if at > written:
-            parts.append((restored[written:at], None))
-        written = place = at + len(word["mark"])
-        parts.append((word["mark"], word))
-    if written < len(restored):
-        parts.append((restored[written:], None))
-    return parts
+    place = 0
+    for edit in sorted([*edits, *own], key=itemgetter("start")):
+        parts += [(text[place : edit["start"]], None), (edit["inserted"], edit if edit["label"] else None)]
+        place = edit["start"] + len(edit["removed"])
+    return [part for part in [*parts, (text[place:], None)] if part[0]]
 
 
 def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
@@ -100,19 +94,19 @@ def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str
     """
     if not parts:
         return NO_TEXT
-    pieces, kinds = [], set()
-    for text, word in parts:
-        if word is None:
-            pieces.append(html.escape(text))
+    shown, kinds = [], set()
+    for text, edit in parts:
+        if edit is None:
+            shown.append(html.escape(text))
             continue
-        kind = certainty_of(word)
+        kind = certainty_of(edit)
         kinds.add(kind)
-        title = kind if word["source"] == "input" else f"{word['label'].lower()}, {word['score']:.0%}"
-        pieces.append(f'<mark class="{CLASSES[kind]}" title="{html.escape(title)}">{html.escape(text)}</mark>')
+        title = kind if edit["source"] == "input" else f"{edit['label'].lower()}, {edit['score']:.0%}"
+        shown.append(f'<mark class="{CLASSES[kind]}" title="{html.escape(title)}">{html.escape(text)}</mark>')
     legend = "".join(
         f'<li><span class="{name}"></span>{kind}</li>' for kind, name in CLASSES.items() if kind != OWN or OWN in kinds
     )
-    return f'{TITLE}<p class="certain">{"".join(pieces)}</p><ul class="legend" aria-label="Colours">{legend}</ul>'
+    return f'{TITLE}<p class="certain">{"".join(shown)}</p><ul class="legend" aria-label="Colours">{legend}</ul>'
 
 
 def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, Any]], n_more: int) -> str:

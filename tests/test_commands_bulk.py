@@ -30,7 +30,8 @@ def mark_third_words(items: Iterable[Any], **options: Any) -> Iterator[dict[str,
         count = iter(range(1, 10**6))
         marked = re.sub(r"\w+", lambda m, n=count: m.group() + ("." if next(n) % 3 == 0 else ""), text)
         words = [{"start": m.start(), "end": m.end(), "score": 0.9} for m in re.finditer(r"\w+", text)]
-        yield {"text": marked, "words": words}
+        edits = [{"start": word["end"], "removed": "", "inserted": ".", "score": 0.9} for word in words[2::3]]
+        yield {"text": marked, "edits": edits, "words": words}
 
 
 @pytest.fixture

@@ -31,14 +31,16 @@ class StandIn:
         self.calls.append(options)
         for item in items:
             text = item if isinstance(item, str) else item["text"]
-            words, parts, done = [], [], 0
+            words, edits, parts, done = [], [], [], 0
             for n, match in enumerate(re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", text), start=1):
                 mark = "." if n % 3 == 0 else ""
                 words.append({"word": match.group(), "start": match.start(), "end": match.end(), "mark": mark})
                 words[-1]["score"] = (0.95, 0.8, 0.4)[n // 3 % 3]
+                if mark:
+                    edits.append({"start": match.end(), "removed": "", "inserted": mark, "score": words[-1]["score"]})
                 parts += [text[done : match.end()], mark]
                 done = match.end()
-            yield {"text": "".join([*parts, text[done:]]), "words": words}
+            yield {"text": "".join([*parts, text[done:]]), "edits": edits, "words": words}
 
 
 @pytest.fixture
@@ -269,14 +271,14 @@ def test_interrupting_keeps_what_is_done(
 ) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text("a b c d")
-    restore = punctuate.restored_pieces
+    restore = punctuate.restored_parts
 
     def interrupted_at_b(transcript: Any, *args: Any, **kwargs: Any) -> Any:
         if (tmp_path / "out" / "a.txt").exists():
             raise KeyboardInterrupt
         return restore(transcript, *args, **kwargs)
 
-    monkeypatch.setattr(punctuate, "restored_pieces", interrupted_at_b)
+    monkeypatch.setattr(punctuate, "restored_parts", interrupted_at_b)
     assert punctuate.main([str(tmp_path), "-o", str(tmp_path / "out")]) == 130
     assert "interrupted; 1 of 3 files are done and kept" in capfd.readouterr().err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.txt"]

@@ -14,10 +14,11 @@ from punctuation_restoration.formats import (
     read_bytes,
     read_source,
     restore_transcript,
-    restored_pieces,
+    restored_parts,
+    restoring,
     write_as,
 )
-from punctuation_restoration.formats.edits import find_edits
+from punctuation_restoration.pipeline import restoration_pipeline
 
 RECORDED = Path(__file__).resolve().parents[1] / "examples" / "transcripts"
 MARKS = ",.?，。？"
@@ -29,15 +30,17 @@ def marking(after: dict[str, str]) -> Any:
 
     def restore(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
         for text in texts:
-            words = []
+            words, edits = [], []
             parts, done = [], 0
             for match in re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['.][^\W_]+)*", text):
                 mark = after.get(match.group(), after.get("*", ""))
                 words.append({"word": match.group(), "start": match.start(), "end": match.end(), "mark": mark})
                 words[-1]["score"] = 0.9 if mark else 0.6
+                if mark:
+                    edits.append({"start": match.end(), "removed": "", "inserted": mark, "score": 0.9})
                 parts += [text[done : match.end()], mark]
                 done = match.end()
-            yield {"text": "".join([*parts, text[done:]]), "words": words}
+            yield {"text": "".join([*parts, text[done:]]), "edits": edits, "words": words}
 
     return restore
 
@@ -51,7 +54,9 @@ def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
 def test_without_restoring_every_recorded_file_comes_back_byte_for_byte(path: Path) -> None:
     transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
     assert transcript.speeches, "a recorded file has speech"
-    unchanged = restore_transcript(transcript, lambda texts: ({"text": text, "words": []} for text in texts))
+    unchanged = restore_transcript(
+        transcript, lambda texts: ({"text": text, "edits": [], "words": []} for text in texts)
+    )
     assert encoding.encode(unchanged.source(with_sentences=False)) == path.read_bytes()
 
 
@@ -194,42 +199,60 @@ def test_field_names_the_key_or_column_of_the_text() -> None:
     assert read_source("a\tsaid\nx\thello\n", "tsv", "said").speeches[0].text == "hello"
 
 
-def test_long_text_is_restored_in_blocks_with_the_same_marks() -> None:
-    text = " ".join(f"word{n % 7} 大家好" for n in range(4000))
-    transcript = read_source(text, "txt")
-    rule = {"word3": ",", "好": "。", "word5": "?"}
-    whole = restore_transcript(transcript, marking(rule), block_characters=10**9)
+@pytest.mark.parametrize("options", [{}, {"existing": "replace"}, {"truecase": True}, {"pause": 0.5}])
+def test_a_long_text_is_streamed_and_its_edits_are_those_of_the_whole(
+    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    spoken = "hello you, are the saya awak 大家好 我们今天 the end?".split() * 30
+    words = [{"word": word, "start": n * 0.5, "end": n * 0.5 + 0.4} for n, word in enumerate(spoken)]
+    transcript = read_source(json.dumps(words), "json")
+    text = transcript.speeches[0].text
+    monkeypatch.setattr(restoring, "LONG", 700)
+    monkeypatch.setattr(restoration_pipeline, "STREAM_BLOCK", 200)
     done: list[int] = []
-    parts = restore_transcript(
-        transcript, marking(rule), block_characters=700, context_characters=50, on_progress=done.append
-    )
-    assert len(done) > 50
+    restored = restore_transcript(transcript, tiny_pipeline, on_progress=done.append, **options)
+    assert len(done) > 5
     assert sum(done) == len(text)
-    assert parts.source() == whole.source()
-    assert parts.speeches[0].words == whole.speeches[0].words
+    speech = restored.speeches[0]
+    assert [word["word"] for word in speech.words] == [word.text for word in tiny_pipeline.find_words(text)]
+    assert all("timestamp" in word for word in speech.words) == ("pause" in options)
+    value = json.loads(restored.source())
+    assert "".join("".join(word["word"] for word in value).split()) == "".join(speech.text.split())
+    assert {edit["source"] for edit in speech.edits} == {"model"} | (
+        {"removal"} if "existing" in options else {"truecase"} if "truecase" in options else set()
+    )
 
 
-def test_edits_carry_the_score_of_their_word() -> None:
-    restored = restore_transcript(read_source("hello there you", "txt"), marking({"there": "."}))
-    assert [(edit.start, edit.written, edit.score) for edit in restored.speeches[0].edits] == [(11, ".", 0.9)]
+def test_a_text_that_is_not_long_is_restored_as_by_one_call(tiny_pipeline: Any) -> None:
+    text = "hello you are the saya awak 大家好 " * 200
+    restored = restore_transcript(read_source(text, "txt"), tiny_pipeline)
+    assert restored.speeches[0].edits == tiny_pipeline(text)["edits"]
 
 
-def test_edits_show_marks_taken_out_letters_in_another_case_and_opening_marks() -> None:
-    edits = find_edits("hola , como estas", "Hola. ¿Como estas?")
-    assert [(e.start, e.end, e.written, e.opens) for e in edits] == [
-        (0, 1, "H", False),
-        (4, 4, ".", False),
-        (5, 5, "¿", True),
-        (5, 6, "", False),
-        (6, 7, "", False),
-        (7, 8, "C", False),
-        (17, 17, "?", False),
-    ]
+def test_opening_marks_and_capitals_stand_before_their_word_across_cues() -> None:
+    source = "1\n00:00:01,000 --> 00:00:02,000\n<i>hola</i>\n\n2\n00:00:02,000 --> 00:00:03,000\n<i>como estas</i>\n"
+    edits = [(4, "", "."), (5, "", "¿"), (5, "c", "C"), (15, "", "?")]
+
+    def restore(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
+        for text in texts:
+            words = [{"start": m.start(), "end": m.end()} for m in re.finditer(r"\w+", text)]
+            yield {"text": "hola. ¿Como estas?", "words": words, "edits": [
+                {"start": start, "removed": removed, "inserted": inserted} for start, removed, inserted in edits
+            ]}  # fmt: skip
+
+    restored = restore_transcript(read_source(source, "srt"), restore)
+    assert restored.source() == source.replace("hola", "hola.").replace("como estas", "¿Como estas?")
+    assert restored.speeches[0].text == "hola. ¿Como estas?"
+    assert [sentence.text for sentence in restored.speeches[0].sentences] == ["hola.", "¿Como estas?"]
 
 
-def test_a_restorer_that_changes_a_word_is_refused() -> None:
+@pytest.mark.parametrize(("start", "removed", "inserted"), [(0, "hello", "hallo"), (0, "", "s"), (3, "h", "H")])
+def test_a_restorer_that_changes_a_word_is_refused(start: int, removed: str, inserted: str) -> None:
+    edits = [{"start": start, "removed": removed, "inserted": inserted}]
     with pytest.raises(ValueError, match="must not change words"):
-        restore_transcript(read_source("hello there", "txt"), lambda texts: ({"text": "hello their"} for _ in texts))
+        restore_transcript(
+            read_source("hello there", "txt"), lambda texts: ({"text": "", "edits": edits} for _ in texts)
+        )
 
 
 @pytest.mark.parametrize(
@@ -365,17 +388,21 @@ def test_sentences_of_several_recordings_have_their_names_in_a_table() -> None:
 
 
 @pytest.mark.parametrize("file_format", ["txt", "lines"])
-def test_plain_text_restored_in_pieces_is_the_same(tiny_pipeline: Any, file_format: str) -> None:
+def test_plain_text_restored_in_parts_is_the_same(
+    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, file_format: str
+) -> None:
     source = "\ufeffhello you  are the\nsaya awak 大家好我们今天 hello\r\n\n you are \n" * 9
     transcript = read_source(source, file_format)
-    sizes = {"block_characters": 60, "context_characters": 40}
-    pieces = list(restored_pieces(transcript, tiny_pipeline, **sizes))
-    assert "".join(pieces) == restore_transcript(transcript, tiny_pipeline, **sizes).source() != source
-    assert len(pieces) > 5
+    monkeypatch.setattr(restoring, "LONG", 20)
+    monkeypatch.setattr(restoration_pipeline, "STREAM_BLOCK", 60)
+    parts = list(restored_parts(transcript, tiny_pipeline))
+    assert "".join(parts) == restore_transcript(transcript, tiny_pipeline).source() != source
+    assert len(parts) > 5
     with pytest.raises(ValueError, match="Expected plain text"):
-        next(restored_pieces(read_source("a b 1 2 c", "ctm"), tiny_pipeline))
+        next(restored_parts(read_source("a b 1 2 c", "ctm"), tiny_pipeline))
 
 
 def leave_alone(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
     for text in texts:
-        yield {"text": text, "words": [{"start": m.start(), "end": m.end()} for m in re.finditer(r"\w+", text)]}
+        words = [{"start": m.start(), "end": m.end()} for m in re.finditer(r"\w+", text)]
+        yield {"text": text, "edits": [], "words": words}

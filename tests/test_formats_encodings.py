@@ -85,7 +85,9 @@ def test_an_unknown_name_is_refused() -> None:
 
 def test_a_mark_that_the_encoding_lacks_is_an_error_and_not_a_question_mark() -> None:
     transcript, encoding = read_bytes(FRENCH.encode("latin-1"), "txt", encoding="latin-1")
-    restored = restore_transcript(transcript, lambda texts: ({"text": text.rstrip() + "。\n"} for text in texts))
+    edit = {"start": len(FRENCH.rstrip()), "removed": "", "inserted": "。"}
+    result = {"text": FRENCH.rstrip() + "。\n", "edits": [edit], "words": []}
+    restored = restore_transcript(transcript, lambda texts: (result for _ in texts))
     with pytest.raises(FormatError, match="line 2: Expected text that iso8859-1 can write"):
         encoding.encode(restored.source())
 
@@ -110,6 +112,6 @@ def test_all_utf8_text_is_read_as_utf8(text: str) -> None:
 
 def test_pieces_are_written_as_the_whole_and_say_on_which_line_a_sign_is_missing() -> None:
     encoding = decode("大家好我们今天".encode("utf-16"))[1]
-    assert b"".join(encoding.encode_pieces(["大家\n", "", "好"])) == encoding.encode("大家\n好")
+    assert b"".join(encoding.encode_parts(["大家\n", "", "好"])) == encoding.encode("大家\n好")
     with pytest.raises(FormatError, match="line 3: Expected text that latin-1 can write"):
-        list(Encoding("latin-1").encode_pieces(["a\nb", "\nc，"]))
+        list(Encoding("latin-1").encode_parts(["a\nb", "\nc，"]))

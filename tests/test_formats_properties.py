@@ -24,7 +24,8 @@ SECONDS = st.floats(0, 1000, allow_nan=False).map(lambda x: round(x, 2))
 def mark_everything(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
     for text in texts:
         words = [{"start": m.start(), "end": m.end(), "score": 1.0} for m in ANY_WORD.finditer(text)]
-        yield {"text": ANY_WORD.sub(lambda m: m.group() + SIGN, text), "words": words}
+        edits = [{"start": word["end"], "removed": "", "inserted": SIGN, "score": 1.0} for word in words]
+        yield {"text": ANY_WORD.sub(lambda m: m.group() + SIGN, text), "edits": edits, "words": words}
 
 
 @st.composite

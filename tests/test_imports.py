@@ -24,7 +24,7 @@ ORDER = [
     "decoding",
     "items",
     "timing",
-    "rendering",
+    "edits",
     "sentences",
     "results",
     "streamer",

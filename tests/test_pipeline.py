@@ -28,7 +28,7 @@ def test_marks_stand_in_the_text_where_the_words_say(tiny_pipeline):
 
 def test_nothing_to_restore_comes_back_unchanged(tiny_pipeline):
     for text in ("", "  ", "\n\t", "... --", "👍🏽"):
-        assert tiny_pipeline(text) == {"text": text, "words": []}
+        assert tiny_pipeline(text) == {"text": text, "edits": [], "words": []}
     assert tiny_pipeline([]) == []
     assert [result["text"] for result in tiny_pipeline(["", "hello", ""])][::2] == ["", ""]
 
@@ -231,7 +231,8 @@ def test_a_long_pause_raises_the_chance_of_a_mark(tiny_pipeline):
 
 
 def test_words_can_be_spared(tiny_pipeline):
-    assert tiny_pipeline(TEXT, return_words=False) == {"text": tiny_pipeline(TEXT)["text"]}
+    whole = tiny_pipeline(TEXT)
+    assert tiny_pipeline(TEXT, return_words=False) == {"text": whole["text"], "edits": whole["edits"]}
 
 
 def test_settings_at_construction_hold_for_every_call(tiny_model, tiny_tokenizer, tiny_pipeline):

@@ -4,13 +4,15 @@ The model has random weights, so that labels are as good as random ones. Texts a
 plane, and mixtures of what goes wrong: marks, quotes, scripts, pictures, blanks, look-alikes of special pieces.
 """
 
+import json
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.conventions import known_marks
+from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import find_marks
-from punctuation_restoration.pipeline.rendering import EditedText, marks_of, restoring_edits
 from punctuation_restoration.pipeline.word_patterns import HAS_LETTER_OR_DIGIT
 from punctuation_restoration.pipeline.words import WordFinder
 
@@ -71,7 +73,8 @@ def test_words_and_marks_are_found_again_in_what_was_written(text, random):
     found = find_marks(text, words, DEFAULT_MARK_LABELS, NAMES)
     rows = [DEFAULT_LABELS[0 if mark else random.randrange(4)] for mark in found]
     marks = marks_of(words, rows)
-    restored = EditedText(text, restoring_edits(text, words, marks)).between()
+    decided = [{"label": row["name"], "score": 1.0, "source": "model"} for row in rows]
+    restored = edited(text, restoring_edits(text, words, marks, decided))
     assert_only_marks_were_inserted(text, restored)
     again = find_words(restored)
     assert [(word.spoken, word.script) for word in again] == [(word.spoken, word.script) for word in words]
@@ -81,6 +84,40 @@ def test_words_and_marks_are_found_again_in_what_was_written(text, random):
         expected = old.label if old else row["name"] if written else None
         # A point that the word has made its own is no mark any more, and still stands once only.
         assert (new.label if new else None) == expected or (new is None and word.text.endswith(written))
+
+
+def applied(text, edits):
+    """Edits written into a text, in the plainest way."""
+    for edit in reversed(edits):
+        assert text.startswith(edit["removed"], edit["start"])
+        text = text[: edit["start"]] + edit["inserted"] + text[edit["start"] + len(edit["removed"]) :]
+    return text
+
+
+@through_the_model
+@given(texts, st.sampled_from(["keep", "condition", "replace"]), st.booleans(), st.randoms(use_true_random=False))
+def test_the_edits_applied_to_the_input_give_the_text(tiny_pipeline, text, existing, truecase, random):
+    known = {n: random.choice(NAMES) for n in range(len(find_words(text))) if random.random() < 0.3}
+    given = {"text": text, "known": known}
+    result = tiny_pipeline(given, existing=existing, truecase=truecase)
+    edits = result["edits"]
+    assert json.loads(json.dumps(edits)) == edits == sorted(edits, key=lambda edit: edit["start"])
+    assert applied(text, edits) == result["text"]
+    assert all(edit["inserted"] != edit["removed"] for edit in edits)
+    decided = {(word["label"], word["score"], word["source"]) for word in result["words"]}
+    for edit in edits:
+        why = (edit["label"], edit["score"], edit["source"])
+        assert why in decided if edit["label"] else why in ((None, None, "removal"), (None, None, "truecase"))
+    spared = tiny_pipeline(given, existing=existing, truecase=truecase, return_words=False)
+    assert spared == {"text": result["text"], "edits": edits}
+
+
+@through_the_model
+@given(st.lists(texts, max_size=4), st.sampled_from(["keep", "replace"]), st.booleans())
+def test_the_edits_of_a_stream_applied_to_the_whole_text_give_what_it_gives(tiny_pipeline, some, existing, truecase):
+    results = list(tiny_pipeline.stream_results(some, existing=existing, truecase=truecase, condition=truecase))
+    edits = [edit for result in results for edit in result["edits"]]
+    assert applied("".join(some), edits) == "".join(result["text"] for result in results)
 
 
 @through_the_model

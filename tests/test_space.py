@@ -69,10 +69,11 @@ def test_languages_are_named_by_their_share_of_the_words(text, language):
 )
 def test_highlights_join_to_the_restored_text_and_show_each_mark_once(text, keywords, tiny_pipeline):
     result = tiny_pipeline(text, **keywords)
-    parts = views.highlights(result["text"], result["words"])
+    parts = views.highlights(text, result["edits"], result["words"])
     assert "".join(part for part, _ in parts) == result["text"]
     words = [word for word in result["words"] if word["mark"]]
-    assert [(part, word) for part, word in parts if word] == [(word["mark"], word) for word in words]
+    shown = [(part, edit["label"], edit["score"], edit["source"]) for part, edit in parts if edit]
+    assert shown == [(word["mark"], word["label"], word["score"], word["source"]) for word in words]
 
 
 def test_certainty_has_four_names_each_with_a_colour():
@@ -85,15 +86,16 @@ def test_certainty_has_four_names_each_with_a_colour():
 
 
 def test_each_mark_has_its_colour_and_its_probability():
+    comma = {"start": 5, "removed": "", "inserted": ",", "label": "COMMA", "score": 0.92, "source": "model"}
     words = [
-        {"word": "hello", "mark": ",", "label": "COMMA", "score": 0.92, "source": "model"},
-        {"word": "you", "mark": "?", "label": "QUESTION", "score": 1.0, "source": "input"},
+        {"word": "hello", "start": 0, "end": 5, "mark": ",", "label": "COMMA", "score": 0.92, "source": "model"},
+        {"word": "you", "start": 6, "end": 9, "mark": "?", "label": "QUESTION", "score": 1.0, "source": "input"},
     ]
-    page = views.certainty_html(views.highlights("hello, you?", words))
+    page = views.certainty_html(views.highlights("hello you?", [comma], words))
     assert 'hello<mark class="sure" title="comma, 92%">,</mark>' in page
     assert ' you<mark class="own" title="was in the text">?</mark>' in page
     assert views.OWN in page
-    assert views.OWN not in views.certainty_html(views.highlights("hello,", words[:1]))
+    assert views.OWN not in views.certainty_html(views.highlights("hello", [comma], words[:1]))
 
 
 def test_masks_and_marks_show_the_text_of_visitors_as_text():

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from punctuation_restoration.pipeline.edits import edited
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,16 +44,19 @@ def test_committed_text_never_changes_and_only_marks_are_added(
     streamer = PunctuationStreamer(tiny_pipeline, look_ahead, left_context, condition)
     committed = ""
     fed = ""
-    for piece in cut(text, places):
-        step = streamer.feed(piece)
-        fed += piece
+    edits = []
+    for part in cut(text, places):
+        step = streamer.feed(part)
+        fed += part
         committed += step.committed
+        edits += step.edits
         assert streamer.committed == committed
         assert without_marks(committed + step.tail) == without_marks(fed)
     last = streamer.flush()
     assert last.tail == ""
     assert streamer.committed == committed + last.committed
     assert without_marks(streamer.committed) == without_marks(text)
+    assert edited(text, edits + last.edits) == streamer.committed
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -61,8 +65,8 @@ def test_with_nothing_committed_before_the_end_it_equals_the_offline_text(
     tiny_pipeline: Any, text: str, places: list[int]
 ) -> None:
     streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1000)
-    for piece in cut(text, places):
-        assert streamer.feed(piece).committed == ""
+    for part in cut(text, places):
+        assert streamer.feed(part).committed == ""
     assert streamer.flush().committed == tiny_pipeline(text)["text"]
 
 
@@ -81,7 +85,7 @@ def test_each_word_is_committed_once_when_enough_words_follow(tiny_pipeline: Any
 def test_words_have_offsets_in_all_that_was_fed(tiny_pipeline: Any) -> None:
     streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1, left_context=3)
     fed = "hello you are the saya awak hello the you are "
-    words = [word for piece in cut(fed, list(range(0, 50, 3))) for word in streamer.feed(piece).words]
+    words = [word for part in cut(fed, list(range(0, 50, 3))) for word in streamer.feed(part).words]
     words += streamer.flush().words
     assert [fed[word["start"] : word["end"]] for word in words] == fed.split()
 
@@ -176,7 +180,6 @@ def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -
     ("arguments", "message"),
     [
         ({"look_ahead": -1}, "look_ahead and left_context of 0 words or more"),
-        ({"existing": "replace"}, "got 'replace'"),
         ({"truecase": True}, "condition=True beside truecase"),
     ],
 )
@@ -223,7 +226,8 @@ def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
 
         def read(self, text: str) -> dict[str, Any]:
             words = self.find_words(text)
-            return {"text": text, "words": [{"start": w.start, "end": w.end, "label": text} for w in words]}
+            shown = [{"start": w.start, "end": w.end, "label": text} for w in words]
+            return {"text": text, "edits": [], "words": shown}
 
     config = tiny_pipeline.model.config
     spoken = ["hello", "you", "are", "the", "saya", "awak", "it's"] * 6

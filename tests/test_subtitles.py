@@ -21,7 +21,8 @@ def mark_everything(texts: Iterable[str], **options: Any) -> Iterator[dict[str, 
             for m in re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", text)
         ]
         marked = re.sub(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", lambda m: m.group() + SIGN, text)
-        yield {"text": marked, "words": words}
+        edits = [{"start": word["end"], "removed": "", "inserted": SIGN, "score": 1.0} for word in words]
+        yield {"text": marked, "edits": edits, "words": words}
 
 
 def spoken(source: str, file_format: str = "srt") -> str:
@@ -111,7 +112,7 @@ def assert_marks_stand_in_words(transcript: Transcript) -> None:
 def test_a_real_pipeline_changes_only_marks(tiny_pipeline: Any, source: str) -> None:
     restored = restore_transcript(read_source(source, "srt"), tiny_pipeline)
     changed = restored.source()
-    n_inserted = sum(len(edit.written) for speech in restored.speeches for edit in speech.edits)
+    n_inserted = sum(len(edit["inserted"]) for speech in restored.speeches for edit in speech.edits)
     assert len(changed) == len(source) + n_inserted
     letters = re.compile(r"[,.?，。？]")
     assert letters.sub("", changed) == letters.sub("", source)
@@ -176,7 +177,8 @@ def test_captions_that_scroll_are_read_once_and_marked_in_every_copy() -> None:
 
     def bake(texts: Iterable[str]) -> Iterator[dict[str, Any]]:
         for text in texts:
-            yield {"text": text.replace("bake", "bake."), "words": []}
+            edit = {"start": text.index("bake") + 4, "removed": "", "inserted": "."}
+            yield {"text": text.replace("bake", "bake."), "edits": [edit], "words": []}
 
     restored = restore_transcript(transcript, bake).source()
     assert restored == source.replace("today we bake", "today we bake.")
@@ -245,6 +247,7 @@ def test_sentences_have_the_times_of_their_cues() -> None:
         lambda texts: (
             {
                 "text": "hello there you stop. now",
+                "edits": [{"start": 20, "removed": "", "inserted": "."}],
                 "words": [
                     {"start": 0, "end": 5}, {"start": 6, "end": 11}, {"start": 12, "end": 15},
                     {"start": 16, "end": 20}, {"start": 21, "end": 24},

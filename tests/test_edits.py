@@ -3,18 +3,23 @@
 import pytest
 
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.edits import Edit, edited, edited_between, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import strip_marks
-from punctuation_restoration.pipeline.rendering import Edit, EditedText, marks_of, restoring_edits
 from punctuation_restoration.pipeline.words import WordFinder
 
 ROWS = {label["name"]: label for label in DEFAULT_LABELS}
 find_words = WordFinder(DEFAULT_MARK_LABELS)
 
 
+def _written(text, words, marks, replaced=()):
+    decided = [{"label": "", "score": 1.0, "source": "model"}] * len(words)
+    return edited(text, restoring_edits(text, words, marks, decided, replaced))
+
+
 def _render(text, labels, replaced=(), rows=ROWS, find=find_words):
     words = find(text)
     marks = marks_of(words, [rows[name] for name in labels])
-    return EditedText(text, restoring_edits(text, words, marks, replaced)).between()
+    return _written(text, words, marks, replaced)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +36,7 @@ def _render(text, labels, replaced=(), rows=ROWS, find=find_words):
 def test_stripped_and_rendered_text_is_the_text(text):
     spoken, labels = strip_marks(text, find_words(text), DEFAULT_MARK_LABELS, list(ROWS))
     words = find_words(text)
-    bare = EditedText(text, restoring_edits(text, words, [("", "")] * len(words), DEFAULT_MARK_LABELS)).between()
+    bare = _written(text, words, [("", "")] * len(words), DEFAULT_MARK_LABELS)
     assert strip_marks(bare, find_words(bare), DEFAULT_MARK_LABELS, list(ROWS))[0] == spoken
     assert _render(bare, labels) == text
 
@@ -75,11 +80,16 @@ def test_known_marks_are_replaced(text, labels, restored):
 
 
 def test_a_part_of_an_edited_text_has_the_edits_that_belong_to_it():
-    edited = EditedText("one two", [Edit(3, 3, "."), Edit(4, 4, "¿", follows=False), Edit(4, 5, "T"), Edit(7, 7, "?")])
-    assert edited.between() == "one. ¿Two?"
-    assert edited.between(0, 3) == "one."
-    assert edited.between(3, 7) == " ¿Two?"
-    assert edited.between(4, 7) == "¿Two?"
-    assert edited.between(0, 4) == "one. "
-    assert edited.between(2, 2) == ""
-    assert EditedText("", []).between() == ""
+    changes = [(3, "", "."), (4, "", "¿"), (4, "t", "T"), (7, "", "?")]
+    edits = [
+        Edit(start=start, removed=removed, inserted=inserted, label=None, score=None, source="model")
+        for start, removed, inserted in changes
+    ]
+    assert edited("one two", edits) == "one. ¿Two?"
+    assert edited_between("one two", edits, 0, 7) == "one. ¿Two?"
+    assert edited_between("one two", edits, 0, 3) == "one."
+    assert edited_between("one two", edits, 3, 7) == " ¿Two?"
+    assert edited_between("one two", edits, 4, 7) == "¿Two?"
+    assert edited_between("one two", edits, 0, 4) == "one. "
+    assert edited_between("one two", edits, 2, 2) == ""
+    assert edited("", []) == ""

@@ -1,0 +1,155 @@
+"""Words + decisions + the original text -> edits, and texts as views of them. Whatever no edit names stays as it was.
+
+    text    hello how are you 我们 好     edit    start 17, removed "", inserted "?", label "QUESTION", score 0.93
+    edited  hello how are you? 我们 好
+
+It knows how marks are written, and nothing of models.
+"""
+
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, TypedDict
+
+from .conventions import QUOTES_AND_BRACKETS, known_marks, written
+from .marks import mark_places, typed_dashes
+from .word_patterns import WORD_SIGNS
+from .words import Word
+
+
+class Edit(TypedDict):
+    """One change, ready for JSON: from `start` on, `removed` (perhaps nothing) becomes `inserted` (perhaps nothing).
+
+    An inserted mark has the label, score and source of its word. Marks that are taken out have no label and no score,
+    and the source `"removal"`; capitals likewise `"truecase"`.
+    """
+
+    start: int
+    removed: str
+    inserted: str
+    label: str | None
+    score: float | None
+    source: str
+
+
+def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """What is written before and after each word, in its script.
+
+    Args:
+        words: the words of the text.
+        labels: for each word its row of the configuration's table of labels.
+    """
+    marks = []
+    for word, label in zip(words, labels, strict=True):
+        before, after = written(label["before"], word.script), written(label["after"], word.script)
+        if after and word.text.endswith(after):  # an abbreviation's point ends the sentence too
+            after = ""
+        marks.append((before, after))
+    return marks
+
+
+def restoring_edits(
+    text: str,
+    words: Sequence[Word],
+    marks: Sequence[tuple[str, str]],
+    decided: Sequence[Mapping[str, Any]],
+    replaced: Iterable[str] = (),
+) -> list[Edit]:
+    """The edits that write each word's marks before and after it, ascending.
+
+    Args:
+        text: the text.
+        words: its words.
+        marks: what is written before and after each.
+        decided: label, score and source of each.
+        replaced: the marks that are taken out of the gaps between the words first. Signs inside words and marks in
+            typed faces stay. So does what alone parts two words, or a word and a sign, and gets no new mark beside it:
+            `yes,no` would become `yesno` or `yes.no`, one word.
+    """
+    removed = known_marks(replaced)
+    edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
+    for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):
+        if before and (removed or before not in text[word.mark_from : word.start]):  # else it stands there already
+            edits.append(_insertion(word.mark_from, before, decided[index]))
+        following = words[index + 1].start if index + 1 < len(words) else len(text)
+        gone, stays_alone = _removals(text, word.end, following, removed)
+        if after and not stays_alone:
+            edits.append(_insertion(word.mark_at, after, decided[index]))
+        edits += gone
+    return ascending(edits)
+
+
+def _insertion(start: int, mark: str, decided: Mapping[str, Any]) -> Edit:
+    label, score, source = decided["label"], decided["score"], decided["source"]
+    return Edit(start=start, removed="", inserted=mark, label=label, score=score, source=source)
+
+
+def change(text: str, start: int, inserted: str, source: str) -> Edit:
+    """The edit that puts something in the place of one character, for another reason than a label."""
+    return Edit(start=start, removed=text[start], inserted=inserted, label=None, score=None, source=source)
+
+
+def _removals(text: str, start: int, end: int, marks: Container[str]) -> tuple[list[Edit], bool]:
+    """The edits that empty a gap of marks; and whether what stays after the word before it wants no mark beside it."""
+    places = mark_places(text, start, end, marks)
+    if not places:
+        return [], bool(marks) and bool(typed_dashes(text, start, end))  # dashes are not in the table, and stay
+    edits, stays_alone = [], False
+    run_end, fuses = start, False
+    for place in places:
+        if place >= run_end:
+            first, run_end = _run_of_signs(text, place, max(start, run_end), end, marks)
+            # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
+            fuses = first > 0 and run_end < len(text) and bool(WORD_SIGNS.fullmatch(text[first - 1] + text[run_end]))
+            stays_alone = stays_alone or (fuses and first == start)
+        if not fuses:
+            edits.append(change(text, place, "", "removal"))
+    return edits, stays_alone or bool(typed_dashes(text, start, end))
+
+
+def _run_of_signs(text: str, place: int, start: int, end: int, marks: Container[str]) -> tuple[int, int]:
+    """The stretch of marks, quotes and brackets around a place, between two offsets."""
+    first, last = place, place
+    while first > start and (text[first - 1] in marks or text[first - 1] in QUOTES_AND_BRACKETS):
+        first -= 1
+    while last < end and (text[last] in marks or text[last] in QUOTES_AND_BRACKETS):
+        last += 1
+    return first, last
+
+
+def ascending(edits: Iterable[Edit]) -> list[Edit]:
+    """Edits in the order of the text; at one place what is inserted comes first."""
+    return sorted(edits, key=lambda edit: (edit["start"], len(edit["removed"])))
+
+
+def is_opening(sign: str) -> bool:
+    """Whether a sign belongs to what follows it: an opening quote, bracket or mark."""
+    return sign in "¿¡" or unicodedata.category(sign) in ("Ps", "Pi")
+
+
+def follows(edit: Edit) -> bool:
+    """Whether it is a mark that belongs to the word before it."""
+    return not edit["removed"] and not is_opening(edit["inserted"][0])
+
+
+def edited(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
+    """`text[start:end]` with edits, ascending, that all belong to it."""
+    parts: list[str] = []
+    for edit in edits:
+        parts += [text[start : edit["start"]], edit["inserted"]]
+        start = edit["start"] + len(edit["removed"])
+    return "".join([*parts, text[start:end]])
+
+
+def edited_between(text: str, edits: Sequence[Edit], start: int, end: int) -> str:
+    """`text[start:end]` with those of the text's edits that belong to it: a mark belongs to its word."""
+    first = bisect_left(edits, start, key=itemgetter("start"))
+    last = bisect_right(edits, end, key=itemgetter("start"))
+    return edited(text, [edit for edit in edits[first:last] if _is_inside(edit, start, end)], start, end)
+
+
+def _is_inside(edit: Edit, start: int, end: int) -> bool:
+    if follows(edit):
+        return start < edit["start"]
+    return edit["start"] + max(1, len(edit["removed"])) <= end
