@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from punctuation_restoration.training.command import run_training
 
@@ -136,16 +137,12 @@ def test_pieces_as_words_keep_the_mark_at_the_last_piece() -> None:
 
 def test_the_table_shows_means_and_distances_from_the_baseline() -> None:
     module = load("experiments")
-    cost = {"pieces": 1000, "minutes": 2.0}
     rows = [
-        {"arm": "late masks", "f1": {"en": 60.0}, **cost},
-        {"arm": "late masks", "f1": {"en": 62.0}, **cost},
-        {"arm": "tagging", "f1": {"en": 60.5}, **cost},
+        {"arm": "late masks", "f1": {"en": 60.0}},
+        {"arm": "late masks", "f1": {"en": 62.0}},
+        {"arm": "tagging", "f1": {"en": 60.5}},
     ]
-    assert module.table(rows).splitlines()[2:] == [
-        "| late masks | 2 | 61.0 | 1,000 | 2.0 |",
-        "| tagging | 1 | 60.5 (-0.5) | 1,000 | 2.0 |",
-    ]
+    assert module.table(rows).splitlines()[2:] == ["| late masks | 2 | 61.0 |", "| tagging | 1 | 60.5 (-0.5) |"]
 
 
 def test_a_part_of_the_text_holds_the_first_documents_and_all_held_out_ones(folders: Path, tmp_path: Path) -> None:
@@ -204,6 +201,33 @@ def test_the_document_on_a_new_language_quotes_its_results() -> None:
 def test_the_log_quotes_the_stages_as_they_were_scored() -> None:
     text = (ROOT / "docs" / "log.md").read_text(encoding="utf-8")
     assert load("curve").fill(text, ROOT / "results") == text
+
+
+def test_the_log_quotes_the_arms_as_they_were_scored() -> None:
+    rows = json.loads((ROOT / "results" / "experiments.json").read_text(encoding="utf-8"))["runs"]
+    assert load("experiments").table(rows) in (ROOT / "docs" / "log.md").read_text(encoding="utf-8")
+
+
+def test_the_vector_of_a_late_mask_is_measured_and_set_to_zero(tiny_config: Any, tiny_tokenizer: Any) -> None:
+    from transformers import pipeline
+
+    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+    config = type(tiny_config)(**{**tiny_config.to_dict(), "slot_style": "late-mask"})
+    model = PunctuationRestorationModel(config).eval()
+    with torch.no_grad():
+        model.mask_state.fill_(0.0)
+        model.mask_state[0] = 3.0
+    build: Any = pipeline
+    restore = build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
+    found = load("late_mask").measure(restore, ["hello, you are here. is he the man?"])
+    assert (found["vector_length"], found["n_words"]) == (3.0, 8)
+    assert 0 <= found["n_changed"] <= 8
+    assert found["state_length"] > 0
+    assert not model.mask_state.any()
+    model.config.slot_style = "last-piece"
+    with pytest.raises(ValueError, match="late masks"):
+        load("late_mask").measure(restore, ["hello"])
 
 
 def test_the_table_of_the_data_keeps_the_counts_alone(folders: Path, tmp_path: Path) -> None:

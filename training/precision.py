@@ -40,8 +40,7 @@ class Fp32Attention(TorchFunctionMode):
     """While entered, attention on a CPU under bf16 autocast is computed in fp32, and its gradients with it.
 
     Only the matrix products of the layers are faster in bf16 there. The backward pass of torch's bf16 attention took
-    nearly half of a step (torch 2.13, AMX, heads of 32 values, windows of 160 pieces: `docs/log.md`, "What bf16 is
-    good for").
+    nearly half of a step (torch 2.13, AMX, heads of 32 values, windows of 160 pieces: `docs/log.md`, "bf16").
     """
 
     def __torch_function__(
