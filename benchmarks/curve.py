@@ -96,7 +96,8 @@ def table(stages: Sequence[Mapping[str, Any]], talks: Mapping[str, Mapping[str, 
     head = ["stage", "trained", "million words", *(f"`{name}`" for name in TARGETS), *TALKS.values()]
     lines = [f"| {' | '.join(head)} |", "| --- | --- |" + " ---: |" * (len(head) - 2)]
     for row in stages:
-        found = [*(row["f1"][name] for name in TARGETS), *(talks.get(row["model_sha256"], {}).get(name) for name in TALKS)]
+        own = talks.get(row["model_sha256"], {})
+        found = [*(row["f1"][name] for name in TARGETS), *map(own.get, TALKS)]
         cells = [row["stage"], row.get("how", ""), f"{row['words'] / 1e6:.1f}"]
         cells += ["" if f1 is None else f"{f1:.1f}" for f1 in found]
         lines.append(f"| {' | '.join(cells)} |")

@@ -289,7 +289,7 @@ def test_rows_of_other_talks_are_not_put_together(talks: Path, tiny_config: Any)
     module = load("seen_talks")
     read = functools.partial(module.read_talks, bench_root=talks / "bench", data_root=talks / "data")
     result = module.new_result(["a"], read(tiny_config, ["a"]))
-    rows = [{"stage": "late", "model_sha256": "x", "words_seen": 9}, {"stage": "b", "model_sha256": "y", "words_seen": 3}]
+    rows = [{"stage": name, "model_sha256": name, "words_seen": n} for name, n in (("late", 9), ("b", 3))]
     for row in rows:
         result = module.add_row(result, row, read(tiny_config, ["a"]))
     assert [row["stage"] for row in result["rows"]] == ["b", "late"]
