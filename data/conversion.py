@@ -1,8 +1,8 @@
-"""Documents → packed documents, with the stages that serving uses. Says why a document was left out.
+"""Documents → packed documents, with the stages that serving uses. Says why one was left out.
 
     text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
 
-Takes and gives no files. One converter a process: it holds a tokenizer and a word finder.
+Takes and gives no files. Each process has a converter of its own, with a tokenizer and a word finder.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Converter:
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
-    """Ids of the labels that end a sentence, questions last: those that write a sentence-ending sign after a word."""
+    """Ids of the labels that write a sentence-ending sign after a word, questions last."""
     stops = [index for index, label in enumerate(labels) if set(label["after"]) & set(".!。！।॥۔")]
     questions = [index for index, label in enumerate(labels) if set(label["after"]) & set("?？؟")]
     return [index for index in stops if index not in questions] + questions

@@ -72,7 +72,7 @@ class DocumentConverter:
                 conversions = running.popleft().result()
                 running.extend(self._pool.submit(_convert, batch, source) for batch in itertools.islice(batches, 1))
                 yield from conversions
-        finally:  # the reader may have had enough words
+        finally:  # the caller may stop early
             for future in running:
                 future.cancel()
 

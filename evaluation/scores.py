@@ -23,7 +23,7 @@ SENTENCE_ENDS = frozenset({"PERIOD", "QUESTION", "EXCLAMATION", "ELLIPSIS", "FUL
 
 @dataclass(frozen=True, slots=True)
 class MarkScore:
-    """Precision, recall and F1 (0 to 1) with the numbers of marks behind them; 0 where nothing can be divided by."""
+    """Precision, recall and F1 (0 to 1) with the numbers of marks behind them; 0 instead of a division by 0."""
 
     precision: float
     recall: float

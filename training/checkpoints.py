@@ -1,4 +1,4 @@
-"""Checkpoints that survive a kill at any moment: written beside, renamed, checked when read, rotated.
+"""Checkpoints that survive a kill at any moment: written under another name, renamed, checked when read, rotated.
 
     out/checkpoints/step-000500/   model, tokenizer, trainer.pt (optimiser, step, ...), files.json (sizes and hashes)
 
@@ -44,7 +44,7 @@ def save_checkpoint(folder: Path, step: int, save_model: Callable[[Path], None],
 
 
 def save_model_folder(place: Path, save_model: Callable[[Path], None]) -> None:
-    """Write a model folder beside `place`, then put it there."""
+    """Write a model folder under another name, then rename it to `place`."""
     beside = place.with_name(f".{place.name}")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
@@ -88,7 +88,7 @@ def load_state(place: Path) -> dict[str, Any]:
 
 
 def rotate(folder: Path, n_kept: int) -> None:
-    """Remove all checkpoints but the newest `n_kept`, and what a kill left half-written."""
+    """Remove all checkpoints but the newest `n_kept`, and half-written ones."""
     for place in list_checkpoints(folder)[: -max(n_kept, 1)]:
         shutil.rmtree(place, ignore_errors=True)
     for beside in folder.glob(".step-*"):

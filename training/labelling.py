@@ -1,6 +1,6 @@
 """A model labels unpunctuated text: prepared shards in, the same shards with its labels out.
 
-Takes a prepared folder (its own labels are not looked at) and a model folder; writes a prepared folder whose sources
+Takes a prepared folder, whose own labels are ignored, and a model folder; writes a prepared folder whose sources
 are marked as pseudo-labelled. Windows and contexts are those of serving.
 """
 
@@ -93,7 +93,7 @@ def relabelled(path: Path, labels: np.ndarray) -> list[PackedDocument]:
 
 
 def pseudo_row(row: Mapping[str, Any], writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
-    """The row of the index of a source that a model has labelled; nothing of it is for validation."""
+    """The row of the index of a source that a model has labelled; it has no validation split."""
     train = {**writer.finish(), "n_labels": n_labels.tolist()}
     empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
     return {

@@ -1,4 +1,4 @@
-"""Micro-F1 per language on held-out documents, every word decided once, in windows as in serving.
+"""Micro-F1 per language on held-out documents, in windows as the pipeline cuts them; every word is decided once.
 
 Takes prepared validation shards, a model and its slot encoder; gives counts and scores. Documents are never joined.
 """
@@ -65,7 +65,7 @@ class Validation:
                 taken = source_windows(Path(shard["file"]), source_id, n_words, config, slots.has_masks)
                 n_words -= sum(scored.keep_to - scored.keep_from for scored in taken)
                 windows += taken
-        windows.sort(key=lambda scored: len(scored.window.piece_ids))  # batches of like length need little padding
+        windows.sort(key=lambda scored: len(scored.window.piece_ids))  # windows of similar length need little padding
         self.batches = [batch for batch in in_batches(windows) if batch][process::n_processes]
 
     @torch.no_grad()
@@ -119,7 +119,7 @@ def label_f1(counts: np.ndarray, label: int) -> float:
 
 
 def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int]:
-    """How many validation words of each source: equal shares, what small sources lack goes to the larger ones."""
+    """How many validation words of each source: equal shares. What a small source lacks is taken from larger ones."""
     taken = [0] * len(index["sources"])
     for language in index["languages"]:
         own = [i for i, row in enumerate(index["sources"]) if row["language"] == language]
