@@ -21,13 +21,11 @@ import numpy as np
 from transformers import logging, pipeline
 
 import punctuation_restoration
-from punctuation_restoration.evaluation.alignment import align
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader
-from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
-from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
+from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.readers import Reader, digest_of
-from punctuation_restoration.evaluation.scores import score
+from punctuation_restoration.evaluation.runner import micro_f1
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
@@ -58,16 +56,6 @@ def averaged(passes: Sequence[Any], config: Any) -> list[Any]:
         names = [config.label_names[label] for label in labels]
         decided.append([{**word, "label": name} for word, name in zip(documents[0], names, strict=True)])
     return decided
-
-
-def micro_f1(examples: Sequence[Example], words: Sequence[Any], label_set: LabelSet) -> float:
-    """Micro-F1 in percent."""
-    reference: list[str] = []
-    predicted: list[str] = []
-    for example, found in zip(examples, words, strict=True):
-        reference += example.labels
-        predicted += align(example, found, label_set).labels
-    return 100 * score(count_labels(reference, predicted, label_set.names)).micro.f1
 
 
 def labels_of(words: Sequence[Any]) -> list[str]:
@@ -104,7 +92,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             labels = labels_of(words)
             expected = first.setdefault(name, labels)
             n_changed = sum(one != other for one, other in zip(labels, expected, strict=True))
-            row["f1"][name] = round(micro_f1(examples, words, label_set), 2)
+            row["f1"][name] = round(100 * micro_f1(examples, words, label_set), 2)
             row["changed_percent"][name] = round(100 * n_changed / n_words, 3)
             row["pieces_per_word"][name] = round(n_pieces / n_words, 3)
         row["mean_f1"] = round(sum(row["f1"].values()) / len(row["f1"]), 2)

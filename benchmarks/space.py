@@ -108,7 +108,7 @@ def spoken_texts(restore: Any, n_texts: int) -> list[str]:
     config, cut = restore.model.config, []
     for path in sorted((ROOT / "examples" / "texts").glob("*.txt")):
         text = path.read_text(encoding="utf-8")
-        words, _ = strip_marks(text, restore.find_words, config.mark_labels, config.label_names)
+        words, _ = strip_marks(text, restore.find_words(text), config.mark_labels, config.label_names)
         starts = range(0, len(words) - N_WORDS, N_WORDS)
         cut.append([join_words([word.lower() for word in words[start : start + N_WORDS]]) for start in starts])
     turns = [texts[turn] for turn in range(max(map(len, cut))) for texts in cut if turn < len(texts)]

@@ -67,7 +67,9 @@ def held_out_words(path: Path, restore: Any, n_words: int, share: float) -> tupl
         if len(words) >= n_words:
             break
         if split_of(hash_id(document.id), share) == "validation":
-            found, names = strip_marks(document.text, restore.find_words, config.mark_labels, config.label_names)
+            found, names = strip_marks(
+                document.text, restore.find_words(document.text), config.mark_labels, config.label_names
+            )
             words += [word.lower() for word in found]
             labels += names
     if not words:

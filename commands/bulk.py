@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ..whole_files import remove_unfinished
 from . import options as opt
 from .bulk_parts import FAILURES, PartWorker, check_same_job, plan_parts
 from .models import LazyRestorer, ModelError, OptionError, last_line
-from .output_files import remove_unfinished
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED = 0, 1, 2, 3, 130
 LINES_A_PART = 2000

@@ -18,8 +18,8 @@ from ..formats import FormatError, RestoredTranscript, Transcript, format_of_nam
 from ..formats.encodings import UTF8, decode
 from ..formats.reading import read_bytes
 from ..formats.restoring import Restorer
+from ..whole_files import write_whole
 from .models import first_line
-from .output_files import write_whole
 
 FAILURES = "failures"
 JOB_FILE = "_job.json"

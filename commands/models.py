@@ -76,7 +76,7 @@ class LazyRestorer:
                 "folder or a Hub id (--model), or check the connection."
             ) from error
         try:
-            restore._sanitize_parameters(**{k: v for k, v in self.options.items() if k != "batch_size"})
+            restore.check_options(**self.options)
         except (TypeError, ValueError) as error:
             raise OptionError(str(error)) from error
         return restore

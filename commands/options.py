@@ -72,7 +72,10 @@ Field = Annotated[
 EncodingName = Annotated[
     str | None,
     _option(
-        _FILES, "--encoding", text="Encoding of the input, if it is not found. The output has the same.", metavar="NAME"
+        _FILES,
+        "--encoding",
+        metavar="NAME",
+        text="Encoding of the input, if it is neither UTF-8 nor marked by its first bytes. The output has the same.",
     ),
 ]
 Force = Annotated[bool, _option(_FILES, "--force", "-f", text="Overwrite files that exist.")]

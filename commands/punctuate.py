@@ -35,11 +35,11 @@ from ..formats import (
     restored_pieces,
     write_as,
 )
+from ..whole_files import FULL_DISK, is_special, write_whole
 from . import options as opt
 from .input_files import Job, plan_jobs
 from .live import restore_live
 from .models import LazyRestorer, ModelError, OptionError, first_line
-from .output_files import FULL_DISK, is_special, write_whole
 from .terminal import Reporter, legend, paint, reporting, say
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
@@ -170,7 +170,7 @@ def _restore_live(settings: Settings, restorer: LazyRestorer, look_ahead: int) -
 
 
 def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None, output: Path | None) -> int:
-    """Restore --text or standard input; their encoding is UTF-8 unless it is found or named."""
+    """Restore --text or standard input; their encoding is UTF-8 unless it is marked or named."""
     name = None if text is not None else "standard input"
     _refuse_existing([output], settings)
     if text is not None:

@@ -29,7 +29,7 @@ class Augmenter:
     Args:
         settings: rates of each change.
         unk_id: piece of an unknown word.
-        random_ids: pieces that may replace a word's, (n,), or (low, high) as a range.
+        random_ids: pieces that may replace a word's, (n,).
         fillers: pieces of the fillers of each language, by language id.
     """
 
@@ -37,7 +37,7 @@ class Augmenter:
         self,
         settings: Augmentation,
         unk_id: int,
-        random_ids: tuple[int, int],
+        random_ids: Sequence[int],
         fillers: Mapping[int, Sequence[Sequence[int]]] | None = None,
     ):
         self.settings, self.unk_id, self.random_ids = settings, unk_id, random_ids
@@ -71,7 +71,7 @@ class Augmenter:
             elif kind < settings.substitute:
                 piece = self.unk_id
                 if generator.random() < settings.random_pieces:
-                    piece = int(generator.integers(*self.random_ids))
+                    piece = int(self.random_ids[int(generator.integers(len(self.random_ids)))])
                 changed.append(AugmentedWord((piece,), word.label))
             elif kind >= settings.substitute + settings.delete:
                 changed += [AugmentedWord((self.unk_id,), 0), word]

@@ -34,7 +34,7 @@ class WindowCollator:
         augmenter: Callable[[CutWindow], CutWindow] | None = None,
     ):
         self.slots = slots
-        self.fill_ids = np.asarray(slots.fill_ids, dtype=np.int64)
+        self.fill_ids = np.array([-1 if piece is None else piece for piece in slots.fill_ids], dtype=np.int64)
         self.filled_windows = filled_windows if slots.has_slots else 0.0
         self.max_filled, self.augmenter = max_filled, augmenter
 
@@ -72,8 +72,8 @@ class WindowCollator:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def _is_shown(self, window: CutWindow, filled: np.ndarray) -> np.ndarray:
-        """Which slots stand among the pieces, (n_words,) of bool: all masks, or known marks alone."""
-        return np.ones(len(filled), dtype=bool) if self.slots.has_masks else filled & (window.labels != 0)
+        """Which slots stand among the pieces, (n_words,) of bool: masks, and known labels that have a piece."""
+        return np.where(filled, self.fill_ids[window.labels] >= 0, self.slots.has_masks)
 
     def _write_pieces(
         self, window: CutWindow, filled: np.ndarray, shown: np.ndarray, ids: np.ndarray, ends: np.ndarray
@@ -84,7 +84,7 @@ class WindowCollator:
         is_piece[ends[shown]] = False  # `<s>` stands at 0
         ids[0], ids[-1] = self.slots.bos_id, self.slots.eos_id
         ids[is_piece] = window.piece_ids
-        ids[ends[shown]] = np.where(filled[shown], self.fill_ids[window.labels[shown]], self.slots.mask_id)
+        ids[ends[shown]] = np.where(filled[shown], self.fill_ids[window.labels[shown]], self.slots.mask_id or 0)
 
     def _draw_filled(self, window: CutWindow) -> np.ndarray:
         """Which slots show their true label, (n_words,) of bool; at least one slot stays to be scored."""

@@ -19,6 +19,7 @@ from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.readers import Document, known_labels
 from punctuation_restoration.data.recipe import Filters, Source
 from punctuation_restoration.data.shards import MAX_WORD_PIECES, PackedDocument
+from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
@@ -86,7 +87,7 @@ class Converter:
             spoken, names = list(document.words), list(document.labels)
         else:
             text = self._speller(language)(document.text) if self.spell_numbers else document.text
-            spoken, names = strip_marks(text, self.finder, self.mark_labels, self.label_names)
+            spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
         return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 
     def pack(self, document_id: str, spoken: Sequence[str], labels: np.ndarray) -> PackedDocument:
@@ -125,10 +126,11 @@ class Converter:
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
-    """Ids of the labels that write a sentence-ending sign after a word, questions last."""
-    stops = [index for index, label in enumerate(labels) if set(label["after"]) & set(".!。！।॥۔")]
-    questions = [index for index, label in enumerate(labels) if set(label["after"]) & set("?？؟")]
-    return [index for index in stops if index not in questions] + questions
+    """Ids of the labels that end a sentence, questions last: those that write a sentence-ending sign after a word."""
+    written = [{SENTENCE_ENDS[sign] for sign in label["after"] if sign in SENTENCE_ENDS} for label in labels]
+    return sorted(
+        (index for index, names in enumerate(written) if names), key=lambda index: "QUESTION" in written[index]
+    )
 
 
 def hash_id(document_id: str) -> int:

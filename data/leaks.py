@@ -9,7 +9,6 @@ probability of (7/8)^17 = 10 %; one of 300 letters is never missed in practice.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import regex
 
-from punctuation_restoration.data.readers import numbered_lines
+from punctuation_restoration.data.readers import json_rows, labelled_words, numbered_lines, plain_suffix
 
 LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
 KEPT_OF_8 = np.uint64(0b111)
@@ -88,13 +87,11 @@ def benchmark_texts(path: Path) -> Iterable[str]:
     """The texts of a benchmark file, or of all files of a folder; words of a label file are joined."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     for file in files:
-        suffix = Path(file.name.removesuffix(".gz")).suffix
+        suffix = plain_suffix(file)
         if suffix == ".jsonl":
-            for _, line in numbered_lines(file):
-                if line.strip():
-                    yield str(json.loads(line).get("text", ""))
+            yield from (str(row.get("text", "")) for _, row in json_rows(file))
         elif suffix == ".tsv":
-            yield " ".join(line.split("\t")[0] for _, line in numbered_lines(file))
+            yield " ".join(word for _, words, _ in labelled_words(file) for word in words)
         elif suffix == ".txt":
             yield "\n".join(line for _, line in numbered_lines(file))
 

@@ -129,6 +129,7 @@ def prepare(
         "n_vocabulary": len(AutoTokenizer.from_pretrained(tokenizer)),
         "labels": config.labels,
         "lowercase": config.lowercase,
+        "words_alone": config.words_alone,
         "languages": languages,
         "sources": rows,
     }
@@ -242,7 +243,9 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
         config = None
     if isinstance(config, PunctuationRestorationConfig):
         return config
-    kept = {key: recipe.model[key] for key in ("labels", "mark_labels", "lowercase") if key in recipe.model}
+    kept = {
+        key: recipe.model[key] for key in ("labels", "mark_labels", "lowercase", "words_alone") if key in recipe.model
+    }
     return PunctuationRestorationConfig(**kept)
 
 

@@ -7,11 +7,13 @@ gzipped or not, and folders of them. Everything is read as a stream, so a source
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
 SUFFIX_FORMATS = {".jsonl": "jsonl", ".json": "jsonl", ".txt": "text", ".md": "text", ".tsv": "tsv"}
@@ -90,58 +92,83 @@ def plain_suffix(path: Path) -> str:
 
 def read_jsonl(path: Path, text_field: str = "text") -> Iterator[Document]:
     """One JSON document a line, its text under `text_field`, its id under `id` if it has one."""
+    for number, row in json_rows(path):
+        if not isinstance(row.get(text_field), str):
+            raise ValueError(
+                f"Expected a document with the text key {text_field!r} in {path}, line {number}, got {sorted(row)}. "
+                "Correct the line, or name the key as 'text_field' in the recipe."
+            )
+        yield Document(str(row.get("id", f"{path.name}:{number}")), row[text_field], f"{path}, line {number}")
+
+
+def read_plain(path: Path, text_field: str = "text") -> Iterator[Document]:
+    """Paragraphs of running text; `text_field` plays no part."""
+    for first, lines in paragraphs(path, LINES_PER_DOCUMENT):
+        yield Document(f"{path.name}:{first}", "\n".join(line.strip() for line in lines), f"{path}, line {first}")
+
+
+def read_labels(path: Path, text_field: str = "text") -> Iterator[Document]:
+    """Words with label names, `word<TAB>LABEL` a line; `text_field` plays no part."""
+    for first, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
+        if not all(words):
+            number = first + words.index("")
+            raise ValueError(f"Expected a word before the label in {path}, line {number}, got none. Correct the line.")
+        yield Document(f"{path.name}:{first}", "", f"{path}, line {first}", words, labels)
+
+
+def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file, one a line, with the numbers of their lines; blank lines are passed over.
+
+    Raises:
+        ValueError: if a line holds something else; and as `numbered_lines`.
+    """
     for number, line in numbered_lines(path):
-        place = f"{path}, line {number}"
         if not line.strip():
             continue
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise ValueError(
-                f"Expected a JSON document in {place}, got {line[:60]!r}: {error}. Correct the line, or give the file "
-                "another suffix (.txt for plain text)."
+                f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}: {error}. Correct the line, or "
+                "give the file another suffix (.txt for plain text)."
             ) from error
-        if not isinstance(row, dict) or not isinstance(row.get(text_field), str):
-            keys = sorted(row) if isinstance(row, dict) else type(row).__name__
-            raise ValueError(
-                f"Expected a document with the text key {text_field!r} in {place}, got {keys}. Correct the line, or "
-                "name the key as 'text_field' in the recipe."
-            )
-        yield Document(str(row.get("id", f"{path.name}:{number}")), row[text_field], place)
+        if not isinstance(row, dict):
+            raise ValueError(f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}. Correct the line.")
+        yield number, row
 
 
-def read_plain(path: Path, text_field: str = "text") -> Iterator[Document]:
-    """Paragraphs of running text; `text_field` plays no part."""
-    lines: list[str] = []
-    first = 1
-    for number, line in _with_end(numbered_lines(path)):
+def paragraphs(path: Path, max_lines: int | None = None) -> Iterator[tuple[int, list[str]]]:
+    """What stands between blank lines: the number of its first line, and its lines.
+
+    Args:
+        path: the file.
+        max_lines: after so many lines a new paragraph begins, without a blank line too.
+    """
+    first, lines = 1, list[str]()
+    for number, line in itertools.chain(numbered_lines(path), [(0, "")]):  # the last one ends like the others
         if line.strip():
             first = number if not lines else first
-            lines.append(line.strip())
-        if lines and (not line.strip() or len(lines) >= LINES_PER_DOCUMENT):
-            yield Document(f"{path.name}:{first}", "\n".join(lines), f"{path}, line {first}")
+            lines.append(line.rstrip("\r\n"))
+        if lines and (not line.strip() or len(lines) == max_lines):
+            yield first, lines
             lines = []
 
 
-def read_labels(path: Path, text_field: str = "text") -> Iterator[Document]:
-    """Words with label names, `word<TAB>LABEL` a line; `text_field` plays no part."""
-    words: list[str] = []
-    labels: list[str] = []
-    first = 1
-    for number, line in _with_end(numbered_lines(path)):
-        if line.strip():
-            columns = line.rstrip("\r\n").split("\t")
-            if len(columns) != 2 or not all(column.strip() for column in columns):
+def labelled_words(path: Path, max_words: int | None = None) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+    """The paragraphs of a label file: the number of the first line, words, which may be empty, and their labels.
+
+    Raises:
+        ValueError: if a line is not `word<TAB>LABEL`; and as `numbered_lines`.
+    """
+    for first, lines in paragraphs(path, max_words):
+        rows = [[column.strip() for column in line.split("\t")] for line in lines]
+        for index, row in enumerate(rows):
+            if len(row) != 2 or not row[1]:
                 raise ValueError(
-                    f"Expected two columns, word<TAB>LABEL, in {path}, line {number}, got {line[:60]!r}. Correct the "
-                    "line, or give the file another suffix (.txt for running text)."
+                    f"Expected two columns, word<TAB>LABEL, in {path}, line {first + index}, got {lines[index]!r:.60}. "
+                    "Correct the line, or give the file another suffix (.txt for running text)."
                 )
-            first = number if not words else first
-            words.append(columns[0].strip())
-            labels.append(columns[1].strip())
-        if words and (not line.strip() or len(words) >= WORDS_PER_DOCUMENT):
-            yield Document(f"{path.name}:{first}", "", f"{path}, line {first}", tuple(words), tuple(labels))
-            words, labels = [], []
+        yield first, tuple(row[0] for row in rows), tuple(row[1] for row in rows)
 
 
 def is_saved_data_set(path: Path) -> bool:
@@ -215,12 +242,6 @@ def _decoded_lines(file: Iterable[bytes], encoding: str) -> Iterator[str]:
         return
     for number, line in enumerate(file):
         yield line.decode("utf-8-sig" if number == 0 else "utf-8")
-
-
-def _with_end(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Lines with a blank one behind the last, so that the last document ends like the others."""
-    yield from lines
-    yield 0, ""
 
 
 def known_labels(document: Document, names: Sequence[str]) -> None:

@@ -15,7 +15,6 @@ map it into memory instead of loading it. Knows nothing about text.
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
+
+from punctuation_restoration.whole_files import write_whole, written_whole
 
 INDEX_NAME = "index.json"
 MAX_SHARD_BYTES = 30_000_000
@@ -71,7 +72,7 @@ class ShardWriter:
         return {"shards": self.written, **{key: sum(shard[key] for shard in self.written) for key in counted}}
 
     def flush(self) -> None:
-        """Write what is waiting. It is renamed into place when complete, so a shard is never seen half-written."""
+        """Write what is waiting."""
         if not self._waiting:
             return
         counts = [len(document.labels) for document in self._waiting]
@@ -85,8 +86,8 @@ class ShardWriter:
             "source_ids": np.full(len(counts), self.source_id, dtype=np.uint16),
         }
         name = f"{self.stem}-{len(self.written):04d}.safetensors"
-        save_arrays(arrays, self.folder / f".{name}")
-        os.replace(self.folder / f".{name}", self.folder / name)
+        with written_whole(self.folder / name) as beside:
+            save_arrays(arrays, beside)
         self.written.append(
             {
                 "file": name,
@@ -140,9 +141,7 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
 
 def write_index(folder: Path, index: Mapping[str, Any]) -> None:
     """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
-    text = json.dumps(index, ensure_ascii=False, indent=1)
-    (folder / f".{INDEX_NAME}").write_text(text, encoding="utf-8")
-    os.replace(folder / f".{INDEX_NAME}", folder / INDEX_NAME)
+    write_whole(folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True)
 
 
 def read_index(*folders: str | Path) -> dict[str, Any]:
@@ -154,7 +153,7 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     first = indexes[0]
     for folder, index in zip(folders, indexes, strict=True):
-        for key in ("labels", "lowercase"):
+        for key in ("labels", "lowercase", "words_alone"):
             if index[key] != first[key]:
                 raise ValueError(
                     f"Expected prepared data with the same {key}, {folders[0]} and {folder} differ. Prepare both with "
@@ -177,6 +176,7 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
     path = folder / INDEX_NAME
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
+        index.setdefault("words_alone", True)  # what was prepared before words were split as in running text
         for row in index["sources"]:
             for counts in row["splits"].values():
                 for shard in counts["shards"]:

@@ -79,7 +79,8 @@ class DocumentConverter:
 
 def worker_settings(tokenizer: str, config: PunctuationRestorationConfig, **options: Any) -> WorkerSettings:
     """Settings with the fields of a configuration that decide pieces and labels."""
-    fields = {"labels": config.labels, "mark_labels": config.mark_labels, "lowercase": config.lowercase}
+    names = ("labels", "mark_labels", "lowercase", "words_alone")
+    fields = {name: getattr(config, name) for name in names} | {"slot_style": "last-piece"}  # slots are made later
     return WorkerSettings(tokenizer, fields, **options)
 
 

@@ -77,7 +77,7 @@ def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id:
     mark belongs.
     """
     words = finder(text)
-    spoken, word_labels = strip_marks(text, lambda _: words, label_set.mark_labels, label_set.names)  # type: ignore[arg-type]
+    spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
     units: list[str] = []
     joined: list[bool] = []
     labels: list[str] = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.data.readers import numbered_lines, plain_suffix
+from punctuation_restoration.data.readers import json_rows, labelled_words, paragraphs, plain_suffix
 from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.pipeline.words import WordFinder
@@ -53,42 +53,17 @@ class Reader:
 
     def _read_tsv(self, path: Path, keep: Keep | None) -> Iterator[Example]:
         """`token<TAB>label` lines; a blank line separates documents. A file without blank lines is one text."""
-        tokens: list[str] = []
-        labels: list[str] = []
-        n_documents = 0
-        source = stem(path)
-        for number, line in numbered_lines(path):
-            row = line.rstrip("\r\n").split("\t")
-            if len(row) == 2:
-                tokens.append(row[0])
-                labels.append(row[1])
-            elif line.strip():
-                raise ValueError(
-                    f"Expected token and label, separated by a tab, in {path}, line {number}, got {line!r}."
-                )
-            elif tokens:
-                n_documents += 1
-                yield example_from_tokens(tokens, labels, self.label_set, id=f"{source}:{n_documents}", source=source)
-                tokens, labels = [], []
-        if tokens:
-            name = f"{source}:{n_documents + 1}" if n_documents else source
-            yield example_from_tokens(tokens, labels, self.label_set, id=name, source=source)
+        documents = list(labelled_words(path))
+        for number, (_, tokens, labels) in enumerate(documents, 1):
+            name = f"{stem(path)}:{number}" if len(documents) > 1 else stem(path)
+            yield example_from_tokens(tokens, labels, self.label_set, id=name, source=stem(path))
 
     def _read_jsonl(self, path: Path, keep: Keep | None) -> Iterator[Example]:
         """One document a line: `text`, or `words` and `labels`; `id` and `domain`, its source, where there are any."""
-        for number, line in numbered_lines(path):
-            if not line.strip():
-                continue
-            place = f"{path}, line {number}"
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ValueError(f"Expected a JSON document in {place}, got {line[:60]!r}: {error}") from error
-            if not isinstance(row, dict):
-                raise ValueError(f"Expected a JSON object in {place}, got {line[:60]!r}.")
-            if keep is not None and not keep(row):
-                continue
-            yield self._example_of(row, str(row.get("id", f"{stem(path)}:{number}")), place, path)
+        for number, row in json_rows(path):
+            if keep is None or keep(row):
+                id = str(row.get("id", f"{stem(path)}:{number}"))
+                yield self._example_of(row, id, f"{path}, line {number}", path)
 
     def _example_of(self, row: dict[str, Any], id: str, place: str, path: Path) -> Example:
         source = str(row.get("domain") or stem(path))
@@ -103,11 +78,10 @@ class Reader:
 
     def _read_text(self, path: Path, keep: Keep | None) -> Iterator[Example]:
         """Documents separated by empty lines. Lines are joined: ends of lines would show stops."""
-        paragraphs = _paragraphs(line for _, line in numbered_lines(path))
-        for number, paragraph in enumerate(paragraphs, 1):
-            yield example_from_text(
-                paragraph, self.finder, self.label_set, id=f"{stem(path)}:{number}", source=stem(path)
-            )
+        for number, (_, lines) in enumerate(paragraphs(path), 1):
+            id = f"{stem(path)}:{number}"
+            text = " ".join(line.strip() for line in lines)
+            yield example_from_text(text, self.finder, self.label_set, id=id, source=stem(path))
 
 
 def documents_in(ids: Container[str]) -> Keep:
@@ -142,15 +116,3 @@ def digest_of(examples: list[Example]) -> str:
         row = [example.id, example.text, example.spans, example.labels, example.ends_text]
         digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8"))
     return digest.hexdigest()
-
-
-def _paragraphs(lines: Iterator[str]) -> Iterator[str]:
-    paragraph: list[str] = []
-    for line in lines:
-        if line.strip():
-            paragraph.append(line.strip())
-        elif paragraph:
-            yield " ".join(paragraph)
-            paragraph = []
-    if paragraph:
-        yield " ".join(paragraph)

@@ -6,7 +6,6 @@ scores, intervals and paired tests can be computed from the files alone. The tex
 
 import base64
 import json
-import os
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.intervals import Part, bootstrap, by_key
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.evaluation.scores import micro, score
+from punctuation_restoration.whole_files import write_whole
 
 FORMAT = 2
 NUMBERS = np.dtype("<u4")  # of the packed counts
@@ -115,10 +115,7 @@ def unpack(blocks: dict[str, Any], label_names: Sequence[str]) -> list[Part]:
 
 def write_result(result: dict[str, Any], path: Path) -> None:
     """Write a result, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    waiting = path.with_name(f".{path.name}")
-    waiting.write_text(_readable(result) + "\n", encoding="utf-8")
-    os.replace(waiting, path)
+    write_whole(path, (_readable(result) + "\n").encode(), force=True)
 
 
 def read_result(path: str | Path) -> dict[str, Any]:

@@ -5,17 +5,18 @@ speed. Knows nothing about files, tables or pictures.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from punctuation_restoration.evaluation.alignment import Prediction, align, count_parts
 from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
-from punctuation_restoration.evaluation.counts import NO_MARK, Counts
+from punctuation_restoration.evaluation.counts import NO_MARK, Counts, count_labels
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import Part, add_counts
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.mistakes import Mistake, find_mistakes, worst
+from punctuation_restoration.evaluation.scores import micro
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,13 @@ def evaluate_examples(
             on_document(len(example.spans))
     seconds = time.perf_counter() - started
     return Evaluation(label_set.names, parts, all_decisions, marks_only, mistakes, seconds, n_words)
+
+
+def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, Any]]], label_set: LabelSet) -> float:
+    """Micro-F1, 0 to 1, of the words that the pipeline gave for each example."""
+    predicted = [align(example, found, label_set).labels for example, found in zip(examples, words, strict=True)]
+    counts = [count_labels(one.labels, own, label_set.names) for one, own in zip(examples, predicted, strict=True)]
+    return micro(add_counts(label_set.names, counts)).f1
 
 
 def _decisions(example: Example, prediction: Prediction, *, marks_only: bool) -> Iterator[tuple[float, bool]]:

@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from punctuation_restoration.evaluation.counts import NO_MARK, Counts, Pairs, count_labels
+from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 
-# Labels that end a sentence, under the names of this project and of other label sets.
-SENTENCE_ENDS = frozenset({"PERIOD", "QUESTION", "EXCLAMATION", "ELLIPSIS", "FULL_QUESTION", "FULL_EXCLAMATION"})
+# `FULL_QUESTION` is the usual name of a label that writes a mark before its sentence, too.
+SENTENCE_END_NAMES = {prefix + name for name in SENTENCE_ENDS.values() for prefix in ("", "FULL_")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +123,6 @@ def micro(counts: Counts) -> MarkScore:
     return _mark_score([name for name in counts.label_names if name != NO_MARK], counts.pairs, counts.stray)
 
 
-def f1_from(n_correct: int, n_predicted: int, n_reference: int) -> float:
-    """F1 = 2 x correct / (predicted + reference); 0 where there is neither."""
-    return 2 * n_correct / (n_predicted + n_reference) if n_predicted + n_reference else 0.0
-
-
 def _mark_score(names: Sequence[str], pairs: Pairs, stray: dict[str, int]) -> MarkScore:
     wanted = set(names)
     n_correct = sum(n for (reference, predicted), n in pairs.items() if reference == predicted in wanted)
@@ -136,7 +132,7 @@ def _mark_score(names: Sequence[str], pairs: Pairs, stray: dict[str, int]) -> Ma
     return MarkScore(
         precision=n_correct / n_predicted if n_predicted else 0.0,
         recall=n_correct / n_reference if n_reference else 0.0,
-        f1=f1_from(n_correct, n_predicted, n_reference),
+        f1=2 * n_correct / (n_predicted + n_reference) if n_predicted + n_reference else 0.0,
         n_reference=n_reference,
         n_predicted=n_predicted,
         n_correct=n_correct,
@@ -161,7 +157,7 @@ def _merged(counts: Counts) -> dict[str, MarkScore]:
     mark_names = [name for name in counts.label_names if name != NO_MARK]
     groupings: list[dict[str, str]] = [
         {},
-        {name: "SENTENCE_END" for name in mark_names if name in SENTENCE_ENDS},
+        {name: "SENTENCE_END" for name in mark_names if name in SENTENCE_END_NAMES},
         dict.fromkeys(mark_names, "MARK"),
     ]
     merged = [counts.merged(groups) for groups in groupings]

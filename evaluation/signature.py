@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 import subprocess
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
             "torch": torch.__version__,
             "transformers": transformers.__version__,
         },
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 

@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.alignment import align
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader
-from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
 from punctuation_restoration.evaluation.readers import Reader
-from punctuation_restoration.evaluation.scores import score
+from punctuation_restoration.evaluation.runner import micro_f1
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
 # Up to a half: a higher threshold would refuse a mark that is likelier than all other labels together.
@@ -46,19 +44,16 @@ def read_once(restore: Any, examples: Sequence[Example]) -> list[Read]:
     return read
 
 
-def micro_f1(
-    read: Sequence[Read], labels: Sequence[Mapping[str, str]], given: Mapping[str, float], label_set: LabelSet
-):
+def f1_with(
+    given: Mapping[str, float], read: Sequence[Read], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
     choice = make_choice(labels, "all", given)
-    reference: list[str] = []
-    predicted: list[str] = []
-    for example, words, probabilities in read:
-        chosen, _ = decode(probabilities, choice)
-        decided = [{**word, "label": labels[label]["name"]} for word, label in zip(words, chosen, strict=True)]
-        reference += example.labels
-        predicted += align(example, decided, label_set).labels
-    return score(count_labels(reference, predicted, label_set.names)).micro.f1
+    decided = [
+        [{**word, "label": labels[label]["name"]} for word, label in zip(words, decode(rows, choice)[0], strict=True)]
+        for _, words, rows in read
+    ]
+    return micro_f1([example for example, _, _ in read], decided, label_set)
 
 
 def tune(
@@ -71,7 +66,7 @@ def tune(
     """
 
     def try_out(given: Mapping[str, float]) -> dict[str, Any]:
-        scores = {name: micro_f1(read, labels, given, label_set) for name, read in benchmarks.items()}
+        scores = {name: f1_with(given, read, labels, label_set) for name, read in benchmarks.items()}
         return {"thresholds": dict(given), "micro_f1": scores}
 
     def mean_f1(step: Mapping[str, Any]) -> float:

@@ -27,7 +27,7 @@ N_SHOWN = {"en": 420, "zh": 160, "ms": 420, "mixed": 1000}  # characters of each
 def as_recognised(text: str, restore) -> str:
     """What a recogniser would have written: the words, in lower case, without marks."""
     config = restore.model.config
-    words, _ = strip_marks(text, restore.find_words, config.mark_labels, config.label_names)
+    words, _ = strip_marks(text, restore.find_words(text), config.mark_labels, config.label_names)
     return join_words(words).lower()
 
 

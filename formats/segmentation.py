@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .edits import Edit, apply_to_text
-from .sentences import FINAL_MARKS, Clock, Offsets
+from .sentences import CLAUSE_MARKS, FINAL_MARKS, Clock, Offsets
 from .transcripts import Speech
 
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
-_CLAUSE_MARKS = ",;:，、；：—"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]
     came_from = [0] * (len(stretch) + 1)
     for end in range(1, len(stretch) + 1):
         last = stretch[end - 1].text[-1:]
-        break_cost = 0.0 if end == len(stretch) or last in _CLAUSE_MARKS else _NO_MARK_COST
+        break_cost = 0.0 if end == len(stretch) or last in CLAUSE_MARKS else _NO_MARK_COST
         for start in range(end - 1, -1, -1):
             width = width_of(_joined(stretch[start:end]))
             if start < end - 1 and (width > widest or _layout(stretch[start:end], limits) is None):

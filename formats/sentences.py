@@ -14,7 +14,13 @@ from .edits import Edit, apply_to_text
 from .places import Timing, Timings
 from .transcripts import Speech
 
-FINAL_MARKS = ".?!。？！…؟۔।"
+try:
+    from ..pipeline.conventions import SENTENCE_ENDS, known_marks
+except ImportError:  # a Space has no package around this folder; the export puts the table beside this file
+    from .conventions import SENTENCE_ENDS, known_marks  # type: ignore[no-redef]
+
+FINAL_MARKS = "".join(SENTENCE_ENDS)
+CLAUSE_MARKS = "".join(known_marks(",;:—"))
 _FINAL = re.compile(rf"[{FINAL_MARKS}]+[\"'”’»」』）)\]]*")
 
 _LETTERS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)

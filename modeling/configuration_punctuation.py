@@ -43,7 +43,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         mask_layers: layers that compute the masks where `slot_style` is `"late-mask"`.
         thresholds: for some labels the probability from which they are chosen, found on validation data; without one
             a label must be the most probable.
+        bidirectional_from: the first layer of a causal encoder that reads to the right as well (Dukić & Šnajder 2024,
+            "Looking Right is Sometimes Right", section 3); 0 unmasks all layers, None leaves each as it was trained.
         lowercase: whether the encoder sees words in lower case, as recognisers write them.
+        words_alone: whether words are split into pieces one by one, a lone `▁` before others dropped, as the first
+            models were trained; otherwise they have the pieces of running text.
         head_width: width of the classifier's hidden layer (1,568 in the MLM-Punct paper, section III-B).
         head_dropout: dropout before both layers of the classifier.
         window, left_context, right_context: words that one forward pass sees at most, and how many of them at each
@@ -64,8 +68,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     mark_labels: dict[str, str | None] | None = None
     slot_style: str = "mask"
     mask_layers: int = 1
+    bidirectional_from: int | None = None
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
+    words_alone: bool = False
     head_width: int = 1568
     head_dropout: float = 0.1
     window: int = 120
@@ -161,6 +167,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         if self.slot_style == "late-mask" and not 1 <= self.mask_layers <= (n_layers or self.mask_layers):
             raise ValueError(
                 f"Expected mask_layers from 1 to the encoder's {n_layers} layers, got {self.mask_layers}. Correct it."
+            )
+        if self.bidirectional_from is not None and not 0 <= self.bidirectional_from <= (n_layers or 0):
+            raise ValueError(
+                f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got "
+                f"{self.bidirectional_from}. Correct it."
             )
         if self.head_width < 1 or not 0 <= self.head_dropout < 1:
             raise ValueError(

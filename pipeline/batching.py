@@ -1,6 +1,6 @@
 """Windows of many texts -> batches of tensors with little padding. Knows numbers of pieces, not what they say.
 
-Letters in shapes: B windows in a batch, P pieces, W slots.
+Letters in shapes are those of `modeling_punctuation.py`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,6 @@
-"""How each script writes each mark, and which signs are quotes and brackets: tables. Knows nothing of words or labels.
+"""How each script writes each mark, what ends a sentence, which signs are quotes and brackets: tables.
+
+Knows nothing of words, and of labels only the usual names of those that end a sentence.
 
 To teach it another script, add a row; whatever a row leaves out is written as in Latin text.
 """
@@ -24,8 +26,6 @@ WRITTEN_MARKS: dict[str, dict[str, str]] = {
     "Latin": {},
 }
 UNSPACED = ("Han", "Kana")  # written without blanks: a blank ends their say in how a number beside them is treated
-
-SENTENCE_ENDS = ".?!"  # as labels name them
 
 # Embedding and isolate controls of right-to-left text are brackets that nobody sees.
 OPENERS = frozenset("([{（［｛〈《「『【〔〖〘〚｢⟨⟪“‘„‚«‹〝❝¿¡" + "\u2066\u2067\u2068\u202a\u202b\u202d\u202e")
@@ -73,3 +73,16 @@ def known_marks(marks: Iterable[str]) -> dict[str, str]:
     given = list(marks)
     forms = {form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given}
     return forms | {mark: mark for mark in given}
+
+
+# What ends a sentence: every sign, as any script writes it or as it is only read, and the usual name of its label.
+SENTENCE_ENDS: dict[str, str] = {
+    sign: name
+    for mark, others, name in (
+        (".", "．｡॥۔", "PERIOD"),
+        ("?", "፧", "QUESTION"),
+        ("!", "", "EXCLAMATION"),
+        ("…", "⋯", "ELLIPSIS"),
+    )
+    for sign in (*known_marks(mark), *others)
+}

@@ -21,7 +21,7 @@ class Choice:
 
     Attributes:
         allowed: (M,) whether each label may be chosen; the first, which writes nothing, always may.
-        thresholds: (M,) the probability from which a label is chosen, NaN where it must be the most probable.
+        thresholds: (M,) the probability from which a label is chosen, infinite where it must be the most probable.
     """
 
     allowed: np.ndarray
@@ -37,7 +37,7 @@ def make_choice(
 
     Args:
         labels: the configuration's table of labels.
-        marks: `"all"`, `"sentence-ends"` (labels that write one of `. ? !`), or names of labels.
+        marks: `"all"`, `"sentence-ends"` (labels that write a sign of the table `SENTENCE_ENDS`), or names of labels.
         thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
             rarer, below more frequent; only where several marks share the probability may none reach theirs.
 
@@ -57,7 +57,7 @@ def make_choice(
                 f"Expected marks to be 'all', 'sentence-ends' or labels among {names}, got {marks!r}. Correct it."
             )
         allowed = [name in wanted for name in names]
-    limits = np.full(len(names), np.nan)
+    limits = np.full(len(names), np.inf)
     for name, limit in (thresholds or {}).items():
         if name not in names[1:] or not isinstance(limit, int | float) or not 0 <= limit <= 1:
             raise ValueError(
@@ -88,11 +88,11 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     scores[:, 0] += scores[:, ~choice.allowed].sum(axis=1)
     scores[:, ~choice.allowed] = 0.0
-    limited = ~np.isnan(choice.thresholds)
-    free = np.where(limited & (scores < choice.thresholds), -1.0, scores)  # (W, M); -1: below its threshold
-    labels = free.argmax(axis=1)
-    reached = limited & choice.allowed & (scores >= choice.thresholds)
-    times = np.where(reached, scores / np.maximum(choice.thresholds, LEAST_THRESHOLD), -1.0)
-    yields = limited | (np.arange(scores.shape[1]) == 0)  # a mark without a threshold that is the most probable stays
-    labels = np.where(reached.any(axis=1) & yields[labels], times.argmax(axis=1), labels)
+    ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold
+    ratios[ratios < 1] = 0.0
+    reached = ratios.argmax(axis=1)  # the first label, "no mark", where none reaches its threshold
+    has_none = np.isinf(choice.thresholds)
+    likeliest = np.where(has_none | (ratios > 0), scores, -1.0).argmax(axis=1)
+    # A mark without a threshold that is the most probable stays, whatever else reaches its own.
+    labels = np.where((reached == 0) | (has_none[likeliest] & (likeliest > 0)), likeliest, reached)
     return labels, scores[np.arange(len(labels)), labels]

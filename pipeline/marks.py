@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import regex
 
 from .conventions import EMOTICON, known_marks
-from .words import Word, WordFinder
+from .words import Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,13 @@ _TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
 
 
 def strip_marks(
-    text: str, find_words: WordFinder, mark_labels: Mapping[str, str | None], label_names: Sequence[str]
+    text: str, words: Sequence[Word], mark_labels: Mapping[str, str | None], label_names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """What a recogniser would have written of a punctuated text, and what it left out.
 
     Returns:
         The spoken words, and for each the name of the label after it (the first of `label_names` where none is).
     """
-    words = find_words(text)
     marks = find_marks(text, words, mark_labels, label_names)
     labels = [mark.label if mark and mark.label else label_names[0] for mark in marks]
     if words and words[-1].text.endswith(".") and not marks[-1] and "." in mark_labels:

@@ -34,6 +34,8 @@ def fingerprint(model: Any) -> str:
     settings = model.config.get_text_config().to_dict()
     settings = {key: value for key, value in settings.items() if key not in NOT_COMPUTED}
     settings["n_slot_layers"] = model.n_slot_layers
+    if model.config.bidirectional_from is not None:
+        settings["bidirectional_from"] = model.config.bidirectional_from
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().cpu().contiguous()
@@ -54,6 +56,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
     Raises:
         ImportError: if a package is missing that is needed for writing.
         OSError: if the file cannot be written.
+        ValueError: if torch cannot write this encoder as ONNX.
     """
     path = Path(path)
     _check_packages()
@@ -186,10 +189,16 @@ def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> No
         "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]]),
     }
     sizes = {"input_ids": {0: "B", 1: "P"}, "attention_mask": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}
-    torch.onnx.export(
-        graph.eval(), (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
-        output_names=["logits"], external_data=False, verbose=False,
-    )  # fmt: skip
+    try:
+        torch.onnx.export(
+            graph.eval(), (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
+            output_names=["logits"], external_data=False, verbose=False,
+        )  # fmt: skip
+    except torch.onnx.errors.OnnxExporterError as error:
+        raise ValueError(
+            f"Expected an encoder that torch can write as ONNX, {type(model.encoder).__name__} is none. Use "
+            "backend 'torch'."
+        ) from error
 
 
 def _quantised(path: Path) -> Path:

@@ -27,6 +27,8 @@ from .words import WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
+PREPROCESS_KEYWORDS = ("window", "left_context", "right_context", "existing")
+POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words")
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
@@ -102,16 +104,15 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             self._probabilities: Any = make_backend(backend, model, self.slots.pad_id)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        unknown = set(kwargs) - {name for names in _KEYWORDS.values() for name in names}
+        known = sorted((*PREPROCESS_KEYWORDS, *POSTPROCESS_KEYWORDS))
+        unknown = set(kwargs) - set(known)
         if unknown:
-            known = sorted(name for names in _KEYWORDS.values() for name in names)
             raise TypeError(
                 f"Expected keywords among {['batch_size', *known]}, got {sorted(unknown)}. Correct the spelling or "
                 "leave them out."
             )
-        preprocess, postprocess = (
-            {name: kwargs[name] for name in names if name in kwargs} for names in _KEYWORDS.values()
-        )
+        preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
+        postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
         _check_window(config, preprocess)
         if preprocess.get("existing", "keep") not in EXISTING:
@@ -122,6 +123,15 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             marks, thresholds = postprocess.pop("marks", "all"), postprocess.pop("thresholds", config.thresholds)
             postprocess["choice"] = make_choice(config.labels, marks, thresholds)
         return preprocess, {}, postprocess
+
+    def check_options(self, batch_size: int | None = None, **options: Any) -> None:
+        """Tell, before there is a text, whether a call would take these keywords.
+
+        Raises:
+            TypeError: for an unknown keyword.
+            ValueError: for a value that cannot work.
+        """
+        self._sanitize_parameters(**options)
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, a list of them, or a stream; see the class."""
@@ -289,12 +299,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             return [{**window, "position": position} for window in self.preprocess(item, **preprocess_params)]
         except (TypeError, ValueError) as error:
             raise type(error)(f"Item {position}: {error}") from error
-
-
-_KEYWORDS = {
-    "preprocess": ("window", "left_context", "right_context", "existing"),
-    "postprocess": ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words"),
-}
 
 
 def _kept(window: Window, probabilities: np.ndarray) -> np.ndarray:

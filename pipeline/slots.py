@@ -8,42 +8,51 @@ Takes spoken words, gives piece ids. It knows nothing of text offsets, and of ma
     slots            3           5       7            10    <- the <mask> after each word
     marks           "."         ""      ""           ","
 
-A lone `▁` in front of other pieces is dropped: SentencePiece puts it before most Han words, where it would make three
-pieces of two, and the slot before each word already says that a word begins.
+A word becomes the pieces that it has in running text: after a blank, or in Han and kana text after nothing. What a
+blank looks like is left to the tokenizer (`▁hell`, `Ġhell`, or `hell` where it is the rest of a word that is marked).
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+from .conventions import UNSPACED, script_of
+
 MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
 CACHED_WORDS = 200_000  # about 50 MB
+BEFORE = "a"  # a word is split behind this one, which no vocabulary joins to a blank or to a Han character
 
 
 class SlotEncoder:
     """Turns words into what the encoder reads.
 
     Args:
-        tokenizer: the tokenizer of the encoder, with `mask_token`, `unk_token`, and `<s>` and `</s>` or their like.
+        tokenizer: the tokenizer of the encoder. It needs a mask only for `slot_style="mask"`, and the fill pieces only
+            where slots may be filled; instead of other special pieces that it lacks, one of those that it has is used.
         config: a `PunctuationRestorationConfig`, or anything with its fields.
 
+    Attributes:
+        fill_ids: for each label the piece that shows it in its slot, or None where nothing is shown: for the first
+            label where masks join late, or where the vocabulary has no such piece.
+
     Raises:
-        ValueError: if the tokenizer lacks a piece that the configuration needs.
+        ValueError: if the tokenizer lacks a piece that the style of the slots needs.
     """
 
     def __init__(self, tokenizer: Any, config: Any) -> None:
         self.tokenizer = tokenizer
         self.lowercase: bool = config.lowercase
+        self.words_alone: bool = config.words_alone
         self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
         self.has_masks: bool = config.slot_style == "mask"
-        self.bos_id: int = _special_id(tokenizer, "bos_token", "cls_token")
-        self.eos_id: int = _special_id(tokenizer, "eos_token", "sep_token")
-        self.unk_id: int = _special_id(tokenizer, "unk_token")
-        self.pad_id: int = _special_id(tokenizer, "pad_token")
-        self.mask_id: int = _special_id(tokenizer, "mask_token")
-        self.fill_ids: list[int] = [self._fill_id(label) for label in config.labels]
+        self._before: list[int] = self._split([BEFORE])[0]
+        self.bos_id, self.eos_id = self._ends()
+        self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
+        self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
+        self.mask_id: int | None = self._mask_id() if self.has_masks else None
+        self.fill_ids: list[int | None] = [self._fill_id(index, label) for index, label in enumerate(config.labels)]
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
-        self._blank_id = tokenizer.convert_tokens_to_ids("▁")
+        self._blank = self._split([BEFORE + " "])[0][len(self._before) :] or [tokenizer.convert_tokens_to_ids("▁")]
         self._cache: dict[str, list[int]] = {}
 
     def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
@@ -53,15 +62,15 @@ class SlotEncoder:
             self._cache.clear()
         new = [word for word in dict.fromkeys(words) if word not in self._cache]
         if new:
-            encoded = self.tokenizer(new, add_special_tokens=False, split_special_tokens=True, verbose=False).input_ids
-            self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, encoded, strict=True))
+            split = self._split(new) if self.words_alone else self._split_in_running_text(new)
+            self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
         return [self._cache[word] for word in words]
 
     def n_pieces(self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None) -> list[int]:
         """Pieces that each word takes in a window, with its mask or its known mark; `filled` as for `assemble`."""
-        if self.has_masks or not self.has_slots or filled is None:
+        if not self.has_slots or filled is None:
             return [len(ids) + self.has_masks for ids in pieces]
-        return [len(ids) + bool(label) for ids, label in zip(pieces, filled, strict=True)]
+        return [len(ids) + (self._slot_id(label) is not None) for ids, label in zip(pieces, filled, strict=True)]
 
     def assemble(
         self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
@@ -80,40 +89,73 @@ class SlotEncoder:
         ids, slot_positions = [self.bos_id], []
         for index, word in enumerate(pieces):
             ids.extend(word)
-            label = filled[index] if filled is not None and self.has_slots else None
-            slot_positions.append(len(ids) - 1 + self.has_masks)
-            if self.has_masks:
-                ids.append(self.mask_id if label is None else self.fill_ids[label])
-            elif label:  # the first label writes nothing
-                ids.append(self.fill_ids[label])
+            slot_id = self._slot_id(filled[index] if filled is not None else None)
+            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None))
+            if slot_id is not None:
+                ids.append(slot_id)
         ids.append(self.eos_id)
         return ids, slot_positions
+
+    def _slot_id(self, label: int | None) -> int | None:
+        """The piece in a slot: its mask, the label that it shows, or None."""
+        return self.mask_id if label is None else self.fill_ids[label]
+
+    def _split(self, texts: Sequence[str]) -> list[list[int]]:
+        encoded = self.tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False)
+        return encoded.input_ids
+
+    def _split_in_running_text(self, words: Sequence[str]) -> list[list[int]]:
+        """The pieces of words behind another one, without that."""
+        texts = [BEFORE + ("" if script_of(word) in UNSPACED else " ") + word for word in words]
+        n_before = len(self._before)
+        split = [ids[n_before:] if ids[:n_before] == self._before else None for ids in self._split(texts)]
+        # A tokenizer that splits the word before otherwise, depending on what follows, gets the word alone.
+        return [self._split([word])[0] if ids is None else ids for word, ids in zip(words, split, strict=True)]
 
     def _tidy(self, ids: list[int]) -> list[int]:
         # The vocabularies of SentencePiece models hold `<s>` and its like, which text may spell out.
         ids = [self.unk_id if index in self._special_ids else index for index in ids]
-        if len(ids) > 1 and ids[0] == self._blank_id:
+        if self.words_alone and len(ids) > 1 and ids[:1] == self._blank:
             ids = ids[1:]
         if len(ids) > self._n_kept:
             n_last = self._n_kept // 2
             ids = ids[: self._n_kept - n_last] + (ids[-n_last:] if n_last else [])
-        return ids or [self.unk_id]
+        return [self.unk_id] if not ids or ids == self._blank else ids
 
-    def _fill_id(self, label: dict[str, str]) -> int:
-        index = self.tokenizer.convert_tokens_to_ids(label["fill"])
-        if index is None or index == self.unk_id:
+    def _ends(self) -> tuple[int, int]:
+        """The pieces before and after a text: those that the tokenizer puts there, else the nearest that it has."""
+        whole = self.tokenizer(BEFORE, verbose=False).input_ids
+        place = next((i for i in range(len(whole)) if whole[i : i + len(self._before)] == self._before), 0)
+        first, last = whole[:place], whole[place + len(self._before) :]
+        return (
+            first[0] if first else self._special_id("bos", "cls", "eos", "sep", "pad", "unk"),
+            last[-1] if last else self._special_id("eos", "sep", "bos", "cls", "pad", "unk"),
+        )
+
+    def _special_id(self, *kinds: str) -> int:
+        """The first of some special pieces that the tokenizer has; a period where it has none."""
+        found = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
+        return next((index for index in found if index is not None), self._split(["."])[0][-1])
+
+    def _mask_id(self) -> int:
+        if self.tokenizer.mask_token is None:
             raise ValueError(
-                f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, "
-                "it is not there. Choose another piece in the configuration's labels, or add it to the tokenizer."
+                f"Expected a tokenizer with a mask_token for slot_style 'mask', {type(self.tokenizer).__name__} has "
+                "none. Use the tokenizer of a masked language model (XLM-R, BERT and their like), or slot_style "
+                "'last-piece'."
             )
-        return index
+        return self.tokenizer.mask_token_id
 
-
-def _special_id(tokenizer: Any, *names: str) -> int:
-    for name in names:
-        if getattr(tokenizer, name, None) is not None:
-            return getattr(tokenizer, f"{name}_id")
-    raise ValueError(
-        f"Expected a tokenizer with {' or '.join(names)}, {type(tokenizer).__name__} has none. Use the tokenizer of a "
-        "masked language model (XLM-R, BERT and their like)."
-    )
+    def _fill_id(self, index: int, label: dict[str, str]) -> int | None:
+        if not self.has_slots or (index == 0 and not self.has_masks):
+            return None
+        piece = self.tokenizer.convert_tokens_to_ids(label["fill"])
+        if piece is not None and piece != self.tokenizer.unk_token_id:
+            return piece
+        if index == 0:  # a place without a mark may as well show nothing
+            return None
+        raise ValueError(
+            f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, "
+            "it is not there. Choose another piece in the configuration's labels, add it to the tokenizer, or use "
+            "slot_style 'last-piece'."
+        )

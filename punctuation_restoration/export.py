@@ -13,14 +13,12 @@ what stands in the folder.
 """
 
 import argparse
-import contextlib
 import json
 import math
 import os
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +34,7 @@ from punctuation_restoration.pipeline.backends import FILES
 from punctuation_restoration.pipeline.onnx_export import export_onnx
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
 from punctuation_restoration.registration import CHECKOUT_MODEL, DEFAULT_MODEL, HUB_MODEL
+from punctuation_restoration.whole_files import written_whole
 
 # How this machine loaded a tokenizer is no business of those who download it.
 LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")
@@ -75,7 +74,7 @@ def export(
     _check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     restore: Any = _load(source, revision)
     readme = _card_text(restore, source, Path(card) if card else None)
-    with _beside(output) as folder:
+    with written_whole(output) as folder:
         restore.save_pretrained(folder)
         _store_small(folder / WEIGHTS)
         (folder / "README.md").write_text(readme, encoding="utf-8")
@@ -102,10 +101,11 @@ def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
     _check_place(output, "", replace, ("app.py", "restorer.py"))
     if not (root / "space" / "app.py").is_file():
         raise FileNotFoundError(f"Expected the page in {root / 'space'}, it is not there. Run this in a clone.")
-    with _beside(output) as folder:
+    with written_whole(output) as folder:
         leave_out = shutil.ignore_patterns("__pycache__", ".*")
         shutil.copytree(root / "space", folder, ignore=leave_out)
         shutil.copytree(root / "formats", folder / "formats", ignore=leave_out)
+        shutil.copyfile(root / "pipeline" / "conventions.py", folder / "formats" / "conventions.py")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
     return sorted(path for path in output.rglob("*") if path.is_file())
 
@@ -236,18 +236,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"export: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-@contextlib.contextmanager
-def _beside(output: Path) -> Iterator[Path]:
-    """A folder to write, which takes the place of `output` when all of it is there."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as beside:
-        folder = Path(beside) / output.name
-        yield folder
-        if output.exists():
-            os.rename(output, Path(beside) / "replaced")
-        os.rename(folder, output)
 
 
 def _check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:

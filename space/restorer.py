@@ -90,8 +90,8 @@ class Restorer:
         for word, pieces in zip(words, encoder.pieces([word.spoken for word in found]), strict=True):
             is_filled = existing == "condition" and word["source"] == "input"
             slot = encoder.fill_ids[labels.index(word["label"])] if is_filled else encoder.mask_id
-            names = encoder.tokenizer.convert_ids_to_tokens([*pieces, slot])
-            shown.append((" ".join(names[:-1]), names[-1]))
+            names = encoder.tokenizer.convert_ids_to_tokens([*pieces] if slot is None else [*pieces, slot])
+            shown.append((" ".join(names[: len(pieces)]), " ".join(names[len(pieces) :])))
         return shown
 
     def restore_file(self, path: Path, folder: Path, to: str | None = None, **options: Any) -> tuple[Path, Restored]:

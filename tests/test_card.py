@@ -63,9 +63,9 @@ def test_the_hub_reads_the_model_index(results):
     _, block, _ = card.fill(front + DOCUMENT, results).split("---\n", 2)
     entry = yaml.safe_load(block)["model-index"][0]
     first = entry["results"][0]
-    assert first["dataset"] == {"name": "English TED, reference", "type": "iwslt2011-test", "args": "en"}
+    assert first["dataset"] == {"name": "English TED, reference", "type": "iwslt2011-test", "config": "en"}
     assert first["metrics"][0] == {"type": "f1", "name": "F1 (micro)", "value": 75.0}
-    assert [one["dataset"]["args"] for one in entry["results"]] == ["en", "ms"]
+    assert [one["dataset"]["config"] for one in entry["results"]] == ["en", "ms"]
 
 
 def test_without_results_the_document_says_how_to_get_them():

@@ -118,7 +118,9 @@ def test_what_is_done_is_not_done_again(stand_in: None, tmp_path: Path) -> None:
     second.unlink()
     first = tmp_path / "out" / "rows.jsonl" / "part-00000.jsonl"
     os.utime(first, (1, 1))
-    (tmp_path / "out" / "rows.jsonl" / ".part-00001.jsonl.x.part").write_text("left by a run that was killed")
+    unfinished = tmp_path / "out" / "rows.jsonl" / ".part-00001.jsonl.x.part"
+    unfinished.mkdir()
+    (unfinished / "part-00001.jsonl").write_text("left by a run that was killed")
     assert bulk.main([str(source), str(tmp_path / "out"), "--lines", "10"]) == 0
     assert outputs(tmp_path / "out") == whole
     assert first.stat().st_mtime == 1

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.commands import models, output_files, punctuate
+from punctuation_restoration import whole_files
+from punctuation_restoration.commands import models, punctuate
 from punctuation_restoration.commands import options as opt
 from punctuation_restoration.commands.terminal import reporting
 
@@ -67,9 +68,13 @@ def test_text_goes_to_standard_output(stand_in: StandIn, capfd: pytest.CaptureFi
 def test_standard_input_goes_to_standard_output(
     stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    for content in (b"hello how are you\r\n", "大家好\n".encode("gb18030") * 9, "大家好\n".encode("utf-16")):
+    for content, options in (
+        (b"hello how are you\r\n", []),
+        ("大家好\n".encode("gb18030") * 9, ["--encoding", "gb18030"]),
+        ("大家好\n".encode("utf-16"), []),
+    ):
         give_stdin(monkeypatch, content)
-        assert punctuate.main([]) == 0
+        assert punctuate.main(options) == 0
         out, err = capfdbinary.readouterr()
         assert err == b""
         assert out.replace(".".encode("utf-16-le"), b"").replace(b".", b"") == content
@@ -251,7 +256,7 @@ def test_a_full_disk_leaves_nothing_half_written_and_stops(
         if len(synced) > 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(output_files.os, "fsync", run_out_of_space)
+    monkeypatch.setattr(whole_files.os, "fsync", run_out_of_space)
     assert punctuate.main([str(tmp_path), "-o", str(out)]) == 1
     err = capfd.readouterr().err
     assert "out/b.txt: no space left on device; nothing was written for it, finished files are kept" in err

@@ -9,6 +9,7 @@ from punctuation_restoration.pipeline.conventions import (
     EITHER,
     EMOTICON,
     OPENERS,
+    SENTENCE_ENDS,
     TURNED_CLOSERS,
     TURNED_OPENERS,
     UNSPACED,
@@ -58,6 +59,13 @@ def test_a_mark_that_is_not_among_the_given_brings_no_forms():
     assert known_marks(",") == {",": ","} | {row[","]: "," for row in WRITTEN_MARKS.values() if "," in row}
     assert known_marks([]) == {}
     assert known_marks("。.")["。"] == "。"  # what is given stands for itself
+
+
+def test_all_that_means_a_period_or_a_question_ends_a_sentence_but_semicolons():
+    ends = {sign for sign, label in DEFAULT_MARK_LABELS.items() if label != "COMMA"} - set(";；؛")
+    assert ends <= set(SENTENCE_ENDS)
+    assert {written(mark, script) for mark in ".?!" for script in WRITTEN_MARKS} <= set(SENTENCE_ENDS)
+    assert not set(SENTENCE_ENDS) & set(known_marks(",;:—"))
 
 
 def test_quotes_are_no_marks():

@@ -6,7 +6,7 @@ import pytest
 from punctuation_restoration.evaluation import thresholds
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.thresholds import main, micro_f1, read_once, tune
+from punctuation_restoration.evaluation.thresholds import f1_with, main, read_once, tune
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def read(tiny_config, tiny_pipeline, label_set):
 
 
 def test_the_threshold_is_put_where_f1_is_highest(read, tiny_config, label_set):
-    assert micro_f1(read, tiny_config.labels, {}, label_set) == pytest.approx(0.5)  # 1 of 3 found: 2 · 1 / (3 + 1)
+    assert f1_with({}, read, tiny_config.labels, label_set) == pytest.approx(0.5)  # 1 of 3 found: 2 · 1 / (3 + 1)
     best, steps = tune({"x": read}, tiny_config.labels, label_set)
     assert best == {"COMMA": 0.275}  # 0.25 and less would add a wrong one
     assert steps[-1]["micro_f1"] == {"x": pytest.approx(1.0)}

@@ -319,9 +319,8 @@ def test_the_folder_of_the_page_is_whole_and_goes_to_a_space(tmp_path, monkeypat
     assert (sent["repo_type"], sent["space_sdk"]) == ("space", "gradio")
     own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
     assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "formats"}
-    assert {path.name for path in (out / "formats").iterdir()} == {
-        path.name for path in (ROOT / "formats").glob("*.py")
-    }
+    readers = {path.name for path in (ROOT / "formats").glob("*.py")}
+    assert {path.name for path in (out / "formats").iterdir()} == readers | {"conventions.py"}
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])

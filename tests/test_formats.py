@@ -93,6 +93,17 @@ def test_json_written_in_ascii_stays_ascii() -> None:
     assert value["sentences"][1] == {"start": 3.4, "end": 4.2, "text": "你想去吗？"}
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("ሰላም ነው።", "ደህና ነኝ።"), ("बारिश हो रही है।", "घर चलो।"), ("Բարև ձեզ։", "Ես գնում եմ։")]
+)
+def test_a_sentence_ends_as_its_script_ends_sentences(first: str, second: str) -> None:
+    transcript, _ = read_bytes(f"{first} {second}\n".encode(), name="talk.txt")
+    assert [sentence.text for sentence in restore_transcript(transcript, marking({})).speeches[0].sentences] == [
+        first,
+        second,
+    ]
+
+
 def test_restoring_a_file_again_replaces_its_sentences() -> None:
     once = restored_source("whisper.json", {"coming": "."})
     again = restore_transcript(read_source(once, "json"), marking({})).source()

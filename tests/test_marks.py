@@ -87,4 +87,4 @@ def test_typed_dashes_stand_between_two_words():
     ],
 )
 def test_stripping_gives_what_a_recogniser_would_have_written(text, spoken, labels):
-    assert strip_marks(text, find_words, DEFAULT_MARK_LABELS, NAMES) == (spoken, labels)
+    assert strip_marks(text, find_words(text), DEFAULT_MARK_LABELS, NAMES) == (spoken, labels)

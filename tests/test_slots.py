@@ -13,7 +13,7 @@ def slots(tiny_tokenizer, tiny_config):
 
 
 def _config(tiny_config, **changes):
-    fields = ("lowercase", "slot_style", "labels", "max_window_pieces")
+    fields = ("lowercase", "words_alone", "slot_style", "labels", "max_window_pieces")
     return SimpleNamespace(**{name: getattr(tiny_config, name) for name in fields} | changes)
 
 
@@ -46,11 +46,20 @@ def test_words_are_shown_in_lower_case_unless_the_model_reads_capitals(slots, ti
     assert cased.pieces(["HELLO"]) != cased.pieces(["hello"])
 
 
-def test_a_lone_word_piece_before_others_is_dropped(slots, tiny_tokenizer):
+def test_a_han_word_follows_no_blank(slots, tiny_tokenizer):
     assert [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(["大家", "我们", "今"])] == [
         ["大家"],
-        ["▁我们"],
+        ["我们"],
         ["今"],
+    ]
+
+
+def test_of_words_that_are_split_alone_a_lone_blank_is_dropped(tiny_tokenizer, tiny_config):
+    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, words_alone=True))
+    assert [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(["大家", "我们", "𒀀"])] == [
+        ["大家"],
+        ["▁我们"],
+        ["<unk>"],
     ]
 
 
@@ -61,7 +70,7 @@ def test_text_never_becomes_a_special_piece(slots, tiny_tokenizer, text):
 
 
 def test_a_word_without_pieces_is_unknown(slots):
-    assert slots.pieces(["\u200b", "", "𒀀"]) == [[slots.unk_id]] * 3
+    assert all(ids[-1] == slots.unk_id for ids in slots.pieces(["\u200b", "", "𒀀"]))
 
 
 def test_of_a_long_word_the_first_and_the_last_pieces_are_shown(slots, tiny_tokenizer):
@@ -113,10 +122,3 @@ def test_a_fill_piece_must_be_in_the_vocabulary(tiny_tokenizer, tiny_config):
     labels = [*tiny_config.labels, {"name": "X", "before": "", "after": "!", "fill": "‽"}]
     with pytest.raises(ValueError, match=r"fill piece '‽' of label X.*Choose another"):
         SlotEncoder(tiny_tokenizer, _config(tiny_config, labels=labels))
-
-
-def test_a_tokenizer_without_a_mask_is_refused(tiny_config):
-    bare = SimpleNamespace(bos_token="<s>", bos_token_id=0, eos_token="</s>", eos_token_id=2, unk_token="<unk>",
-                           unk_token_id=3, pad_token="<pad>", pad_token_id=1, mask_token=None)  # fmt: skip
-    with pytest.raises(ValueError, match="mask_token"):
-        SlotEncoder(bare, tiny_config)

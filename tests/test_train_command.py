@@ -37,9 +37,13 @@ def test_a_run_writes_a_model_that_restores_and_a_log(unbroken: Path) -> None:
     assert [path.name for path in sorted((unbroken / "checkpoints").iterdir())] == ["step-000006", "step-000008"]
 
 
-def test_a_killed_run_goes_on_exactly(
+def test_a_killed_run_goes_on_exactly_averages_of_weights_too(
     prepared: str, tiny_checkpoint: str, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    whole, broken = (
+        arguments(prepared, tmp_path / name, tiny_checkpoint, "--average-decay", "0.5") for name in ("whole", "broken")
+    )
+    assert run_training(whole) == 0
     take_step = TrainingRun._take_step
 
     def die_at_seven(run: TrainingRun, batches: Any, factor: float) -> Any:
@@ -50,10 +54,11 @@ def test_a_killed_run_goes_on_exactly(
     with monkeypatch.context() as patch:
         patch.setattr(TrainingRun, "_take_step", die_at_seven)
         with pytest.raises(KeyboardInterrupt):
-            run_training(arguments(prepared, tmp_path, tiny_checkpoint))
-    assert not (tmp_path / "final").exists()
-    assert run_training(arguments(prepared, tmp_path, tiny_checkpoint)) == 0
-    assert same(weights(tmp_path), weights(unbroken))
+            run_training(broken)
+    assert not (tmp_path / "broken" / "final").exists()
+    assert run_training(broken) == 0
+    assert same(weights(tmp_path / "broken"), weights(tmp_path / "whole"))
+    assert not same(weights(tmp_path / "whole"), weights(unbroken))
 
 
 def test_a_damaged_checkpoint_costs_one_interval_and_is_named(

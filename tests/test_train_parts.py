@@ -109,18 +109,21 @@ def test_averaged_weights_by_hand() -> None:
     layer.weight.data.fill_(1.0)
     averages = AveragedWeights(layer, decay=0.5)
     layer.weight.data.fill_(2.0)
-    averages.update()  # decay min(0.5, 2/11): 1 + (1 - 2/11) * 1
-    first = 1 + 9 / 11
+    averages.update()  # the first step is taken over
     layer.weight.data.fill_(4.0)
-    averages.update()  # decay min(0.5, 3/12)
-    expected = first + 0.75 * (4 - first)
+    averages.update()  # decay min(0.5, 2/11)
+    expected = 2 + 9 / 11 * (4 - 2)
     with averages.applied():
         assert layer.weight.item() == pytest.approx(expected)
     assert layer.weight.item() == 4.0
     other = AveragedWeights(layer, decay=0.5)
-    other.load_state_dict(averages.state_dict())
+    other.averaged.load_state_dict(averages.averaged.state_dict())
     with other.applied():
         assert layer.weight.item() == pytest.approx(expected)
+    off = AveragedWeights(layer, decay=0.0)
+    off.update()
+    with off.applied():
+        assert layer.weight.item() == 4.0
 
 
 def test_only_some_rows_of_an_embedding_are_trained_and_merged_back() -> None:

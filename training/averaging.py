@@ -20,7 +20,7 @@ from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 
 # Where these differ, weights of the same shapes mean different things.
-READING = ("labels", "slot_style", "mask_layers", "lowercase")
+READING = ("labels", "slot_style", "mask_layers", "bidirectional_from", "lowercase", "words_alone")
 
 
 def average_models(sources: Sequence[str], target: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoTokenizer
 
 from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
@@ -18,10 +18,9 @@ from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
+from punctuation_restoration.training.encoders import best_slot_style, read_encoder
 from punctuation_restoration.training.precision import Fp32Attention
-from punctuation_restoration.training.settings import TrainingSettings
-
-NOT_CONFIG = ("encoder", "layers", "slot_style")  # keys of a recipe's model that are the trainer's own
+from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 
 
 class SlotLogits(torch.nn.Module):
@@ -52,18 +51,11 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     Raises:
         ValueError: if the data were prepared with other pieces or labels, or nothing to start from is named.
     """
-    style = {"slot_style": settings.slot_style} if settings.slot_style else {}
     if start:
+        style = {"slot_style": settings.slot_style} if settings.slot_style else {}
         model = load_own_model(start, **style)
     elif settings.encoder:
-        fields = {key: value for key, value in recipe.model.items() if key not in NOT_CONFIG}
-        try:
-            fields.setdefault(
-                "max_window_pieces", longest_window(settings.encoder, recipe.sampling, settings.slot_style)
-            )
-            model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, **style, **fields)
-        except OSError as error:
-            raise ValueError(f"Expected an encoder at {settings.encoder!r}, could not load it: {error}") from error
+        model = start_from_encoder(settings, recipe)
     else:
         raise ValueError("Expected something to start from, got neither --from nor --encoder. Give one.")
     check_data_fit(model, index, start or str(settings.encoder))
@@ -71,9 +63,37 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     return model
 
 
-def longest_window(encoder: str, sampling: Sampling, slot_style: str | None = None) -> int:
+def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
+    """A pretrained encoder with a new classifier.
+
+    Raises:
+        ValueError: if there is no whole encoder with its tokenizer at that place.
+    """
+    config, tokenizer = read_encoder(settings.encoder or "")
+    style = settings.slot_style or best_slot_style(config, tokenizer)
+    fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
+    fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
+    if settings.bidirectional_from is not None:
+        fields["bidirectional_from"] = settings.bidirectional_from
+    try:
+        model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, slot_style=style, **fields)
+    except OSError as error:
+        raise ValueError(
+            f"Expected the weights of an encoder at {settings.encoder!r}, could not load them: {error}"
+        ) from error
+    n_rows = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > n_rows:
+        raise ValueError(
+            f"Expected in {settings.encoder} a tokenizer of at most {n_rows} pieces, one for each row of the word "
+            f"embeddings, got {len(tokenizer)}. Use the tokenizer that belongs to the encoder."
+        )
+    return model
+
+
+def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
     """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
-    n_positions = getattr(AutoConfig.from_pretrained(encoder), "max_position_embeddings", None)
+    limits = (getattr(encoder_config, name, None) for name in ("max_position_embeddings", "sliding_window"))
+    n_positions = min((limit for limit in limits if limit), default=None)
     longest = max(sampling.lengths)
     if not n_positions:
         return longest
@@ -105,11 +125,12 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
             f"Expected data with the labels {model.config.label_names}, got {names}. Prepare it with "
             f"--tokenizer {name}."
         )
-    if index["lowercase"] != model.config.lowercase:
-        raise ValueError(
-            f"Expected data with lowercase={model.config.lowercase}, got {index['lowercase']}. Prepare it with "
-            f"--tokenizer {name}."
-        )
+    for field in ("lowercase", "words_alone"):
+        if index[field] != getattr(model.config, field):
+            raise ValueError(
+                f"Expected data with {field}={getattr(model.config, field)}, got {index[field]}. Prepare it with "
+                f"--tokenizer {name}."
+            )
     check_pieces_fit(model, index, name)
     bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
     if bare:
@@ -200,13 +221,19 @@ def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Aug
         ]
         for language_id, language in enumerate(index["languages"])
     }
-    n_special = 1 + max(slots.bos_id, slots.eos_id, slots.pad_id, slots.unk_id)
-    return Augmenter(augmentation, slots.unk_id, (n_special, index["n_vocabulary"] - 1), fillers)
+    ordinary = sorted(set(range(index["n_vocabulary"])) - set(slots.tokenizer.all_special_ids))
+    return Augmenter(augmentation, slots.unk_id, ordinary, fillers)
 
 
 def set_dropout(model: Any, hidden: float, attention: float) -> None:
-    """Set the encoder's dropout, in the modules, where attention reads it from as well."""
+    """Set the encoder's dropout, in the modules, where attention reads it from as well.
+
+    Decoders mostly have none to set; adapters bring their own.
+    """
     for name, module in model.encoder.named_modules():
         if isinstance(module, torch.nn.Dropout):
-            is_attention = name.endswith(("attention.self.dropout", "attn.out_drop"))
-            module.p = attention if is_attention else hidden
+            module.p = attention if name.endswith(_ATTENTION_DROPOUTS) else hidden
+
+
+# Dropout of attention weights, in the classes of transformers: BERT's, ModernBERT's, DistilBERT's, DeBERTa's, MPNet's.
+_ATTENTION_DROPOUTS = (".self.dropout", "attn.out_drop", "attention.dropout", ".self.attn_dropout", "attn.dropout")

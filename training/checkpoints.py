@@ -1,4 +1,4 @@
-"""Checkpoints that survive a kill at any moment: written under another name, renamed, checked when read, rotated.
+"""Checkpoints that survive a kill at any moment: written whole or not at all, checked when read, rotated.
 
     out/checkpoints/step-000500/   model, tokenizer, trainer.pt (optimiser, step, ...), files.json (sizes and hashes)
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 STATE_FILE, FILES_FILE = "trainer.pt", "files.json"
 
@@ -28,29 +29,22 @@ def save_checkpoint(folder: Path, step: int, save_model: Callable[[Path], None],
         save_model: writes model and tokenizer into the folder that it is given.
         state: what the loop needs to go on; saved with torch.
     """
-    place, beside = folder / f"step-{step:06d}", folder / f".step-{step:06d}"
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
-    save_model(beside)
-    torch.save(state, beside / STATE_FILE)
-    files = {path.name: _fingerprint(path) for path in sorted(beside.iterdir())}
-    (beside / FILES_FILE).write_text(json.dumps(files, indent=1), encoding="utf-8")
-    for path in beside.iterdir():
-        _sync(path)
-    shutil.rmtree(place, ignore_errors=True)
-    os.rename(beside, place)
-    _sync(folder)
+    place = folder / f"step-{step:06d}"
+    with written_whole(place) as beside:
+        beside.mkdir()
+        save_model(beside)
+        torch.save(state, beside / STATE_FILE)
+        files = {path.name: _fingerprint(path) for path in sorted(beside.iterdir())}
+        (beside / FILES_FILE).write_text(json.dumps(files, indent=1), encoding="utf-8")
     return place
 
 
 def save_model_folder(place: Path, save_model: Callable[[Path], None]) -> None:
-    """Write a model folder under another name, then rename it to `place`."""
-    beside = place.with_name(f".{place.name}")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
-    save_model(beside)
-    shutil.rmtree(place, ignore_errors=True)
-    os.rename(beside, place)
+    """Write a model folder, whole or not at all, and remove what a kill left of an earlier try."""
+    remove_unfinished(place.parent, place.name)
+    with written_whole(place) as beside:
+        beside.mkdir()
+        save_model(beside)
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
@@ -91,19 +85,9 @@ def rotate(folder: Path, n_kept: int) -> None:
     """Remove all checkpoints but the newest `n_kept`, and half-written ones."""
     for place in list_checkpoints(folder)[: -max(n_kept, 1)]:
         shutil.rmtree(place, ignore_errors=True)
-    for beside in folder.glob(".step-*"):
-        shutil.rmtree(beside, ignore_errors=True)
+    remove_unfinished(folder)
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
     with open(path, "rb") as file:
         return {"n_bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, have reached the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer
 
+from punctuation_restoration.data.readers import json_rows
 from punctuation_restoration.data.shards import ShardWriter, open_shard, read_index, write_index
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
@@ -91,7 +92,7 @@ def cost(place: Path) -> dict[str, Any]:
 
 def read_log(log: Path) -> list[dict[str, Any]]:
     """The rows of a run's `log.jsonl`."""
-    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [row for _, row in json_rows(log)]
 
 
 def seen(rows: Sequence[Mapping[str, Any]], unit: str) -> int:

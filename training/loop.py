@@ -25,6 +25,15 @@ from punctuation_restoration.data.dataset import Batch, read_ahead
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.training.adapters import (
+    Adapters,
+    add_adapters,
+    freeze_layers,
+    load_adapters,
+    save_adapters,
+    save_plain,
+    weights_hash,
+)
 from punctuation_restoration.training.building import (
     SlotLogits,
     batch_source,
@@ -39,7 +48,7 @@ from punctuation_restoration.training.checkpoints import (
     save_checkpoint,
     save_model_folder,
 )
-from punctuation_restoration.training.embeddings import plain_embeddings, train_rows_only
+from punctuation_restoration.training.embeddings import train_rows_only
 from punctuation_restoration.training.losses import LossSettings, total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,
@@ -54,7 +63,16 @@ from punctuation_restoration.training.validation import Validation
 
 # What is counted in each batch, by the value that does not count: scored slots, and words.
 COUNTED = (("labels", NOT_SCORED), ("slot_positions", 0))
+STYLES = {"mask": "slots are masks", "late-mask": "masks join in the last layers", "last-piece": "words are tagged"}
 KEPT_STATE = ("step", "seconds", "best_f1", "best_of_language", "n_stale")
+
+
+def reading(config: Any) -> str:
+    """How a model reads, in a line."""
+    first = config.bidirectional_from
+    seen = "" if first is None else f", layers from {first} on read both ways"
+    style = f"slot style {config.slot_style}: {STYLES[config.slot_style]}"
+    return f"{style}{seen}; windows of {config.max_window_pieces} pieces"
 
 
 class TrainingRun:
@@ -85,10 +103,14 @@ class TrainingRun:
         self.settings, self.out, self.accelerator = settings, out, accelerator
         self.process, self.n_processes = accelerator.process_index, accelerator.num_processes
         self.apart = self.n_processes > 1 and settings.local_steps > 1
+        self.adapters: Adapters | None = None
         self.log = RunLog(out, accelerator.is_main_process, settings.tensorboard, settings.max_steps)
         self.checkpoints = out / "checkpoints"
         resumed = newest_checkpoint(self.checkpoints, self.log.tell)
         place = str(resumed or start or "")
+        if settings.adapter_rank:  # checkpoints hold the adapters alone
+            place = start or ""
+        torch.manual_seed(settings.seed)  # a new classifier, and new adapters, are drawn
         self.model = build_model(settings, recipe, index, place)
         self.tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
         self.slots = SlotEncoder(self.tokenizer, self.model.config)
@@ -97,14 +119,12 @@ class TrainingRun:
         self.validation = Validation(index, self.slots, self.model.config, settings.validation_words, *part)
         self.teachers = load_teachers(teachers, self.slots, self.model.config, accelerator.device)
         self.loss_settings = LossSettings(**{f.name: getattr(settings, f.name) for f in fields(LossSettings)})
-        if not settings.train_word_embeddings:
-            own_rows = [self.slots.mask_id, *self.slots.fill_ids] if self.slots.has_slots else []
-            train_rows_only(self.model, [*own_rows, *new_pieces])
+        own_rows = [row for row in (self.slots.mask_id, *self.slots.fill_ids) if row is not None]
+        self._set_trained([*own_rows, *new_pieces], place)
         groups = parameter_groups(self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay)
-        self.averages = AveragedWeights(self.model, settings.average_decay)
         reader = SlotLogits(self.model, self.slots.pad_id, settings.attention_dropout)
         self.prepared, self.optimiser = accelerator.prepare(reader, build_optimiser(settings.optimiser, groups))
-        self.averages.to(accelerator.device)
+        self.averages = AveragedWeights(self.model, settings.average_decay)
         self.step, self.seconds, self.best_f1 = 0, 0.0, -1.0
         self._time_used: float | None = None
         self.best_of_language: dict[str, float] = {}
@@ -114,6 +134,7 @@ class TrainingRun:
         if resumed:
             self._resume(resumed)
         self._joined_step = self.step
+        self.log.tell(reading(self.model.config))
 
     def train(self) -> dict[str, Any]:
         """Do the steps that are left. Gives the last validation scores.
@@ -171,9 +192,9 @@ class TrainingRun:
         if self.accelerator.is_main_process:
             state = {name: getattr(self, name) for name in KEPT_STATE}
             state["optimiser"] = self.optimiser.state_dict()
-            state["averages"] = self.averages.state_dict()
+            state["averages"] = self.averages.averaged.state_dict()
             state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
-            save_checkpoint(self.checkpoints, self.step, self._save_model, state)
+            save_checkpoint(self.checkpoints, self.step, self._save_trained, state)
             rotate(self.checkpoints, self.settings.keep_checkpoints)
         self.accelerator.wait_for_everyone()
 
@@ -253,7 +274,7 @@ class TrainingRun:
             return
         moments = [moment for state in self.optimiser.state.values() for moment in state.values()]
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
-        for tensor in [*weights, *self.averages.averages.values(), *moments]:
+        for tensor in [*weights, *self.averages.averaged.parameters(), *moments]:
             if tensor.dim():  # the optimiser's count of steps is the same everywhere
                 tensor.copy_(self._reduced(tensor, "mean"))
         self._joined_step = self.step
@@ -273,11 +294,31 @@ class TrainingRun:
         """The sum or mean of a number over all processes."""
         return float(self._reduced(torch.tensor(number, device=self.accelerator.device), how))
 
+    def _set_trained(self, rows: Sequence[int], base: str) -> None:
+        """Freeze what is not trained: the word embeddings but for some rows, and what the settings say."""
+        settings = self.settings
+        if settings.adapter_rank:
+            self.adapters = Adapters(
+                base or str(settings.encoder),
+                weights_hash(self.model.encoder),
+                settings.layers,
+                settings.adapter_rank,
+                settings.frozen_layers,
+                sorted({*rows}),
+            )
+        if not settings.train_word_embeddings:
+            train_rows_only(self.model, rows)
+        if settings.adapter_rank:
+            add_adapters(self.model, settings.adapter_rank, settings.frozen_layers, settings.dropout)
+        elif settings.frozen_layers:
+            freeze_layers(self.model, settings.frozen_layers)
+
     def _resume(self, place: Path) -> None:
+        if self.settings.adapter_rank:
+            load_adapters(self.model, place)
         state = load_state(place)
         self.optimiser.load_state_dict(state["optimiser"])
-        if self.settings.average_decay:
-            self.averages.load_state_dict(state["averages"])
+        self.averages.averaged.load_state_dict(state["averages"])
         if self.accelerator.scaler and state["scaler"]:
             self.accelerator.scaler.load_state_dict(state["scaler"])
         for name in KEPT_STATE:
@@ -285,6 +326,13 @@ class TrainingRun:
         self.log.tell(f"Going on from {place} (step {self.step}).")
 
     def _save_model(self, place: Path) -> None:
-        with plain_embeddings(self.model) as model:
-            model.save_pretrained(place)
-        self.tokenizer.save_pretrained(place)
+        if self.adapters:
+            save_adapters(self.model, self.adapters, place / "adapters")
+        save_plain(self.model, self.tokenizer, place)
+
+    def _save_trained(self, place: Path) -> None:
+        """What a run needs to go on: the adapters, where there are any; else the model."""
+        if self.adapters:
+            save_adapters(self.model, self.adapters, place)
+        else:
+            save_plain(self.model, self.tokenizer, place)

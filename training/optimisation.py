@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 OPTIMISERS = ("adamw", "radam")
 
@@ -63,51 +64,36 @@ def set_rates(optimiser: Any, factor: float) -> None:
 
 
 class AveragedWeights:
-    """Exponential moving average of the trained parameters (Polyak averaging).
+    """Exponential moving average of the trained parameters (Polyak averaging), kept by torch.
 
     Args:
-        model: the model.
-        decay: 0 turns averaging off; the decay grows to this from the first step, as min(decay, (1 + n) / (10 + n)).
+        model: the model, where it is trained. What is not trained, such as word embeddings, is not copied.
+        decay: 0 turns averaging off. The first step is taken over, and the decay grows to this with the number n of
+            steps after it, as min(decay, (1 + n) / (10 + n)).
     """
 
     def __init__(self, model: nn.Module, decay: float):
-        self.decay, self.n_updates = decay, 0
-        self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad} if decay else {}
-        self.averages = {name: p.detach().clone().float() for name, p in self.parameters.items()}
+        self.trained = nn.ParameterList(p for p in model.parameters() if p.requires_grad and decay)
 
-    def to(self, device: Any) -> None:
-        """Move the averages to where the model is."""
-        self.averages = {name: average.to(device) for name, average in self.averages.items()}
+        def average(averages: Any, trained: Any, n: Any) -> None:
+            torch._foreach_lerp_(averages, trained, 1 - min(decay, (1 + int(n)) / (10 + int(n))))
 
-    @torch.no_grad()
+        self.averaged = AveragedModel(self.trained, multi_avg_fn=average)
+
     def update(self) -> None:
         """Take in the parameters after a step."""
-        if not self.averages:
-            return
-        self.n_updates += 1
-        decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))
-        averages = list(self.averages.values())
-        torch._foreach_lerp_(averages, [p.detach().float() for p in self.parameters.values()], 1 - decay)
+        if len(self.trained):  # torch takes no empty list
+            self.averaged.update_parameters(self.trained)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
         """The model with averaged weights; the trained ones come back afterwards."""
-        kept = {name: p.detach().clone() for name, p in self.parameters.items()}
-        self._copy(self.averages)
+        self._swap()
         try:
             yield
         finally:
-            self._copy(kept)
+            self._swap()
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"n_updates": self.n_updates, "averages": self.averages}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.n_updates = state["n_updates"]
-        for name, average in self.averages.items():
-            average.copy_(state["averages"][name])
-
-    @torch.no_grad()
-    def _copy(self, weights: dict[str, torch.Tensor]) -> None:
-        for name, parameter in self.parameters.items():
-            parameter.copy_(weights[name])
+    def _swap(self) -> None:
+        for trained, average in zip(self.trained, self.averaged.parameters(), strict=True):
+            trained.data, average.data = average.data, trained.data

@@ -25,6 +25,9 @@ class TrainingSettings:
     encoder: str | None = None
     layers: int | None = None
     slot_style: str | None = None
+    bidirectional_from: int | None = None
+    frozen_layers: int = 0
+    adapter_rank: int = 0
     dropout: float = 0.1  # of the encoder's hidden states
     attention_dropout: float = 0.0  # with any, torch has no fast attention on a CPU
     train_word_embeddings: bool = False
@@ -66,7 +69,10 @@ _HELP = {
     "encoder": "pretrained encoder to start from, folder or Hub id",
     "layers": "keep only the first N layers of the encoder",
     "slot_style": "mask (slot filling), late-mask (masks join in the last layers) or last-piece (tagging)",
-    "dropout": "dropout of the encoder's hidden states",
+    "bidirectional_from": "first layer of a causal encoder that reads to the right too; default: the middle one",
+    "frozen_layers": "so many of the first layers keep their weights, as do the word embeddings",
+    "adapter_rank": "train low-rank adapters of this rank in place of the encoder's weights; 0 trains the weights",
+    "dropout": "dropout of the encoder's hidden states, or of what adapters read",
     "attention_dropout": "dropout of attention weights; above 0 slow on a CPU",
     "train_word_embeddings": "train all word embeddings, not only the rows of mask and fills",
     "max_steps": "steps of the optimiser",
@@ -100,6 +106,7 @@ _CHOICES = {
     "precision": PRECISIONS,
     "slot_style": SLOT_STYLES,
 }
+MODEL_KEYS = ("encoder", "layers", "slot_style", "bidirectional_from")  # of a recipe's `model`, and of the command line
 _KINDS = {"int": int, "float": float, "str": str}
 
 
@@ -138,7 +145,7 @@ def settings_of(arguments: Mapping[str, Any], recipe_model: Mapping[str, Any], r
         ValueError: for an unknown key, a value of the wrong type or out of range.
     """
     names = {field.name for field in dataclasses.fields(TrainingSettings)}
-    own = {key: value for key, value in recipe_model.items() if key in ("encoder", "layers", "slot_style")}
+    own = {key: value for key, value in recipe_model.items() if key in MODEL_KEYS}
     given = {key: value for key, value in arguments.items() if key in names}
     settings = settings_from(TrainingSettings, {**own, **recipe_training, **given}, "the training settings")
     _check(settings)
@@ -158,7 +165,16 @@ def _check(settings: TrainingSettings) -> None:
             raise ValueError(f"Expected {name} from 0 to below 1, got {getattr(settings, name)}. Correct it.")
     if not 0 <= settings.distil_weight <= 1:
         raise ValueError(f"Expected distil_weight from 0 to 1, got {settings.distil_weight}. Correct it.")
-    for name in ("encoder_rate", "head_rate", "weight_decay", "warmup_steps", "max_norm", "pseudo_weight"):
+    for name in (
+        "frozen_layers",
+        "adapter_rank",
+        "encoder_rate",
+        "head_rate",
+        "weight_decay",
+        "warmup_steps",
+        "max_norm",
+        "pseudo_weight",
+    ):
         if getattr(settings, name) < 0:
             raise ValueError(f"Expected {name} of 0 or more, got {getattr(settings, name)}. Correct it.")
     for name in ("time_limit", "patience", "threads", "layers", "temperature"):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.whole_files import written_whole
 
 
 def ship(source: str, target: Path, **settings: Any) -> None:
@@ -36,28 +36,25 @@ def ship(source: str, target: Path, **settings: Any) -> None:
     model = PunctuationRestorationModel.from_pretrained(source, dtype=torch.float32)
     for name, value in settings.items():
         setattr(model.config, name, value)
-    beside = target.with_name(target.name + ".new")
-    shutil.rmtree(beside, ignore_errors=True)
-    model.save_pretrained(beside)
-    AutoTokenizer.from_pretrained(source).save_pretrained(beside)
-    weights = {name: weight.half() for name, weight in load_file(beside / "model.safetensors").items()}
-    too_large = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
-    if too_large:
-        raise OverflowError(f"Expected weights below 65,504, {too_large} are larger. Ship them in fp32 instead.")
-    save_file(weights, beside / "model.safetensors", metadata={"format": "pt"})
-    for code in beside.glob("*.py"):
-        code.unlink()
-    config = json.loads((beside / "config.json").read_text(encoding="utf-8"))
-    for key in ("auto_map", "_name_or_path"):
-        config.pop(key, None)
-        config["encoder_config"].pop(key, None)
-    # The precision to load in: fp32, which a CPU computes fastest, whatever the file has.
-    config["dtype"] = "float32"
-    config["encoder_config"].pop("dtype", None)
-    text = json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)
-    (beside / "config.json").write_text(text + "\n", encoding="utf-8")
-    shutil.rmtree(target, ignore_errors=True)
-    beside.rename(target)
+    with written_whole(target) as beside:
+        model.save_pretrained(beside)
+        AutoTokenizer.from_pretrained(source).save_pretrained(beside)
+        weights = {name: weight.half() for name, weight in load_file(beside / "model.safetensors").items()}
+        too_large = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
+        if too_large:
+            raise OverflowError(f"Expected weights below 65,504, {too_large} are larger. Ship them in fp32 instead.")
+        save_file(weights, beside / "model.safetensors", metadata={"format": "pt"})
+        for code in beside.glob("*.py"):
+            code.unlink()
+        config = json.loads((beside / "config.json").read_text(encoding="utf-8"))
+        for key in ("auto_map", "_name_or_path"):
+            config.pop(key, None)
+            config["encoder_config"].pop(key, None)
+        # The precision to load in: fp32, which a CPU computes fastest, whatever the file has.
+        config["dtype"] = "float32"
+        config["encoder_config"].pop("dtype", None)
+        text = json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)
+        (beside / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,6 +5,7 @@ Takes prepared validation shards, a model and its slot encoder; gives counts and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +18,8 @@ import torch
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import open_shard
-from punctuation_restoration.evaluation.scores import f1_from
+from punctuation_restoration.evaluation.counts import NO_MARK, Counts
+from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.pipeline.windows import plan_windows
 
 BATCH_PIECES = 4096
@@ -89,33 +91,21 @@ class Validation:
         """Scores from counts: per language and per source, in points of 100."""
         languages = np.zeros((len(self.languages), *counts.shape[1:]), dtype=np.int64)
         np.add.at(languages, self.source_languages, counts)
-        per_language = {
-            name: {"f1": micro_f1(own), **self._label_f1(own), "n_words": int(own.sum())}
-            for name, own in zip(self.languages, languages, strict=True)
-            if own.sum()
-        }
+        per_language = {name: self._row(own) for name, own in zip(self.languages, languages, strict=True) if own.sum()}
+        per_source = {name: self._row(own) for name, own in zip(self.source_names, counts, strict=True) if own.sum()}
         return {
             "languages": per_language,
-            "sources": {
-                name: round(micro_f1(own), 1) for name, own in zip(self.source_names, counts, strict=True) if own.sum()
-            },
+            "sources": {name: round(row["f1"], 1) for name, row in per_source.items()},
             "mean_f1": float(np.mean([row["f1"] for row in per_language.values()])) if per_language else 0.0,
         }
 
-    def _label_f1(self, counts: np.ndarray) -> dict[str, float]:
-        return {name: label_f1(counts, label) for label, name in enumerate(self.label_names) if label}
-
-
-def micro_f1(counts: np.ndarray) -> float:
-    """Micro-F1 over all labels but the first, in points of 100, from confusion counts (true, predicted)."""
-    n_right = int(np.trace(counts[1:, 1:]))
-    n_true, n_predicted = int(counts[1:].sum()), int(counts[:, 1:].sum())
-    return 100.0 * f1_from(n_right, n_predicted, n_true)
-
-
-def label_f1(counts: np.ndarray, label: int) -> float:
-    """F1 of one label, in points of 100."""
-    return 100.0 * f1_from(int(counts[label, label]), int(counts[:, label].sum()), int(counts[label].sum()))
+    def _row(self, confusion: np.ndarray) -> dict[str, float]:
+        """Micro-F1 and the F1 of each mark, in points of 100, of counts (M, M)."""
+        names = (NO_MARK, *self.label_names[1:])
+        pairs = {(names[true], names[found]): int(confusion[true, found]) for true, found in np.argwhere(confusion)}
+        scores = score(Counts(names, Counter(pairs)))
+        marks = {name: 100 * mark.f1 for name, mark in scores.marks.items()}
+        return {"f1": 100 * scores.micro.f1, **marks, "n_words": scores.n_words}
 
 
 def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int]:

@@ -1,0 +1,104 @@
+"""Writes files and folders so that none is ever half there: beside the place first, and renamed when complete.
+
+It knows file systems, and nothing about what is written.
+"""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+UNFINISHED = ".part"
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
+    """A path at which to write a file or a folder; it is moved to `place` once all of it is on the disk.
+
+    Where writing stops with an error, nothing is left behind, and what stood at `place` still stands there.
+
+    Args:
+        place: where the file or folder belongs; folders on the way are made.
+        replace: whether what stands there may be replaced. A file keeps its mode, a folder goes with all it holds.
+
+    Raises:
+        FileExistsError: there is something at `place`, and `replace` is not set.
+        OSError: it cannot be written, for example because the disk is full.
+    """
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.parent)) from error
+    with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", suffix=UNFINISHED, dir=place.parent) as beside:
+        whole = Path(beside) / place.name
+        yield whole
+        for path in [whole, *whole.rglob("*")]:
+            if path.is_file():
+                _sync(path)
+        if whole.is_file() and place.is_file():
+            whole.chmod(place.stat().st_mode & 0o7777)
+        if not replace:
+            _rename_to_new(whole, place)
+            return
+        is_folder = whole.is_dir()
+        if is_folder and place.exists():
+            place.rename(Path(beside) / "replaced")
+        whole.replace(place)
+        if is_folder and os.name == "posix":  # elsewhere folders cannot be opened
+            _sync(place.parent)
+
+
+def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
+    """Write a file, whole or not at all; where a link leads, there. A device or a pipe is written to as it is.
+
+    `content` may come in pieces; where they stop with an error, nothing is left behind.
+
+    Raises:
+        FileExistsError: it exists, and `force` is not set.
+        OSError: it cannot be written, for example because the disk is full; nothing is left behind.
+    """
+    pieces = [content] if isinstance(content, bytes) else content
+    if is_special(path):
+        with path.open("wb") as file:
+            file.writelines(pieces)
+        return
+    path = path.resolve() if path.is_symlink() else path  # what it leads to is replaced, not the link
+    with written_whole(path, replace=force) as beside, beside.open("wb") as file:
+        file.writelines(pieces)
+
+
+def remove_unfinished(folder: Path, name: str = "") -> None:
+    """Remove what killed programs have left below a folder, of files of one name or of all; only where none writes."""
+    for path in list(folder.rglob(f".{name[:40]}*{UNFINISHED}")):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def is_special(path: Path) -> bool:
+    """Whether it is a device or a pipe, such as /dev/stdout: it must not be replaced by a file."""
+    is_device = path.absolute().parts[:2] == ("/", "dev")  # /dev/stdout may lead to a file
+    return path.exists() and not path.is_dir() and (is_device or not path.is_file())
+
+
+def _rename_to_new(whole: Path, place: Path) -> None:
+    """A link fails where the name is taken, even by a program that was faster; a rename would replace it."""
+    try:
+        os.link(whole, place)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if place.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from None
+        whole.replace(place)
+
+
+def _sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, have reached the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,182 @@
+"""Words become the pieces that they have in running text, whatever the tokenizer."""
+
+from types import SimpleNamespace
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
+from punctuation_restoration.pipeline.slots import SlotEncoder
+
+SENTENCES = [
+    "hello josh you are the best",
+    "what's the e-mail of doña 50 people don't know",
+    "saya tak tahu kenapa awak pergi ke sana lah",
+]
+HAN = ["我们", "今天", "很", "好", "大家", "北京"]
+TEXT = [*SENTENCES, "".join(HAN), "hello hello the best what people know", "今天我们大家很好"] * 3
+
+
+def _bpe(**options):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(**options)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<|end|>"]
+    tokenizer.train_from_iterator(
+        TEXT, trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, special_tokens=special)
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>")
+
+
+def _wordpiece(lowercase=True):
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=120, special_tokens=special, initial_alphabet=list("abcdefghijklmnopqrstuvwxyz,.?")
+    )
+    tokenizer.train_from_iterator(TEXT, trainer)
+    ends = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]",
+    )  # fmt: skip
+
+
+def _unigram(scheme="always", split=True):
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
+    tokenizer.decoder = decoders.Metaspace()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer.train_from_iterator(
+        TEXT, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>")
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>",
+        mask_token="<mask>",
+    )  # fmt: skip
+
+
+def _blank_by_normaliser():
+    """Gemma's way: a blank becomes `▁` and nothing is put before the text."""
+    tokenizer = Tokenizer(models.BPE(byte_fallback=False, unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
+    tokenizer.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=200, special_tokens=["<unk>", "<bos>", "<eos>"]))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<bos>", eos_token="<eos>")
+
+
+FAMILIES = {
+    "SentencePiece unigram": _unigram,
+    "SentencePiece, blank before the text alone": lambda: _unigram("first"),
+    "WordPiece": _wordpiece,
+    "byte-level BPE": lambda: _bpe(add_prefix_space=False),
+    "byte-level BPE, blank before the text": lambda: _bpe(add_prefix_space=True),
+    "BPE, blanks as signs": _blank_by_normaliser,
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def tokenizer(request):
+    return FAMILIES[request.param]()
+
+
+def _slots(tokenizer, **changes):
+    fields = {
+        "lowercase": True,
+        "words_alone": False,
+        "slot_style": "last-piece",
+        "labels": DEFAULT_LABELS,
+        "max_window_pieces": 128,
+    }
+    return SlotEncoder(tokenizer, SimpleNamespace(**fields | changes))
+
+
+def _flat(words):
+    return [piece for word in words for piece in word]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_words_have_the_pieces_of_the_whole_sentence(tokenizer, sentence):
+    before = tokenizer("a", add_special_tokens=False).input_ids
+    whole = tokenizer(f"a {sentence}", add_special_tokens=False).input_ids
+    assert whole[: len(before)] == before
+    assert _flat(_slots(tokenizer).pieces(sentence.split())) == whole[len(before) :]
+
+
+def test_no_piece_of_a_han_word_begins_with_a_blank(tokenizer):
+    pieces = _slots(tokenizer).pieces(HAN)
+    assert tokenizer.decode(_flat(pieces)).replace(" ", "") == "".join(HAN)
+    for ids in pieces:
+        for piece in tokenizer.convert_ids_to_tokens(ids):
+            assert not piece.startswith(("▁", "Ġ"))
+
+
+def test_lower_casing_is_not_the_tokenizers(tokenizer):
+    slots = _slots(tokenizer)
+    assert slots.pieces(["HELLO", "Josh"]) == slots.pieces(["hello", "josh"])
+
+
+def test_capitals_reach_a_tokenizer_that_keeps_them():
+    slots = _slots(_wordpiece(lowercase=False), lowercase=False)
+    assert slots.pieces(["Josh"]) != slots.pieces(["josh"])
+
+
+def test_every_tokenizer_tags_and_starts_and_ends_a_window(tokenizer):
+    slots = _slots(tokenizer)
+    ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
+    assert len(ids) > 2
+    assert positions[-1] == len(ids) - 2
+    assert all(isinstance(index, int) and 0 <= index < len(tokenizer) for index in [*ids, slots.pad_id, slots.unk_id])
+
+
+def test_the_ends_are_those_that_the_tokenizer_writes():
+    tokenizer = _wordpiece()
+    ids, _ = _slots(tokenizer).assemble([[7]])
+    assert tokenizer.convert_ids_to_tokens(ids)[::2] == ["[CLS]", "[SEP]"]
+
+
+def test_a_tokenizer_without_special_pieces_puts_a_period_at_the_ends():
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(
+        TEXT, trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    )
+    bare = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    ids, positions = _slots(bare).assemble(_slots(bare).pieces(["hello"]))
+    assert [bare.decode([ids[0]]), bare.decode([ids[-1]])] == [".", "."]
+    assert positions == [len(ids) - 2]
+
+
+def test_masks_ask_for_a_tokenizer_that_has_one(tokenizer):
+    if tokenizer.mask_token is None:
+        with pytest.raises(ValueError, match=r"mask_token.*'last-piece'"):
+            _slots(tokenizer, slot_style="mask")
+    else:
+        slots = _slots(tokenizer, slot_style="mask", labels=DEFAULT_LABELS[:1])
+        ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
+        assert [ids[place] for place in positions] == [tokenizer.mask_token_id] * 2
+
+
+def test_where_no_piece_means_no_mark_the_slot_of_a_known_absence_is_left_out():
+    slots = _slots(_wordpiece(), slot_style="mask")
+    assert slots.fill_ids[0] is None
+    assert None not in slots.fill_ids[1:]
+    pieces = slots.pieces(["hello", "josh", "hello"])
+    filled = [0, 1, None]
+    ids, positions = slots.assemble(pieces, filled)
+    assert sum(slots.n_pieces(pieces, filled)) + 2 == len(ids)
+    assert ids[positions[0]] == pieces[0][-1]
+    assert [ids[place] for place in positions[1:]] == [slots.fill_ids[1], slots.mask_id]
+
+
+def test_fill_pieces_are_looked_up_only_where_slots_are_filled(tokenizer):
+    odd = [*DEFAULT_LABELS, {"name": "X", "before": "", "after": "!", "fill": "‽"}]
+    assert _slots(tokenizer, labels=odd).fill_ids == [None] * 5
+    with pytest.raises(ValueError, match="fill piece"):
+        _slots(tokenizer, labels=odd, slot_style="late-mask")

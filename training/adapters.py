@@ -1,0 +1,209 @@
+"""Low-rank adapters over a frozen encoder: what a run has learned, kept apart from the pretrained weights.
+
+    python -m punctuation_restoration.training.adapters checkpoints/teachers/en --base ENCODER --out runs/teacher
+
+makes the whole model out of the adapters and the encoder that they were trained on (LoRA: Hu et al. 2022). The adapters
+are peft's. A folder of adapters holds what was trained and nothing else:
+
+    adapters.safetensors   low-rank matrices, classifier, trained rows of the word embeddings
+    adapters.json          the encoder, and where the adapters stand in it
+    config.json            of the whole model
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoTokenizer
+
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel, layers_of
+from punctuation_restoration.training.checkpoints import save_model_folder
+from punctuation_restoration.training.embeddings import plain_embeddings, train_rows_only
+
+NOT_FIELDS = ("model_type", "sub_configs", "encoder_config")
+CONFIG_FIELDS = [name for name in PunctuationRestorationConfig.__annotations__ if name not in NOT_FIELDS]
+WEIGHTS_FILE, DESCRIPTION_FILE = "adapters.safetensors", "adapters.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """Where adapters stand, and in what.
+
+    Attributes:
+        base: folder or Hub id of the pretrained encoder, or of a punctuation model.
+        base_hash: of the encoder's weights, as far as the model uses them.
+        layers: how many of its layers are used; None for all.
+        rank: inner width of each adapter.
+        first_layer: the first layer that has adapters.
+        rows: ids of pieces whose word embeddings were trained.
+    """
+
+    base: str
+    base_hash: str
+    layers: int | None
+    rank: int
+    first_layer: int
+    rows: list[int]
+
+
+def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0.0) -> None:
+    """Freeze the encoder of a model, in place, and put adapters beside its matrix products.
+
+    Args:
+        model: a `PunctuationRestorationModel`.
+        rank: inner width of each adapter. They start as nothing: the model computes what it did.
+        first_layer: layers before this one get none.
+        dropout: of what the adapters read.
+
+    Raises:
+        ImportError: if peft is missing.
+    """
+    try:
+        from peft import LoraConfig, inject_adapter_in_model
+    except ImportError as error:
+        raise ImportError(
+            "Expected peft, which trains adapters; it is not installed. Run `pip install peft`, or `pip install "
+            "'punctuation-restoration[train]'`."
+        ) from error
+    layers = layers_of(model.encoder)[2]
+    adapted = {id(module) for layer in layers[first_layer:] for module in layer.modules()}
+    modules = model.encoder.named_modules()
+    names = [name for name, module in modules if id(module) in adapted and isinstance(module, torch.nn.Linear)]
+    config = LoraConfig(r=rank, lora_alpha=rank, lora_dropout=dropout, target_modules=names)
+    inject_adapter_in_model(config, model.encoder)
+    for name, weight in model.encoder.named_parameters():  # the rows are of the word embeddings
+        weight.requires_grad_("lora_" in name or name.endswith(".rows"))
+
+
+def freeze_layers(model: Any, n_layers: int) -> None:
+    """Freeze the word embeddings and the first layers of a model's encoder: no gradient is computed for them."""
+    model.get_input_embeddings().requires_grad_(False)
+    for layer in layers_of(model.encoder)[2][:n_layers]:
+        layer.requires_grad_(False)
+
+
+def merged_weights(model: Any) -> dict[str, torch.Tensor]:
+    """The weights of the plain model that computes what a model with adapters does."""
+    merged = {}
+    deltas = {
+        name: module.get_delta_weight("default")
+        for name, module in model.named_modules()
+        if hasattr(module, "get_delta_weight")
+    }
+    for name, weight in model.state_dict().items():
+        if "lora_" in name:
+            continue
+        owner = name.removesuffix(".base_layer.weight")
+        merged[name.replace(".base_layer.", ".")] = weight + deltas[owner] if owner in deltas else weight
+    return merged
+
+
+def save_adapters(model: Any, description: Adapters, place: Path, dtype: torch.dtype = torch.float32) -> None:
+    """Write what was trained of a model: all of it or, where files are to be small, in half precision."""
+    weights = {name: weight.detach().to(dtype) for name, weight in model.named_parameters() if weight.requires_grad}
+    place.mkdir(parents=True, exist_ok=True)
+    save_file({name: weight.contiguous() for name, weight in weights.items()}, place / WEIGHTS_FILE)
+    (place / DESCRIPTION_FILE).write_text(json.dumps(asdict(description), indent=1) + "\n", encoding="utf-8")
+    model.config.save_pretrained(place)
+
+
+def load_adapters(model: Any, place: Path) -> None:
+    """Put trained weights into a model that was given adapters in the same places.
+
+    Raises:
+        ValueError: if the file holds others.
+    """
+    try:
+        weights = load_file(place / WEIGHTS_FILE)
+    except Exception as error:
+        raise ValueError(f"Expected adapters in {place}, could not read them: {error}") from error
+    wanted = {name for name, weight in model.named_parameters() if weight.requires_grad}
+    if wanted != set(weights):
+        odd = sorted(wanted ^ set(weights))
+        raise ValueError(
+            f"Expected in {place} the weights that this run trains, {len(odd)} differ, such as {odd[:3]}. Use the "
+            "settings that the adapters were trained with."
+        )
+    model.load_state_dict(weights, strict=False)
+
+
+def weights_hash(encoder: Any) -> str:
+    """SHA-256 over the weights of an encoder, as they would be stored in half precision."""
+    digest = hashlib.sha256()
+    for name, weight in sorted(encoder.state_dict().items()):
+        digest.update(f"{name} {tuple(weight.shape)}".encode())
+        digest.update(weight.detach().half().contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def rebuild(folder: Path, base: str | None, out: Path) -> None:
+    """Write the whole model that adapters and their encoder make.
+
+    Args:
+        folder: of the adapters.
+        base: where the encoder is; None for the place that the adapters name.
+        out: folder to write.
+
+    Raises:
+        ValueError: if the folder holds no adapters, or the encoder is not the one that they were trained on.
+    """
+    try:
+        description = Adapters(**json.loads((folder / DESCRIPTION_FILE).read_text(encoding="utf-8")))
+        config = PunctuationRestorationConfig.from_pretrained(folder)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"Expected a folder of adapters at {folder}, could not read it: {error}") from error
+    base = base or description.base
+    try:
+        is_ours = isinstance(AutoConfig.from_pretrained(base), PunctuationRestorationConfig)
+        if is_ours:
+            model = PunctuationRestorationModel.from_pretrained(base, config=config, dtype=torch.float32)
+        else:
+            fields = {name: getattr(config, name) for name in CONFIG_FIELDS}
+            model = PunctuationRestorationModel.from_encoder(base, description.layers, **fields)
+        tokenizer = AutoTokenizer.from_pretrained(base)
+    except OSError as error:
+        raise ValueError(f"Expected the encoder of these adapters at {base!r}: {error}") from error
+    if weights_hash(model.encoder) != description.base_hash:
+        raise ValueError(
+            f"Expected at {base} the encoder that the adapters were trained on, {description.base}; its weights "
+            "differ. Give another --base."
+        )
+    train_rows_only(model, description.rows)
+    add_adapters(model, description.rank, description.first_layer)
+    load_adapters(model, folder)
+
+    save_model_folder(out, lambda place: save_plain(model, tokenizer, place))
+
+
+def save_plain(model: Any, tokenizer: Any, place: Path) -> None:
+    """Save a model as any other, its adapters and trained rows merged in."""
+    with plain_embeddings(model) as plain:
+        plain.save_pretrained(place, state_dict=merged_weights(plain))
+    tokenizer.save_pretrained(place)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make a whole model out of adapters; gives 0, or 2 after a message that says what was wrong."""
+    parser = argparse.ArgumentParser(description="Make a whole model out of adapters and their encoder.")
+    parser.add_argument("adapters", type=Path, help="folder of adapters")
+    parser.add_argument("--base", help="where the encoder is; default: where it was in training")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    args = parser.parse_args(argv)
+    try:
+        rebuild(args.adapters, args.base, args.out)
+    except ValueError as error:
+        parser.exit(2, f"adapters: {error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
