@@ -42,7 +42,7 @@ train-smoke: $(READY)  ## train on the example texts in two processes, kill them
 	$(PYTHON) tests/train_smoke.py
 
 # A model like the default one, and its table. The default model was trained in twelve stages, as ideas came
-# (docs/log.md); this is one run of as many words, as one would do it again: a process on each of two cores, for some
+# (recipes/stages.md); this is one run of as many words, as one would do it again: a process on each of two cores, for some
 # twenty-four hours, or half of that where there is bf16 (AMX); a run that was stopped goes on.
 RUN := runs/reproduce
 SHARED := ../shared

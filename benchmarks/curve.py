@@ -1,10 +1,11 @@
 """The learning curve of the default model: benchmark micro-F1 against the words that training has seen, stage by stage.
 
-    python benchmarks/curve.py --stage "late masks" --log runs/late/log.jsonl      adds a stage, draws the picture
-    python benchmarks/curve.py                                                    draws the picture again
+    python benchmarks/curve.py --stage "4: late masks" --how "7,845 steps of 640 pieces" --log runs/late/log.jsonl
+    python benchmarks/curve.py                                       draws the picture and fills the table again
 
-Takes the logs of a stage's runs and the figures in `results/`, which `evaluate.py` wrote for the model at its end;
-writes `results/curve.json` and a picture with the targets, and prints what a doubling of the words has brought.
+Takes the logs of a stage's runs and the figures in `results/`, which `evaluate.py` wrote for the model at its end.
+Writes `results/curve.json`, a picture with the targets and the table of stages in `docs/log.md`, and prints what a
+doubling of the words has brought. F1 on talks that were trained on comes from `seen_talks.py`, where it was run.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import Any
 
+from punctuation_restoration.card import put_between
 from punctuation_restoration.training.experiments import read_log, seen
 
 ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- stages -->", "<!-- /stages -->"
+TALKS = {"iwslt2012-dev": "held-out talks", "seen talks": "talks trained on"}
 TARGETS = {
     "iwslt2011-test": 73.0,
     "iwslt2011-test-asr": 62.0,
@@ -33,9 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Add a stage if one is named, draw, print."""
     parser = argparse.ArgumentParser(description="The learning curve of the default model.")
     parser.add_argument("--stage", help="name of a stage to add, with the scores that are in --results now")
+    parser.add_argument("--how", default="", help="steps, pieces a step and learning rate of that stage")
     parser.add_argument("--log", nargs="+", default=[], help="log.jsonl of each run of the stage")
     parser.add_argument("--results", default=str(ROOT / "results"), help="folder with the benchmarks' JSON files")
     parser.add_argument("--picture", default=str(ROOT / "docs" / "images" / "curve.png"))
+    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "log.md", help="gets the table of stages")
     args = parser.parse_args(argv)
     results = Path(args.results)
     file = results / "curve.json"
@@ -43,9 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.stage:
         before = curve["stages"][-1]["words"] if curve["stages"] else 0
         words = sum(seen(read_log(Path(log)), "words") for log in args.log)
-        curve["stages"].append({"stage": args.stage, "words": before + words, **scores(results)})
-        file.write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")
+        row = {"stage": args.stage, "how": args.how, "words": before + words}
+        curve["stages"].append({**row, **scores(results)})
+        file.write_text(json.dumps(curve, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     draw(curve["stages"], Path(args.picture))
+    args.document.write_text(fill(args.document.read_text(encoding="utf-8"), results), encoding="utf-8")
     for name, gain in gains(curve["stages"]).items():
         print(f"{name}: {gain:+.1f} points for each doubling of the words")
     return 0
@@ -73,6 +81,27 @@ def gains(stages: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         if len(points) > 1:
             slopes[name] = linear_regression(*zip(*points, strict=True)).slope
     return slopes
+
+
+def fill(text: str, results: Path) -> str:
+    """The document with the table of stages, as `curve.json` and `seen_talks.json` in a folder tell it."""
+    stages = json.loads((results / "curve.json").read_text(encoding="utf-8"))["stages"]
+    file = results / "seen_talks.json"
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"] if file.is_file() else []
+    return put_between(text, BEGIN, END, table(stages, {row["model_sha256"]: row["f1"] for row in rows}))
+
+
+def table(stages: Sequence[Mapping[str, Any]], talks: Mapping[str, Mapping[str, float]]) -> str:
+    """Micro-F1 by stage in Markdown, with the targets in the last row. `talks`: F1 on talks by digest of the model."""
+    head = ["stage", "trained", "million words", *(f"`{name}`" for name in TARGETS), *TALKS.values()]
+    lines = [f"| {' | '.join(head)} |", "| --- | --- |" + " ---: |" * (len(head) - 2)]
+    for row in stages:
+        own = talks.get(row["model_sha256"], {})
+        found = [*(row["f1"][name] for name in TARGETS), *map(own.get, TALKS)]
+        cells = [row["stage"], row.get("how", ""), f"{row['words'] / 1e6:.1f}"]
+        cells += ["" if f1 is None else f"{f1:.1f}" for f1 in found]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, f"| asked | | | {' | '.join(f'{f1:g}' for f1 in TARGETS.values())} | | |"])
 
 
 def draw(stages: Sequence[Mapping[str, Any]], path: Path) -> None:

@@ -186,8 +186,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     languages = sorted({language for row in rows for language in row["f1"]})
     base = {language: _mean(rows, BASELINE, language) for language in languages}
     lines = [
-        f"| arm | seeds | {' | '.join(languages)} | pieces | minutes |",
-        "| --- |" + " ---: |" * (len(languages) + 3),
+        f"| arm | seeds | {' | '.join(languages)} |",
+        "| --- |" + " ---: |" * (len(languages) + 1),
     ]
     for name in dict.fromkeys(row["arm"] for row in rows):
         own = [row for row in rows if row["arm"] == name]
@@ -195,8 +195,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         for language in languages:
             value, baseline = _mean(rows, name, language), base[language]
             cells.append(f"{value:.1f}" + (f" ({value - baseline:+.1f})" if baseline and name != BASELINE else ""))
-        pieces, minutes = mean(row["pieces"] for row in own), mean(row["minutes"] for row in own)
-        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} | {pieces:,.0f} | {minutes:.1f} |")
+        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

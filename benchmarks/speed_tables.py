@@ -1,11 +1,12 @@
-"""Results of `speed.py`, `settings.py` and `stages.py` -> tables in Markdown and a picture, so that no figure is typed.
+"""Results of `speed.py`, `settings.py` and `stages.py` -> tables and sentences in Markdown, and a picture.
 
-In a document, what stands between `<!-- speed -->` and `<!-- /speed -->` becomes the tables of all systems; `backends`,
-`contexts` and `stages` name the others. Measures nothing.
+In a document, what stands between `<!-- speed -->` and `<!-- /speed -->` becomes the table of all systems; `targets`,
+`backends`, `contexts` and `stages` name the other parts. Measures nothing.
 """
 
 import json
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,28 +49,47 @@ def ratios(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def table(runs: Sequence[dict[str, Any]]) -> str:
-    """Tables in Markdown: one a run, ratios to XLM-R-base where it ran, and the targets."""
-    lines = []
-    for run in runs:
-        texts = list(dict.fromkeys(text for row in run["systems"].values() for text in row["texts"]))
-        threads = f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}"
-        lines += ["\n" + ", ".join(filter(None, (processor_of(run), threads, f"{run['clock']} time"))), ""]
-        head = ["words a second", *texts, "p50, p99 of a sentence", "start-up", "peak memory", "size"]
-        lines += [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
-        peer = run["systems"].get("xlmr-base", {}).get("texts", {})
-        for name, row in run["systems"].items():
-            cells = []
-            for text in texts:
-                one, other = row["texts"].get(text), peer.get(text)
-                ratio = f" ({one['words_per_second'] / other['words_per_second']:.1f} ×)" if one and other else ""
-                cells.append(f"{one['words_per_second']:,.0f}{ratio}" if one else "–")
-            sentence = row["texts"].get("sentence", {})
-            delay = f"{sentence['p50_ms']:.0f}, {sentence['p99_ms']:.0f} ms" if "p50_ms" in sentence else "–"
-            rest = [delay, f"{row['start_up_s']:.1f} s", f"{row['peak_memory_mb']:,} MB", f"{row['size_mb']:,.0f} MB"]
-            lines.append(f"| {name} | {' | '.join(cells + rest)} |")
-        lines += ["", "| ratio | text | measured | at least | aim | met |", "| --- | --- | ---: | ---: | ---: | --- |"]
-        lines += [f"| {' | '.join(str(value) for value in row.values())} |" for row in ratios(run)]
+    """One table in Markdown: a row a system, words a second on the talk in each run, the rest from the first run.
+
+    Words a second are followed by the ratio to XLM-R-base in the same run, where that ran.
+    """
+    head = ["system", *map(_named, runs), "one sentence", "start-up", "peak memory", "size"]
+    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+    for name, row in runs[0]["systems"].items():
+        cells = [_talk(run, name) for run in runs]
+        delay = row["texts"].get("sentence", {}).get("p50_ms")
+        cells += ["–" if delay is None else f"{delay:.0f} ms", f"{row['start_up_s']:.0f} s"]
+        cells += [f"{row['peak_memory_mb']:,} MB", f"{row['size_mb']:,.0f} MB"]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def targets_text(runs: Sequence[dict[str, Any]]) -> str:
+    """Which of the ratios asked for were measured, and where one is not met."""
+    rows = [(run, row) for run in runs for row in ratios(run)]
+    missed = [
+        f"{row['ratio']}: {row['measured']} where {row['at_least']} was asked ({_named(run)})"
+        for run, row in rows
+        if row["met"] == "no"
+    ]
+    told = f"Of {len(rows)} ratios asked for, {len(rows) - len(missed)} are met. Missed: {'; '.join(missed) or 'none'}."
+    return textwrap.fill(told, 120)
+
+
+def _named(run: dict[str, Any]) -> str:
+    threads = f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}"
+    return ", ".join(filter(None, (processor_of(run), threads)))
+
+
+def _talk(run: dict[str, Any], name: str) -> str:
+    """Words a second of a system on the talk, and how many times that is of XLM-R-base."""
+    speed, peer = (
+        run["systems"].get(one, {}).get("texts", {}).get("talk", {}).get("words_per_second")
+        for one in (name, "xlmr-base")
+    )
+    if speed is None:
+        return "–"
+    return f"{speed:,.0f} ({speed / peer:.1f} ×)" if peer else f"{speed:,.0f}"
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
@@ -98,13 +118,14 @@ def fill(document: str, result: dict[str, Any], results: Path) -> str:
     """The document with its tables, as the results tell them; a table whose results are missing stays as it is."""
     makers: dict[str, Callable[[], str]] = {
         "speed": lambda: table(result["runs"]),
+        "targets": lambda: targets_text(result["runs"]),
         "backends": lambda: backends_table(result["runs"], _read(results / "backends.json")),
-        "contexts": lambda: contexts_table(_read(results / "contexts.json")),
-        "stages": lambda: stages_table(_read(results / "stages.json")),
+        "contexts": lambda: contexts_text(_read(results / "contexts.json")),
+        "stages": lambda: stages_text(_read(results / "stages.json")),
     }
     for name, make in makers.items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        if pattern.search(document) and (name in ("speed",) or (results / f"{name}.json").is_file()):
+        if pattern.search(document) and (name in ("speed", "targets") or (results / f"{name}.json").is_file()):
             made = make().strip("\n")
             document = pattern.sub(lambda found, made=made: f"{found.group(1)}{made}\n{found.group(2)}", document)
     return document
@@ -137,35 +158,26 @@ def backends_table(runs: Sequence[dict[str, Any]], accuracy: dict[str, Any]) -> 
     return "\n".join(lines)
 
 
-def contexts_table(found: dict[str, Any]) -> str:
-    """F1 and pieces read, by contexts."""
-    rows = found["rows"]
-    names = list(rows[0]["f1"])
-    lines = [
-        f"| window, left, right | {' | '.join(f'`{name}`' for name in names)} | mean F1 | pieces read a word |",
-        f"| --- |{' ---: |' * (len(names) + 2)}",
-    ]
-    for row in rows:
-        pieces = sum(row["pieces_per_word"].values()) / len(names)
-        scores = " | ".join(f"{row['f1'][name]:.1f}" for name in names)
-        widths = f"{row['window']}, {row['left_context']}, {row['right_context']}"
-        lines.append(f"| {widths} | {scores} | {row['mean_f1']:.2f} | {pieces:.2f} |")
-    return "\n".join(lines)
+def contexts_text(found: dict[str, Any]) -> str:
+    """Mean F1 and pieces read, by contexts."""
+    rows = []
+    for row in found["rows"]:
+        pieces = sum(row["pieces_per_word"].values()) / len(row["pieces_per_word"])
+        widths = f"{row['left_context']} and {row['right_context']} words"
+        rows.append(f"{widths}: F1 {row['mean_f1']:.1f}, {pieces:.2f} pieces read a word")
+    return textwrap.fill("; ".join(rows) + ".", 120)
 
 
-def stages_table(found: dict[str, Any]) -> str:
-    """The percentage of time in each stage."""
-    lines = [
-        "| backend | text | words a second | words | pieces | encoder | writing | rest |",
-        "| --- | --- |" + " ---: |" * 6,
-    ]
+def stages_text(found: dict[str, Any]) -> str:
+    """The share of time that the encoder takes in each language, and words a second."""
+    told = []
     for backend, texts in found["backends"].items():
-        for language, row in texts.items():
-            shares = " | ".join(
-                f"{row[f'{stage}_percent']:.1f} %" for stage in ("words", "pieces", "encoder", "writing", "rest")
-            )
-            lines.append(f"| `{backend}` | {language} | {row['words_per_second']:,} | {shares} |")
-    return "\n".join(lines)
+        rows = (
+            f"{language} {row['encoder_percent']:.0f} % ({row['words_per_second']:,} words a second)"
+            for language, row in texts.items()
+        )
+        told.append(f"`{backend}`: {', '.join(rows)}")
+    return textwrap.fill("; ".join(told) + ".", 120)
 
 
 def _read(path: Path) -> dict[str, Any]:

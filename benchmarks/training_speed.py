@@ -1,10 +1,12 @@
-"""How close a training step comes to the bare forward and backward pass of its encoder, and what data cost it.
+r"""How close a training step comes to the bare forward and backward pass of its encoder, and what data cost it.
 
-    python benchmarks/training_speed.py --data prepared/ --encoder ../shared/encoder --layers 6
+    python benchmarks/training_speed.py --data prepared/ --encoder ../shared/encoder --layers 6 \
+        --output results/training_speed.json
 
-Takes prepared data and an encoder; prints one JSON object: pieces a second of both, their ratio, the shares of padding
-and of waiting for data. Both are measured in turns in the same process, on the same batches, in the same number format,
-and the best round of each counts, since other programs on the machine can only slow a round down.
+Takes prepared data and an encoder; prints one JSON object and adds it to the runs of the output file: pieces a second
+of both, their ratio, the shares of padding and of waiting for data. Both are measured in turns in the same process, on
+the same batches, in the same number format. The best round of each counts, since other programs on the machine can
+only slow a round down.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(json.dumps(found, indent=1))
     if args.output:
         signed = {"signature": signature(args.encoder, {"recipe": recipe.name}, "cpu" if use_cpu else "cuda"), **found}
-        args.output.write_text(json.dumps(signed, indent=1) + "\n", encoding="utf-8")
+        runs = json.loads(args.output.read_text(encoding="utf-8"))["runs"] if args.output.is_file() else []
+        args.output.write_text(json.dumps({"runs": [*runs, signed]}, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
@@ -64,7 +67,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=6, help="steps of each round")
-    parser.add_argument("--output", type=Path, help="JSON file to write")
+    parser.add_argument("--output", type=Path, help="JSON file that gets one more run")
     return parser.parse_args(argv)
 
 

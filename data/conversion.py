@@ -1,8 +1,8 @@
-"""Documents → packed documents, with the stages that serving uses. Says why a document was left out.
+"""Documents → packed documents, with the stages that serving uses. Says why one was left out.
 
     text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
 
-Takes and gives no files. One converter a process: it holds a tokenizer and a word finder.
+Takes and gives no files. Each process has a converter of its own, with a tokenizer and a word finder.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Does a training document repeat a benchmark? Stretches of letters that both share, counted by hash.
+"""Does a training document repeat a benchmark? Counts the stretches of letters that both have, by their hashes.
 
 Takes texts, gives counts. Marks, blanks and case play no part, so differently prepared copies of a talk are found.
 
-All stretches of 64 letters are hashed (16 where Han characters are most of the text: about a dozen words in both), and
-every eighth hash by value is kept, on both sides alike: a shared stretch of 80 letters is missed with a probability of
-(7/8)^17 = 10 %, one of 300 letters never in practice.
+A stretch has 64 letters, or 16 where most of the text is Han characters: about a dozen words in both. One hash in eight
+is kept, chosen by its value, so that both sides keep the same ones. A shared stretch of 80 letters is missed with a
+probability of (7/8)^17 = 10 %; one of 300 letters is never missed in practice.
 """
 
 from __future__ import annotations

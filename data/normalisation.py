@@ -1,7 +1,7 @@
-"""Written numbers, amounts, telephone numbers and links → words, as a recogniser without number formatting writes them.
+"""Numbers, amounts, telephone numbers and links → words, as a recogniser without number formatting writes them.
 
 Takes and gives punctuated text in one language; marks around what is replaced stay, and no mark is ever added. For
-training text only (`spell_numbers: true` in a recipe): the text that is served is never changed.
+training text only (`spell_numbers: true` in a recipe); what users restore is never changed.
 
 num2words speaks English and Indonesian. Malay is made from its Indonesian: the two count alike but for the words in
 `MALAY_FROM_INDONESIAN`. Mandarin is written here. Other languages that num2words knows get numbers only.
@@ -146,11 +146,11 @@ def number_words(language: str) -> Callable[[str], str]:
     def spell(digits: str) -> str:
         is_grouped, digits = "," in digits, digits.replace(",", "")
         number = Decimal(digits) if "." in digits else int(digits)
-        # A plain number of four digits in this range is nearly always a year, and said like one.
+        # A plain number of four digits in this range is nearly always a year, and read as one.
         kind = (
             "year" if spoken == "en" and len(digits) == 4 and not is_grouped and 1100 <= number < 2100 else "cardinal"
         )
-        if number >= 10**15:  # identifiers; nobody counts so far
+        if number >= 10**15:  # so long a number is an identifier: its digits are read one by one
             return " ".join(spell(digit) for digit in digits if digit.isdigit())
         words = num2words(number, lang=spoken, to=kind).replace(",", "").replace("-", " ").split()
         if language == "ms":
@@ -164,7 +164,7 @@ def han_number(digits: str) -> str:
     """A number in digits as Mandarin says it: `1203` → 一千二百零三, `3.5` → 三点五."""
     whole, _, decimals = digits.replace(",", "").partition(".")
     tail = "点" + "".join(HAN_DIGITS[int(digit)] for digit in decimals) if decimals else ""
-    if len(whole.lstrip("0")) > 16:  # identifiers, digit by digit
+    if len(whole.lstrip("0")) > 16:  # an identifier: its digits are read one by one
         return "".join(HAN_DIGITS[int(digit)] for digit in whole) + tail
     number = int(whole)
     if number == 0:

@@ -35,7 +35,7 @@ from punctuation_restoration.data.workers import DocumentConverter, worker_setti
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
-BYTES_PER_PROCESS = 2_000_000  # less text is converted before another process has loaded its libraries
+BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
 LARGE_BYTES = 1 << 30
 
 
@@ -156,7 +156,7 @@ def prepare_source(
     """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
     `ids` are those of language and source; `seen` holds the hashes of texts already used, `leaks` the documents that
-    share text with a benchmark; both grow.
+    share text with a benchmark; this adds to both.
     """
     writers = {split: ShardWriter(out, f"{source.name}-{split}", *ids) for split in SPLITS}
     n_labels = {split: np.zeros(256, dtype=np.int64) for split in SPLITS}
@@ -223,7 +223,7 @@ def drop_duplicates(documents: Iterable[Document], seen: set[bytes], skipped: Co
 
 
 def clear_folder(out: Path) -> None:
-    """Make an empty folder of `out`; one that was prepared before is emptied.
+    """Make the folder `out`, or empty it if it was prepared before.
 
     Raises:
         FileExistsError: if it holds files that were not written here.

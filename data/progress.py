@@ -1,4 +1,4 @@
-"""Progress on a terminal: a bar with counts where there is one to look at, lines where output goes to a file."""
+"""Progress: a bar with counts on a terminal, lines where the output goes to a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ProgressBar:
         try:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-        except ImportError:  # the lines that are printed anyway say enough
+        except ImportError:  # printed lines say enough
             return
         self._bar = Progress(
             TextColumn("{task.description}"),

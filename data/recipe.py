@@ -51,12 +51,12 @@ class Sampling:
     language_weights: Mapping[str, float] = field(default_factory=dict)  # times that, by language; 1 where absent
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
-    # In serving, a window's last words are decided only where the text ends, which is where a sentence ends. Windows
-    # that end anywhere teach the model to put no mark there.
+    # In use, a window's last words are decided only at the end of the text, where a sentence ends. Training windows
+    # that end anywhere would teach the model to put no mark there.
     sentence_ends: float = 0.5  # share of windows that end where a sentence ends
     sentence_starts: float = 0.1  # share of windows that begin after a sentence end
     filled_windows: float = 0.5  # share of windows that show some true marks in their slots
-    max_filled: float = 0.5  # the share of such a window's slots that shows its mark is uniform from 0 to this
+    max_filled: float = 0.5  # the share of shown slots in such a window is drawn evenly from 0 to this
     utterances: float = 0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
     stops: Mapping[int, float] = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})  # shares by number of stops
     questions: Mapping[str, float] = field(default_factory=dict)  # share of a language's windows that get a question
@@ -64,7 +64,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """How training windows are changed on the fly, see `data.augmentation`. All rates are a word, 0 to 1."""
+    """How training windows are changed on the fly, see `data.augmentation`. All rates are per word, 0 to 1."""
 
     windows: float = 1.0  # share of windows that Alam et al.'s changes are tried on
     rate: float = 0.0  # alpha: a word is touched; Alam et al. (2020) use 0.15
@@ -106,8 +106,8 @@ class Recipe:
 def load_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a YAML file.
 
-    A recipe may stand on another, named by `base` beside it: its keys then overrule the base's, mappings key by key.
-    `only` and `without` choose from the base's sources by name.
+    A recipe may build on another in the same folder, named by `base`: its keys replace those of the base, and mappings
+    are merged key by key. `only` and `without` choose from the base's sources by name.
 
     Raises:
         ValueError: if it is not a recipe; the message names the file and the key.
@@ -129,7 +129,7 @@ def _read_content(path: Path) -> dict[str, Any]:
 
 
 def _on_base(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """A recipe's keys over those of the one that it stands on."""
+    """A recipe's keys over those of its base."""
     base = _read_content(path.parent / str(content.pop("base")))
     only, without = content.pop("only", None), content.pop("without", [])
     rows = {row.get("name", _stem(str(row.get("path", "")))): row for row in base.get("sources", ())}

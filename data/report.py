@@ -21,23 +21,27 @@ def describe(row: Mapping[str, Any]) -> str:
 
 
 def table(index: Mapping[str, Any]) -> str:
-    """Words and marks per source and split as a Markdown table, after the MLM-Punct paper's Table I."""
+    """Words and marks per source as a Markdown table, after the MLM-Punct paper's Table I.
+
+    Documents, words and marks are those to train on; the last column has the words that are held out. A row for each
+    language adds its sources up.
+    """
     names = [label["name"] for label in index["labels"][1:]]
-    head = ["language", "source", "split", "documents", "words", *names, "marks per 100 words"]
-    lines = [" | ".join(head), " | ".join("---" for _ in head)]
-    totals: dict[tuple[str, str], list[int]] = {}
+    head = ["language", "source", "documents", "words", *names, "marks per 100 words", "held-out words"]
+    lines = [" | ".join(head), " | ".join(["---"] * 2 + ["---:"] * (len(head) - 2))]
+    totals: dict[str, list[int]] = {}
     for row in index["sources"]:
-        for split in SPLITS:
-            counts = row["splits"][split]
-            n_labels = (counts["n_labels"] + [0] * (len(names) + 1))[1 : len(names) + 1]
-            cells = [counts["n_documents"], counts["n_words"], *n_labels]
-            sums = totals.setdefault((row["language"], split), [0] * len(cells))
-            totals[row["language"], split] = [a + b for a, b in zip(sums, cells, strict=True)]
-            lines.append(_line(row["language"], row["name"], split, cells))
-    lines += [_line(language, "**all**", split, cells) for (language, split), cells in sorted(totals.items())]
+        train, validation = (row["splits"][split] for split in SPLITS)
+        n_labels = (train["n_labels"] + [0] * (len(names) + 1))[1 : len(names) + 1]
+        cells = [train["n_documents"], train["n_words"], *n_labels, validation["n_words"]]
+        sums = totals.setdefault(row["language"], [0] * len(cells))
+        totals[row["language"]] = [a + b for a, b in zip(sums, cells, strict=True)]
+        lines.append(_line(row["language"], row["name"], cells))
+    lines += [_line(language, "**all**", cells) for language, cells in sorted(totals.items())]
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
 
-def _line(language: str, source: str, split: str, cells: list[int]) -> str:
-    density = f"{100 * sum(cells[2:]) / max(cells[1], 1):.1f}"
-    return " | ".join([language, source, split, *(f"{cell:,}" for cell in cells), density])
+def _line(language: str, source: str, cells: list[int]) -> str:
+    *counts, n_held_out = cells
+    density = f"{100 * sum(counts[2:]) / max(counts[1], 1):.1f}"
+    return " | ".join([language, source, *(f"{count:,}" for count in counts), density, f"{n_held_out:,}"])

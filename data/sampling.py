@@ -1,7 +1,7 @@
 """Which windows a training step sees: a pure function of the seed and the step.
 
-Takes prepared shards and a recipe's sampling settings, gives the places of windows and cuts them out. Because nothing
-is remembered between steps, a run resumes exactly by its step number, and processes share a step by its row numbers.
+Takes prepared shards and a recipe's sampling settings, gives the places of windows and cuts them out. Nothing
+is remembered between steps: a run resumes exactly from its step number, and processes divide the rows of a step.
 Knows nothing of masks, tensors or text.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.streams import QuestionBank, SentenceBorders, Words, WordStream, joined, parted
 
-SEARCH_WORDS = 120  # how far the next sentence start is looked for
-UTTERANCE_DRAWS = 4096  # utterances drawn for a step, out of which those of like length are used
-UTTERANCE_SPREAD = 0.85  # those of one step are no shorter than this share of the longest
+SEARCH_WORDS = 120  # the next sentence start is looked for within so many words
+UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
+UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of the longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class WindowSampler:
         self.pieces_per_step = pieces_per_step
         self.streams: list[WordStream] = []
         shares: list[float] = []
-        # Sources of a language stand together: systematic sampling then gives every step each language's share.
+        # Sorted by language: systematic sampling then gives each language its share in every step.
         for row in sorted(index["sources"], key=lambda row: row["language"]):
             weight = (weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
@@ -129,10 +129,10 @@ class WindowSampler:
         return CutWindow(ids, counts, labels, stream.language_id, seeds, stream.is_pseudo, soft if soft.size else None)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
-        """Utterances of like length, so that little is padded.
+        """Utterances of similar length, so that little is padded.
 
-        One drawn utterance sets the length, a longer one more often, since fewer of its length make a step: over many
-        steps each utterance is then as likely as any other.
+        One drawn utterance sets the length. Long ones are drawn for this more often, because fewer of them fit into a
+        step. Over many steps each utterance is then as likely as any other.
         """
         longest = int(self._lengths[-1])
         stream_ids = self._draw_streams(UTTERANCE_DRAWS, generator)
@@ -162,7 +162,7 @@ class WindowSampler:
         return generator.permutation(stream_ids)
 
     def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> Words:
-        """Words from a drawn place on, or up to one; more than fit."""
+        """Words from a drawn place on, or up to one: at least as many as fit."""
         sampling, kind = self.sampling, generator.random()
         n_words = min(room, stream.n_words)
         if kind < sampling.document_starts:
@@ -198,7 +198,7 @@ class WindowSampler:
         if question is None:
             return words
         _, counts, labels, _ = words
-        room -= len(question[0]) + self.slot_cost * len(question[1])  # it goes where all of it fits
+        room -= len(question[0]) + self.slot_cost * len(question[1])  # the question must fit as a whole
         stops = np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
         if not len(stops):
             return words
@@ -206,7 +206,7 @@ class WindowSampler:
         return joined(before, question, after)
 
     def _fit(self, words: Words, room: int) -> Words:
-        """As many words as fit; a first word that is too long alone loses its last pieces."""
+        """As many words as fit. If not even the first fits, it is cut."""
         n_words = self._n_fitting(words[1], room)
         if n_words:
             return parted(words, n_words)[0]
@@ -218,9 +218,9 @@ class WindowSampler:
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:
     """How often each stream is drawn, (n_streams,).
 
-    A language is drawn with probability proportional to its weighted number of words to the power 1 / temperature
-    (Conneau et al. 2020, with alpha = 1 / temperature), times its weight; a stream within its language
-    in proportion to its weighted number of words.
+    A language is drawn in proportion to its weight times its number of words to the power 1 / temperature
+    (Conneau et al. 2020, with alpha = 1 / temperature). Within its language a stream is drawn in proportion to its
+    number of words. The numbers of words are weighted by source.
 
     Raises:
         ValueError: if no stream has any weight.

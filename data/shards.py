@@ -9,7 +9,7 @@ map it into memory instead of loading it. Knows nothing about text.
     piece_ids      [▁hell o  ▁this ▁is ▁jos h]    uint16 (int32 for a large vocabulary), one a piece
     document_starts      0 ...                    uint32, first word of each document
     language_ids, source_ids                      uint8 and uint16, one a document: rows of the index's lists
-    document_hashes, word_hashes                  uint64, one a document: who it was, and its words, without its text
+    document_hashes, word_hashes                  uint64, one a document: hashes of its id and of its words
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KINDS = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, 
 
 @dataclass(frozen=True, slots=True)
 class PackedDocument:
-    """A document as arrays; without the header fields, what a shard holds."""
+    """A document as arrays, as a shard holds it."""
 
     hash: int
     piece_ids: np.ndarray  # (n_pieces,)
@@ -107,7 +107,7 @@ def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
     """Write arrays as a safetensors file.
 
     Raises:
-        OSError: if the disk is full or cannot be written; safetensors has an error of its own for that.
+        OSError: if the disk is full or cannot be written. safetensors raises an error of its own for that.
     """
     try:
         save_file(dict(arrays), path)
@@ -144,12 +144,12 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def write_index(folder: Path, index: Mapping[str, Any]) -> None:
-    """Write the index of a prepared folder: last, so that a folder with an index is whole."""
+    """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
     write_whole(folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True)
 
 
 def read_index(*folders: str | Path) -> dict[str, Any]:
-    """Read the index of one or more prepared folders, as if they were one; paths of shards are made whole.
+    """Read the index of one or more prepared folders, as if they were one. Paths of shards get their folder.
 
     Raises:
         ValueError: if a folder has none, or they do not fit together.

@@ -1,4 +1,4 @@
-"""The words of a shard as one stream, and the questions in it. Knows arrays; draws nothing but what it is asked for."""
+"""The words of a shard as one stream, and the sentences and questions in it. Knows arrays only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from punctuation_restoration.data.shards import open_shard
 
-BLOCK_WORDS = 256  # piece offsets are kept for every so many words, and summed up from there
+BLOCK_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
 BANK_QUESTIONS = 20_000  # kept a language: enough variety, little memory
 
@@ -18,7 +18,7 @@ Words = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class WordStream:
-    """The words of one shard, one after the other, round and round; documents of a source follow each other.
+    """The words of one shard as a ring: after the last document the first one follows.
 
     Args:
         path: the shard.
@@ -101,7 +101,7 @@ class SentenceBorders:
     def utterances(
         self, places: np.ndarray, n_sentences: np.ndarray, slot_cost: int, longest: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Utterances that begin with sentence `places` (n,) and have `n_sentences` (n,), fewer where too long.
+        """Utterances that begin with sentence `places` (n,) and have `n_sentences` (n,), fewer if too long.
 
         Returns:
             First word, end word (exclusive) and pieces with slots and both ends, each (n,); the length is 0 where not
@@ -120,7 +120,7 @@ class SentenceBorders:
 
 
 class QuestionBank:
-    """The questions of each language, for where a source has few, as the MLM-Punct paper does for Malay.
+    """The questions of each language, to add where a source has few, as the MLM-Punct paper does for Malay.
 
     Args:
         streams: where to look; pseudo-labelled ones are left out.

@@ -1,4 +1,4 @@
-"""Pieces that a vocabulary lacks, found in new text and added to a model: for languages that it was not made for.
+"""Finds the pieces that a vocabulary lacks in new text, and adds them to a model, for languages new to it.
 
     python -m punctuation_restoration.data.vocabulary --from MODEL --texts my_language/ --pieces 1000 --out extended/
 
@@ -24,7 +24,7 @@ from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.words import WordFinder
 
-MIN_COUNT = 3  # seen less often, a row could not be trained
+MIN_COUNT = 3  # a piece seen less often could not be trained
 NEW_PIECES_FILE = "new_pieces.json"
 
 
@@ -92,8 +92,8 @@ def count_words(documents: Iterable[Any], finder: WordFinder, lowercase: bool) -
 def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[tuple[str, list[int]]]:
     """Pieces to add, with the pieces that they stand as so far; those that shorten the text most come first.
 
-    Candidates are words cut into three pieces or more, worth the pieces they save times their number, and signs that
-    are unknown, worth their number times ten: an unknown sign says nothing at all.
+    Candidates are words cut into three pieces or more, and unknown signs. A word is worth the pieces it saves times
+    how often it occurs; a sign, of which the model sees nothing so far, ten times how often it occurs.
     """
     worth: Counter[str] = Counter()
     old: dict[str, list[int]] = {}
@@ -121,7 +121,8 @@ def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[t
 def with_pieces(tokenizer: Any, found: Sequence[tuple[str, list[int]]]) -> Any:
     """The tokenizer with new pieces behind the old ones.
 
-    A new piece gets the lowest score among the pieces it replaces, which is more than their sum, so it always wins.
+    Scores are log probabilities. A new piece gets the lowest score among the pieces it replaces: that is more than
+    their sum, so the tokenizer always prefers it.
 
     Raises:
         ValueError: if this is not a Unigram tokenizer whose ids are the places in its list.

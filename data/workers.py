@@ -81,7 +81,7 @@ def mapped_ahead(pool: Executor, function: Callable[[T], R], items: Iterable[T],
             result = running.popleft().result()
             running.extend(pool.submit(function, item) for item in itertools.islice(waiting, 1))
             yield result
-    finally:  # the reader may have had enough
+    finally:  # the caller may stop early
         for future in running:
             future.cancel()
 

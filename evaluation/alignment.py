@@ -1,8 +1,8 @@
 """The pipeline's words -> one predicted label a unit of the reference.
 
 Takes an example and the words that the pipeline gave for its text, gives labels and scores in the order of the
-units. A word's mark belongs to the unit in which the word ends; units inside a word have no mark, and no score, since
-nothing was decided there. Knows nothing about files or models.
+units. A word's mark belongs to the unit in which the word ends; the other
+units of a word have no mark and no score, since nothing was decided there. Knows nothing about files or models.
 """
 
 from bisect import bisect_right
@@ -59,7 +59,7 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
             )
         label = label_set.renamed[word["label"]]
         next_start = words[index + 1]["start"] if index + 1 < len(words) else len(example.text)
-        if next_start < example.spans[unit][1]:  # the unit goes on: nothing of the reference can stand here
+        if next_start < example.spans[unit][1]:  # within a unit, where the reference has no mark
             if label != NO_MARK and word["source"] == "model":
                 stray.append((unit, label))
             continue

@@ -132,7 +132,7 @@ class Loader:
         if benchmark is None:
             return _some(reader.read(name, chosen), name)
         if benchmark.held_out:
-            from punctuation_restoration.data.recipe import load_recipe  # needs a YAML reader, and only this does
+            from punctuation_restoration.data.recipe import load_recipe  # imported here: only this needs a YAML reader
 
             return held_out(load_recipe(self.recipe), benchmark.held_out, reader, chosen)
         punctuated: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
@@ -143,8 +143,8 @@ class Loader:
 def held_out(recipe: "Recipe", names: Sequence[str], reader: Reader, keep: Keep | None = None) -> list[Example]:
     """The documents of these sources that data preparation holds out by the hash of their id.
 
-    Documents are left out that the recipe's bounds of marks per word leave out of training: nobody punctuated them.
-    The bounds are applied to units, so to characters in Han text, where marks are rarer than by word.
+    Documents outside the recipe's bounds of marks per word are left out, as in training: nobody punctuated them. The
+    bounds are applied to units. In Han text these are characters, so there are fewer marks for each.
 
     Raises:
         ValueError: if the recipe lacks a source, or holds out none of its documents.

@@ -1,4 +1,4 @@
-"""Whether a score of 0.9 means right nine times in ten.
+"""Calibration: is a score of 0.9 right nine times in ten?
 
 Takes scores of decisions and whether each was right, gives additive bins, a reliability curve and the expected
 calibration error. Knows nothing about marks or texts.
@@ -75,7 +75,7 @@ def count_reliability(decisions: Iterable[tuple[float, bool]]) -> Reliability:
     """
     n, n_right, score_sums = [0] * N_BINS, [0] * N_BINS, [0.0] * N_BINS
     for score, right in decisions:
-        # Rounding in fp32 may leave a probability a hair above 1.
+        # Rounding in fp32 may leave a probability slightly above 1.
         if not -1e-3 <= score <= 1.001:
             raise ValueError(f"Expected a score from 0 to 1, got {score}. Give probabilities, not logits.")
         index = min(max(int(score * N_BINS), 0), N_BINS - 1)

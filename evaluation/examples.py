@@ -1,8 +1,8 @@
 """Documents -> examples: what is fed to the pipeline, and the reference at every place where a mark may stand.
 
 Takes punctuated text or a list of tokens with labels. Gives lower-cased running text without marks, as a recogniser
-writes it, and its units: the places that are scored, each exactly once. In Han text every character is a unit, so
-that systems which find other words compare, and a mark inside a word that was not split is a miss; elsewhere a unit
+writes it, and its units: the places that are scored, each exactly once. In Han text every character is a unit:
+systems that find other words can be compared, and a mark that no word of the model ends at is a miss. Elsewhere a unit
 is a word, or a token of a benchmark. Knows nothing about files or models.
 
     tokens   we    're   here               a word of the model may cover several units: "we're"
@@ -36,7 +36,7 @@ class Example:
     Attributes:
         id, source: which document this is, and where it comes from.
         text: the text without marks.
-        spans: (start, end) offsets in `text` of every unit, in order; empty where a token has nothing to say.
+        spans: (start, end) offsets in `text` of every unit, in order; empty for a token without letters and digits.
         labels: the name of the label after each unit.
         ends_text: whether the last unit ends the document; false where the document was cut.
     """
@@ -73,7 +73,8 @@ def example_from_tokens(
 def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id: str, source: str) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
-    Blanks between Han characters are left out: in captions they stand where a line broke, and give borders away.
+    Blanks between Han characters are left out. In captions they stand where a line broke, and would show where a
+    mark belongs.
     """
     words = finder(text)
     spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: how far a score could lie from the truth, given that other texts could have been drawn.
+"""Bootstrap intervals: how much a score would vary if the test had other texts.
 
 Takes the counts of the parts of a test, gives the 95 % interval of micro-F1 and of every mark's F1. Whole documents
 are drawn again with replacement, since the words of one text depend on each other. A test that is one stream without
@@ -15,7 +15,7 @@ from punctuation_restoration.evaluation.scores import micro, score
 
 N_SAMPLES = 2000
 BLOCK_WORDS = 200
-MIN_DOCUMENTS = 5  # fewer documents than this say too little about other documents
+MIN_DOCUMENTS = 5  # with fewer documents, blocks of words are drawn
 SEED = 2026
 
 
@@ -46,7 +46,7 @@ def add_counts(label_names: Sequence[str], counts: Sequence[Counts]) -> Counts:
     """The sum of many counts; empty counts where there is none."""
     total = Counts(tuple(label_names))
     for one in counts:
-        # In place on the sum's own counters: `+` would copy them for each of thousands of parts.
+        # In place: `+` would copy the sum for each of thousands of parts.
         total.mid_text.update(one.mid_text)
         total.end_text.update(one.end_text)
         total.stray.update(one.stray)

@@ -1,8 +1,8 @@
 """Which labels a test is scored in, and which label of a model means which of them.
 
-Takes the default table of marks or a model's configuration, gives a label set. Fixed benchmarks are always scored in
-the four labels of the literature, whatever marks the model writes, so that models with other label sets compare:
-a model's exclamation mark counts as a period there, as it does in the reference.
+Takes the default table of marks or a model's configuration, gives a label set. Named benchmarks are always scored in
+the four labels of the literature, so that models with other labels can be compared: an exclamation mark of a model
+counts as a period there, as in the reference.
 """
 
 from collections.abc import Mapping

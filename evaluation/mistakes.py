@@ -1,7 +1,7 @@
-"""The worst mistakes, side by side: what the reference has, and what the model was so certain of.
+"""The worst mistakes: reference and prediction side by side.
 
-Takes an example and its prediction, gives the wrong decisions with their surroundings. A mistake is the worse, the
-higher the score of the wrong decision. Knows nothing about tables or files.
+Takes an example and its prediction, gives the wrong decisions with their surroundings. The higher
+the score of a wrong decision, the worse. Knows nothing about tables or files.
 """
 
 import heapq

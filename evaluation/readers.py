@@ -27,7 +27,7 @@ class Reader:
 
     @classmethod
     def for_labels(cls, label_set: LabelSet) -> "Reader":
-        """A reader that finds words as the pipeline does; which jieba words it finds does not show in the units."""
+        """A reader that finds words as the pipeline does. Units do not depend on jieba's words."""
         return cls(label_set, WordFinder(label_set.mark_labels))
 
     def read(self, path: str | Path, keep: Keep | None = None) -> list[Example]:
@@ -52,7 +52,7 @@ class Reader:
         return examples
 
     def _read_tsv(self, path: Path, keep: Keep | None) -> Iterator[Example]:
-        """`token<TAB>label` lines; a blank line separates documents. One stream without blank lines is one text."""
+        """`token<TAB>label` lines; a blank line separates documents. A file without blank lines is one text."""
         documents = list(labelled_words(path))
         for number, (_, tokens, labels) in enumerate(documents, 1):
             name = f"{stem(path)}:{number}" if len(documents) > 1 else stem(path)
@@ -77,7 +77,7 @@ class Reader:
         )
 
     def _read_text(self, path: Path, keep: Keep | None) -> Iterator[Example]:
-        """Documents separated by empty lines. Lines are joined: one sentence a line would give its stop away."""
+        """Documents separated by empty lines. Lines are joined: ends of lines would show stops."""
         for number, (_, lines) in enumerate(paragraphs(path), 1):
             id = f"{stem(path)}:{number}"
             text = " ".join(line.strip() for line in lines)

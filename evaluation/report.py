@@ -1,6 +1,6 @@
 """Results -> tables for the terminal.
 
-Takes results as written to JSON, gives rich tables. Computes nothing.
+Takes results as written to JSON, gives rich tables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from punctuation_restoration.evaluation.mistakes import Mistake
+from punctuation_restoration.evaluation.results import by_document
 
 
 def overview(results: Sequence[dict[str, Any]]) -> Table:
@@ -40,9 +41,9 @@ def details(result: dict[str, Any]) -> Iterator[Table]:
     """The tables of one benchmark: per mark, merged classes and places in the text, and per source or document."""
     yield _marks(result)
     yield _other_readings(result)
-    for key, title in (("by_source", "source"), ("by_document", "document")):
-        if len(result[key]) > 1:
-            yield _groups(result[key], title)
+    for groups, title in ((result["by_source"], "source"), (by_document(result), "document")):
+        if len(groups) > 1:
+            yield _groups(groups, title)
 
 
 def mistakes_table(mistakes: Sequence[Mistake]) -> Table:

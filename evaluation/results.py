@@ -1,14 +1,20 @@
 """Evaluations <-> JSON: what goes into `results/`, and shards read back and joined.
 
-Takes evaluations and a signature, gives dictionaries and files. The counts of every block are kept, so that scores
-and intervals can be computed again from the file alone. The texts of the benchmarks are not: they are not ours.
+Takes evaluations and a signature, gives dictionaries and files. The counts of every block are kept, packed, so that
+scores, intervals and paired tests can be computed from the files alone. The texts are not kept: they are not ours.
 """
 
+import base64
 import json
+import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from punctuation_restoration.evaluation.calibration import Reliability
 from punctuation_restoration.evaluation.counts import Counts
@@ -17,7 +23,8 @@ from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.evaluation.scores import micro, score
 from punctuation_restoration.whole_files import write_whole
 
-FORMAT = 1
+FORMAT = 2
+NUMBERS = np.dtype("<u4")  # of the packed counts
 
 
 def to_result(
@@ -36,7 +43,6 @@ def to_result(
         "scores": scores.to_dict(),
         "intervals_95": asdict(intervals),
         "by_source": {key: _brief(counts) for key, counts in by_key(evaluation.parts, "source").items()},
-        "by_document": {key: _brief(counts) for key, counts in by_key(evaluation.parts, "document").items()},
         "calibration": {
             "all_words": evaluation.all_decisions.to_dict(),
             "marks": evaluation.marks_only.to_dict(),
@@ -46,11 +52,65 @@ def to_result(
             "words": evaluation.n_words,
             "words_per_second": round(evaluation.n_words / evaluation.seconds, 1) if evaluation.seconds else None,
         },
-        "parts": [
-            {"document": part.document, "source": part.source, "block": part.block, **part.counts.to_dict()}
-            for part in evaluation.parts
-        ],
+        "blocks": pack(evaluation.parts, evaluation.label_names),
     }
+
+
+def by_document(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Words, F1 and marks of every document of a result, computed from the counts of its blocks."""
+    parts = unpack(result["blocks"], result["label_names"])
+    return {key: _brief(counts) for key, counts in by_key(parts, "document").items()}
+
+
+def pack(parts: Sequence[Part], label_names: Sequence[str]) -> dict[str, Any]:
+    """The counts of all blocks as one array, which JSON holds as text.
+
+    A row is: index of the document, index of the source, number of the block; then the words of every pair (reference,
+    predicted) within the text, in the order of `label_names`; the same at the end of the text; then stray marks.
+    `counts` is the transposed array in 32-bit numbers, little-endian, compressed by zlib and written in base 64.
+    """
+    documents = list(dict.fromkeys(part.document for part in parts))
+    sources = list(dict.fromkeys(part.source for part in parts))
+    document_index = {document: index for index, document in enumerate(documents)}
+    source_index = {source: index for index, source in enumerate(sources)}
+    pairs = list(product(label_names, repeat=2))
+    rows = [
+        [document_index[part.document], source_index[part.source], part.block]
+        + [counts[pair] for counts in (part.counts.mid_text, part.counts.end_text) for pair in pairs]
+        + [part.counts.stray[name] for name in label_names]
+        for part in parts
+    ]
+    # Transposed, equal columns (most end-of-text counts are 0) lie together and compress better.
+    packed = zlib.compress(np.array(rows, dtype=NUMBERS).T.tobytes(), level=9)
+    return {
+        "n_blocks": len(rows),
+        "documents": documents,
+        "sources": sources,
+        "counts": base64.b64encode(packed).decode("ascii"),
+    }
+
+
+def unpack(blocks: dict[str, Any], label_names: Sequence[str]) -> list[Part]:
+    """The parts that `pack` packed.
+
+    Raises:
+        ValueError: if the array is damaged or not of this many blocks and labels.
+    """
+    names, pairs = tuple(label_names), list(product(label_names, repeat=2))
+    shape = (3 + 2 * len(pairs) + len(names), blocks["n_blocks"])
+    try:
+        numbers = np.frombuffer(zlib.decompress(base64.b64decode(blocks["counts"])), dtype=NUMBERS).reshape(shape)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(
+            f"Expected packed counts of {shape[1]} blocks over the labels {list(names)}, could not read them: {error}. "
+            "Evaluate again."
+        ) from error
+    parts = []
+    for document, source, block, *counts in numbers.T.tolist():
+        mid_text, end_text, stray = counts[: len(pairs)], counts[len(pairs) : -len(names)], counts[-len(names) :]
+        found = Counts(names, _counter(pairs, mid_text), _counter(pairs, end_text), _counter(names, stray))
+        parts.append(Part(blocks["documents"][document], blocks["sources"][source], block, found))
+    return parts
 
 
 def write_result(result: dict[str, Any], path: Path) -> None:
@@ -76,12 +136,9 @@ def read_result(path: str | Path) -> dict[str, Any]:
 def to_evaluation(result: dict[str, Any]) -> Evaluation:
     """The evaluation behind a result, without its mistakes, which are not kept."""
     names = tuple(result["label_names"])
-    parts = [
-        Part(part["document"], part["source"], part["block"], Counts.from_dict(names, part)) for part in result["parts"]
-    ]
     return Evaluation(
         label_names=names,
-        parts=parts,
+        parts=unpack(result["blocks"], names),
         all_decisions=Reliability.from_dict(result["calibration"]["all_words"]),
         marks_only=Reliability.from_dict(result["calibration"]["marks"]),
         seconds=result["speed"]["seconds"],
@@ -126,12 +183,11 @@ def _brief(counts: Counts) -> dict[str, Any]:
     return {"n_words": counts.n_words, "f1": round(overall.f1, 4), "n_marks": overall.n_reference}
 
 
+def _counter(keys: Sequence[Any], numbers: Sequence[int]) -> Counter[Any]:
+    return Counter({key: n for key, n in zip(keys, numbers, strict=True) if n})
+
+
 def _readable(result: dict[str, Any]) -> str:
-    """JSON with one line a block, so that a file of a thousand blocks stays readable."""
-    parts = result["parts"]
-    head = json.dumps({**result, "parts": None}, ensure_ascii=False, indent=1)
-    lines = ",\n".join(f"  {json.dumps(part, ensure_ascii=False)}" for part in parts)
-    before, found, after = head.rpartition('"parts": null')
-    if not found:
-        return head
-    return f'{before}"parts": [\n{lines}\n ]{after}'
+    """JSON in lines, with the blocks on one line of their own."""
+    head = json.dumps({**result, "blocks": None}, ensure_ascii=False, indent=1)
+    return head.replace('"blocks": null', f'"blocks": {json.dumps(result["blocks"], ensure_ascii=False)}')

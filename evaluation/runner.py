@@ -1,4 +1,4 @@
-"""Examples -> pipeline -> everything that is known about one benchmark.
+"""Runs the pipeline over the examples of one benchmark.
 
 Takes a pipeline as users get it and examples, gives an `Evaluation`: counts by block, calibration, mistakes and
 speed. Knows nothing about files, tables or pictures.
@@ -71,7 +71,7 @@ def evaluate_examples(
     mistakes: list[Mistake] = []
     n_words = 0
     started = time.perf_counter()
-    # A generator in, an iterator out: results of one document at a time are in memory.
+    # A generator, so that only one document's result is in memory at a time.
     for example, result in zip(examples, restore((example.text for example in examples), **settings), strict=True):
         prediction = align(example, result["words"], label_set)
         n_words += len(result["words"])

@@ -24,7 +24,7 @@ SENTENCE_END_NAMES = {prefix + name for name in SENTENCE_ENDS.values() for prefi
 
 @dataclass(frozen=True, slots=True)
 class MarkScore:
-    """Precision, recall and F1 (0 to 1) with the numbers of marks behind them; 0 where nothing can be divided by."""
+    """Precision, recall and F1 (0 to 1) with the numbers of marks behind them; 0 instead of a division by 0."""
 
     precision: float
     recall: float

@@ -1,4 +1,4 @@
-"""What a number must carry to be repeated: data, code, model, settings, machine, date.
+"""What it takes to repeat a measurement: data, code, model, settings, machine, date.
 
 Takes the model's folder and settings, gives a dictionary for JSON. Knows nothing about scores.
 """

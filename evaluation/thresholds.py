@@ -24,11 +24,11 @@ from punctuation_restoration.evaluation.readers import Reader
 from punctuation_restoration.evaluation.runner import micro_f1
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
-# Up to a half: above that, a mark that the model holds for likelier than everything else together would be refused.
+# Up to a half: a higher threshold would refuse a mark that is likelier than all other labels together.
 GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
 N_ROUNDS = 3
-# Of F1, 0 to 1. Below it a gain is chance, and a rare mark would get whatever threshold chance likes: 0.2 for questions
-# gained 0.005 points on the four validation sets, and wrote "boleh? saya tahu nama encik?".
+# Of F1, 0 to 1. A smaller gain is chance: a threshold of 0.2 for questions gained 0.005 points on four validation sets,
+# and made "boleh? saya tahu nama encik?" of the README's example.
 LEAST_GAIN = 0.0005
 
 Read = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
@@ -62,7 +62,7 @@ def tune(
     """The best thresholds, and every step on the way: thresholds and F1 of each benchmark.
 
     A mark gets a threshold only where that gains `LEAST_GAIN` on the mean; without one, the likeliest label is chosen.
-    One that it has is moved for any gain.
+    A threshold that is there already is moved for any gain.
     """
 
     def try_out(given: Mapping[str, float]) -> dict[str, Any]:

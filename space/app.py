@@ -92,9 +92,9 @@ footer .divider { display: none !important; }
 @media (max-width: 640px) { .prose h1 { font-size: 1.5rem !important; } }
 """
 
-HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, with a
-`<mask>` after every word, and says for each mask what belongs there: a comma, a period, a question mark, or nothing.
-Your words are not changed. Below are the first words of your own text."""
+HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
+says after the last piece of each word what belongs there: a comma, a period, a question mark, or nothing. Marks that it
+is shown are pieces like the others. Your words are not changed. Below are the first words of your own text."""
 
 
 def build(restorer: Restorer) -> gr.Blocks:

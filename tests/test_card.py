@@ -159,6 +159,15 @@ def test_every_document_that_is_named_is_there():
     assert not sorted((name, by) for name, by in named if not (ROOT / name).is_file())
 
 
+def test_every_picture_is_shown_by_a_document():
+    shown = {
+        (path.parent / name).resolve()
+        for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
+    }
+    assert shown == set((ROOT / "docs" / "images").resolve().glob("*.png"))
+
+
 def test_the_front_matter_of_the_card_has_what_the_hub_asks_for():
     front = yaml.safe_load((ROOT / "model_card.md").read_text(encoding="utf-8").split("---\n")[1])
     assert front["language"] == ["en", "zh", "ms"]

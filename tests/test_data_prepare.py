@@ -63,7 +63,7 @@ def test_every_document_left_out_is_counted_with_its_reason(tmp_path: Path, tiny
     }
     train = index["sources"][0]["splits"]["train"]
     assert (train["n_documents"], train["n_words"], train["n_labels"]) == (1, 20, [14, 2, 2, 2])
-    assert "| en | talks | train | 1 | 20 | 2 | 2 | 2 | 30.0 |" in (tmp_path / "out" / "table.md").read_text()
+    assert "| en | talks | 1 | 20 | 2 | 2 | 2 | 30.0 | 0 |" in (tmp_path / "out" / "table.md").read_text()
 
 
 def test_the_split_depends_on_the_id_alone(tmp_path: Path, tiny_checkpoint: str) -> None:

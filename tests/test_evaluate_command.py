@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punctuation_restoration.evaluation.results import join, read_result
+from punctuation_restoration.evaluation.results import by_document, join, read_result
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = "hello you are here. is he there? the man, you say, is in. "
@@ -78,7 +78,7 @@ def test_shards_scored_apart_and_joined_are_the_whole(tiny_checkpoint, texts, tm
     assert run("--join", tmp_path / "1.json", tmp_path / "2.json", "--output", tmp_path / "joined.json") == 0
     whole, joined = read_result(tmp_path / "whole.json"), read_result(tmp_path / "joined.json")
     assert joined["scores"] == whole["scores"]
-    assert joined["by_document"].keys() == whole["by_document"].keys()
+    assert by_document(joined).keys() == by_document(whole).keys()
     assert joined["intervals_95"]["n_units"] == 6
     with pytest.raises(ValueError, match="one shard only"):
         join([whole, joined])

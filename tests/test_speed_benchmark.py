@@ -62,6 +62,25 @@ def test_ratios_are_speeds_divided(modules):
     assert "fastest backend against XLM-R-base" not in rows
 
 
+def test_the_one_table_has_the_talk_of_every_run_and_says_which_targets_are_missed(modules):
+    _, _, tables = modules
+    runs = [run_of(2, torch=400.0, **{"xlmr-base": 100.0}), run_of(1, torch=100.0, **{"xlmr-base": 50.0})]
+    assert "| `torch` | 400 (4.0 ×) | 100 (2.0 ×) | 20 ms |" in tables.table(runs)
+    told = " ".join(tables.targets_text(runs).split())
+    assert told.startswith("Of 2 ratios asked for, 1 are met. Missed: torch backend against XLM-R-base: 2.0 where 3")
+    assert told.endswith("(1 thread).")
+    assert tables.targets_text(runs[:1]).endswith("Missed: none.")
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/speed.md"])
+def test_the_documents_quote_the_speed_as_it_was_measured(modules, name):
+    _, _, tables = modules
+    root = BENCHMARKS.parent
+    text = (root / name).read_text(encoding="utf-8")
+    result = json.loads((root / "results" / "speed.json").read_text(encoding="utf-8"))
+    assert tables.fill(text, result, root / "results") == text
+
+
 def test_results_of_several_runs_become_one(modules, tmp_path):
     speed, _, _ = modules
     runs = [run_of(2, torch=400.0), run_of(2, **{"xlmr-base": 100.0}), run_of(1, torch=250.0)]
@@ -81,7 +100,9 @@ def test_processors_are_kept_apart_in_the_order_they_come(modules, tmp_path):
         paths[-1].write_text(json.dumps({"runs": [run]}))
     joined = speed.join(paths)["runs"]
     assert [(tables.processor_of(run), run["threads"]) for run in joined] == [("Plain", 2), ("Plain", 1), ("Modern", 2)]
-    assert "Plain, 1 thread, wall time" in tables.table(joined)
+    lines = tables.table(joined).splitlines()
+    assert lines[0].startswith("| system | Plain, 2 threads | Plain, 1 thread | Modern, 2 threads | one sentence |")
+    assert lines[2].startswith("| `torch` | 400 | 400 | 400 | 20 ms |")
 
 
 def test_a_part_is_extrapolated_to_the_whole_text_and_says_so(modules):

@@ -1,11 +1,10 @@
-"""Several trained models → one with the mean of their weights, as fast as each of them.
+"""Several trained models → one model with the mean of their weights.
 
     python -m punctuation_restoration.training.averaging runs/a/final runs/b/final --out runs/mean
 
-Models that went on from one checkpoint, with other seeds or for more steps, mostly lie in one basin of the loss, and
-their mean is at least as good as the best of them ("model soups", Wortsman et al. 2022, Section 3; over the steps of
-one run, Izmailov et al. 2018). Score it on validation data: models that were trained apart from the start have no
-useful mean.
+The mean of models that went on from one checkpoint, with other seeds or for more steps, is mostly at least as good as
+the best of them ("model soups", Wortsman et al. 2022, Section 3; over the steps of one run, Izmailov et al. 2018).
+Score it on validation data. The mean of models that were trained apart from the start is useless.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from transformers import AutoTokenizer
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 
-# Weights of the same shapes mean something else where these differ.
+# Where these differ, weights of the same shapes mean different things.
 READING = ("labels", "slot_style", "mask_layers", "bidirectional_from", "lowercase", "words_alone")
 
 

@@ -82,7 +82,7 @@ def load_state(place: Path) -> dict[str, Any]:
 
 
 def rotate(folder: Path, n_kept: int) -> None:
-    """Remove all checkpoints but the newest `n_kept`, and what a kill left half-written."""
+    """Remove all checkpoints but the newest `n_kept`, and half-written ones."""
     for place in list_checkpoints(folder)[: -max(n_kept, 1)]:
         shutil.rmtree(place, ignore_errors=True)
     remove_unfinished(folder)

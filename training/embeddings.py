@@ -1,7 +1,7 @@
 """Word embeddings of which only a few rows are trained.
 
-Takes an `nn.Embedding`, gives a module in its place whose gradient has a few rows instead of the vocabulary's many.
-Knows nothing of which rows these are: the mask and the fills, in our case.
+Takes an `nn.Embedding`, gives a module to use in its place, whose gradient has these rows only. The caller says which
+rows: ours are the mask and the fills.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.nn import functional
 
 
 class RowTrainedEmbedding(nn.Module):
-    """An embedding whose weight is frozen but for some rows.
+    """An embedding of which only some rows are trained.
 
     Autograd would build a gradient of the whole matrix, 78 MB for 50,625 pieces, at every step.
 
@@ -54,7 +54,7 @@ class RowTrainedEmbedding(nn.Module):
 
 
 def train_rows_only(model: Any, rows: Sequence[int]) -> None:
-    """Freeze the word embeddings of a model but for `rows`, which may be none."""
+    """Freeze the word embeddings of a model except `rows`, which may be empty."""
     if not rows:
         model.get_input_embeddings().weight.requires_grad_(False)
         return
@@ -63,7 +63,7 @@ def train_rows_only(model: Any, rows: Sequence[int]) -> None:
 
 @contextmanager
 def plain_embeddings(model: Any) -> Iterator[Any]:
-    """The model with an ordinary embedding, trained rows merged in: for saving. Put back afterwards."""
+    """For saving: the model with an ordinary embedding, trained rows merged in. Undone afterwards."""
     embedding = model.get_input_embeddings()
     if not isinstance(embedding, RowTrainedEmbedding):
         yield model

@@ -1,7 +1,6 @@
-"""Training runs as experiments: what to change goes in, validation F1 and cost come out; nothing is trained twice.
+"""Training runs as experiments. Takes arguments of `train.py`, gives validation F1 and cost; nothing is trained twice.
 
-Every run is a run of `train.py` in a process of its own, so that one cannot disturb the next. Knows nothing about what
-is compared with what.
+Every run is a process of its own, so that one cannot disturb the next.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from punctuation_restoration.training.validation import Validation
 def run(
     place: Path, folders: Sequence[str | Path], validation: Sequence[str | Path], *arguments: str
 ) -> dict[str, Any]:
-    """Train as told and score the model, unless `place` holds the score of an earlier call.
+    """Train and score a model, unless `place` holds the score of an earlier call.
 
     Args:
-        place: folder of the run; its `score.json` is what is given back.
+        place: folder of the run; the result is kept there in `score.json`.
         folders: prepared data to train on.
         validation: prepared data to score on.
         arguments: of `train.py`, beside data and place; `--validation-words` and `--threads` count for the scoring too.
@@ -52,7 +51,7 @@ def run(
 def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
     """A prepared folder with a share of each source's training words: its first documents, one at least.
 
-    Held-out documents stay as they are. What `out` already holds is taken as it is.
+    Held-out documents stay as they are. A folder that is there already is not made again.
     """
     if (out / "index.json").is_file():
         return out

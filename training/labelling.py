@@ -194,7 +194,7 @@ def relabelled(path: Path, labels: np.ndarray) -> list[PackedDocument]:
 
 
 def pseudo_row(row: Mapping[str, Any], writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
-    """The row of the index of a source that a model has labelled; nothing of it is for validation."""
+    """The row of the index of a source that a model has labelled; it has no validation split."""
     train = {**writer.finish(), "n_labels": n_labels.tolist()}
     empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
     return {

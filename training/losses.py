@@ -1,4 +1,4 @@
-"""Losses over slots: human and pseudo labels with their own weight and smoothing, and soft labels of a teacher.
+"""Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of a teacher.
 
 Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Letters in shapes: B
 windows, W slots, M labels.
@@ -59,7 +59,7 @@ def distillation_losses(
 ) -> torch.Tensor:
     """Divergence (B, W) of a student from soft labels in each scored slot, times the temperature squared.
 
-    Hinton et al. (2015), section 2: the square keeps gradients of like size whatever the temperature.
+    Hinton et al. (2015), section 2: the square keeps the size of the gradients whatever the temperature.
 
     Args:
         logits: (B, W, M) of the student.

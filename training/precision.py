@@ -1,4 +1,4 @@
-"""Which number format to compute in, given the machine."""
+"""Chooses the number format to compute in, given the machine."""
 
 from __future__ import annotations
 
@@ -37,11 +37,10 @@ def choose_precision(wanted: str, device_type: str) -> tuple[str, str | None]:
 
 
 class Fp32Attention(TorchFunctionMode):
-    """While entered, attention on a CPU under bf16 autocast is computed in fp32, and its gradients with it.
+    """While entered, attention and its gradients are computed in fp32, on a CPU under bf16 autocast.
 
     Only the matrix products of the layers are faster in bf16 there. The backward pass of torch's bf16 attention took
-    nearly half of a step (torch 2.13, AMX, heads of 32 values, windows of 160 pieces: `docs/log.md`, "What bf16 is
-    good for").
+    nearly half of a step (torch 2.13, AMX, heads of 32 values, windows of 160 pieces: `docs/log.md`, "bf16").
     """
 
     def __torch_function__(
@@ -60,5 +59,5 @@ class Fp32Attention(TorchFunctionMode):
 
 
 def _in_fp32(value: Any) -> Any:
-    """A tensor of bf16 in fp32; anything else as it is, masks of bool among it."""
+    """A bf16 tensor as fp32; anything else, such as a mask of bools, as it is."""
     return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value

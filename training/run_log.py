@@ -1,4 +1,4 @@
-"""What a run says while it trains: lines or a bar on the terminal, `log.jsonl`, and TensorBoard where asked for."""
+"""The log of a run: lines or a bar on the terminal, `log.jsonl`, and TensorBoard where asked for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LogWindow:
 
 
 class RunLog:
-    """Writes where a run's progress is read. Silent in all processes but the first.
+    """Writes the log of a run. Only the first process writes.
 
     Args:
         out: folder of the run.
@@ -62,7 +62,7 @@ class RunLog:
             self._events = SummaryWriter(str(out / "tensorboard"))
 
     def tell(self, line: str) -> None:
-        """Print a line once, whatever the number of processes."""
+        """Print a line, in the first process only."""
         if self.is_main:
             self.bar.tell(line)
 

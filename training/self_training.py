@@ -28,7 +28,7 @@ from punctuation_restoration.training.labelling import label_folder
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Self-train; gives 0, or 1 after an error message. Rounds and steps that were done before are not done again."""
+    """Self-train; gives 0, or 1 after an error message. What an earlier call has done is not done again."""
     args, rest = parse_args(argv)
     try:
         unlabelled = unlabelled_folder(args)

@@ -2,8 +2,8 @@
 
     python -m punctuation_restoration.training.shipping runs/first/final checkpoints/en-zh-ms
 
-Storing fp16 halves the file; the encoder's weights were of that precision before training. Code and local paths stay
-out: a checkout brings its own code, and `punctuation_restoration.export` adds it for the Hub.
+fp16 halves the file; the encoder's weights had that precision before training. Code and local paths are left out: a
+checkout has the code, and `punctuation_restoration.export` adds it for the Hub.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def ship(source: str, target: Path, **settings: Any) -> None:
         for key in ("auto_map", "_name_or_path"):
             config.pop(key, None)
             config["encoder_config"].pop(key, None)
-        # Readers take the precision from here: fp32, which a CPU computes fastest, not that of the file.
+        # The precision to load in: fp32, which a CPU computes fastest, whatever the file has.
         config["dtype"] = "float32"
         config["encoder_config"].pop("dtype", None)
         text = json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)

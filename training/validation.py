@@ -1,4 +1,4 @@
-"""Micro-F1 per language on held-out documents, every word decided once, in windows as in serving.
+"""Micro-F1 per language on held-out documents, in windows as the pipeline cuts them; every word is decided once.
 
 Takes prepared validation shards, a model and its slot encoder; gives counts and scores. Documents are never joined.
 """
@@ -109,7 +109,7 @@ class Validation:
 
 
 def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int]:
-    """How many validation words of each source: equal shares, what small sources lack goes to the larger ones."""
+    """How many validation words of each source: equal shares. What a small source lacks is taken from larger ones."""
     taken = [0] * len(index["sources"])
     for language in index["languages"]:
         own = [i for i, row in enumerate(index["sources"]) if row["language"] == language]
