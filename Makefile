@@ -56,7 +56,7 @@ reproduce: $(READY)  ## prepare the data, train the default model, ship it, and 
 	$(TRAIN) --recipe recipes/en-zh-ms.yaml --data $(RUN)/prepared --out $(RUN) --encoder $(SHARED)/encoder
 	$(PYTHON) -m punctuation_restoration.evaluation.thresholds --model $(RUN)/final \
 		--benchmark $(VALIDATION) --limit 60000 --output results/thresholds.json
-	$(PYTHON) -m punctuation_restoration.training.shipping $(RUN)/final checkpoints/en-zh-ms \
+	$(PYTHON) -m benchmarks.shipping $(RUN)/final checkpoints/en-zh-ms \
 		--thresholds results/thresholds.json
 	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid --output results
 

@@ -1,7 +1,7 @@
 """The learning curve of the default model: benchmark micro-F1 against the words that training has seen, stage by stage.
 
-    python benchmarks/curve.py --stage "4: late masks" --how "7,845 steps of 640 pieces" --log runs/late/log.jsonl
-    python benchmarks/curve.py                                       draws the picture and fills the table again
+    python -m benchmarks.curve --stage "4: late masks" --how "7,845 steps of 640 pieces" --log runs/late/log.jsonl
+    python -m benchmarks.curve                                       draws the picture and fills the table again
 
 Takes the logs of a stage's runs and the figures in `results/`, which `evaluate.py` wrote for the model at its end.
 Writes `results/curve.json`, a picture with the targets and the table of stages in `docs/log.md`, and prints what a
@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import Any
 
-from punctuation_restoration.card import put_between
-from punctuation_restoration.training.experiments import read_log, seen
+from benchmarks.arms import read_log, seen
+from benchmarks.card import put_between
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- stages -->", "<!-- /stages -->"

@@ -1,7 +1,7 @@
 """The table of what the default model was trained on: prepared data -> `results/data.json` and `docs/data.md`.
 
-    python benchmarks/data_table.py prepared/       after preparing the data
-    python benchmarks/data_table.py                 fills the document again
+    python -m benchmarks.data_table prepared/       after preparing the data
+    python -m benchmarks.data_table                 fills the document again
 
 Takes a prepared folder; keeps the names of sources and labels and the counts of its index, and nothing else of it.
 """
@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.card import put_between
-from punctuation_restoration.data.report import SPLITS, table
+from benchmarks.card import put_between
 from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.summary import SPLITS, table
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- data -->", "<!-- /data -->"

@@ -1,7 +1,7 @@
 """What pays in training: arms that differ in one thing, at equal data and steps, with several seeds.
 
-    python benchmarks/experiments.py --data prepared/ --encoder ../shared/encoder --out results/experiments.json
-    python benchmarks/experiments.py ... --arms slots tagging "layers 4" --seeds 1 2 --steps 400
+    python -m benchmarks.experiments --data prepared/ --encoder ../shared/encoder --out results/experiments.json
+    python -m benchmarks.experiments ... --arms slots tagging "layers 4" --seeds 1 2 --steps 400
 
 Every arm is a run of `train.py` with the recipe of the default model and the changes in `ARMS`. Takes prepared data and
 an encoder; writes JSON with validation micro-F1 per language, steps, pieces and minutes of each run, and prints a
@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import yaml
 
+from benchmarks.arms import cut_folder, run
 from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.training.experiments import cut_folder, run
 from punctuation_restoration.training.labelling import relabelled
 
 ROOT = Path(__file__).resolve().parents[1]

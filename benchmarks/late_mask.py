@@ -1,6 +1,6 @@
 """What the vector of a late mask does: its length, and how many decisions change when it is set to zero.
 
-    python benchmarks/late_mask.py --output results/late_mask.json
+    python -m benchmarks.late_mask --output results/late_mask.json
 
 Takes a model with `slot_style="late-mask"` and the texts in `examples/texts`. A vector of zeros makes such a model a
 tagger that reads the last piece of each word; so the fewer decisions change, the more of a tagger the model is.
@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from punctuation_restoration.evaluation.command import load_pipeline
+from punctuation_restoration.cli.evaluate import load_pipeline
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
 

@@ -1,6 +1,6 @@
 """What a new language gains and what the old ones lose, for three orders of training and for growing amounts of text.
 
-    python benchmarks/new_language.py --from checkpoints/en-zh-ms --encoder ../shared/encoder --old prepared/ \\
+    python -m benchmarks.new_language --from checkpoints/en-zh-ms --encoder ../shared/encoder --old prepared/ \\
         --new prepared_id/ --minutes 10 --out results/new_language.json
 
 The orders are those of Zhu et al.: only the new language; the old ones, then the new; all together. `--amounts` adds
@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.card import put_between
+from benchmarks.arms import cut_folder, run, score
+from benchmarks.card import put_between
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.training.experiments import cut_folder, run, score
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- new language -->", "<!-- /new language -->"

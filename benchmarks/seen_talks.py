@@ -1,6 +1,6 @@
 """Learning by heart: F1 on talks that were held out beside F1 on talks that the model was trained on.
 
-    python benchmarks/seen_talks.py --model checkpoints/en-zh-ms --stage thirteenth --words-seen 99230940
+    python -m benchmarks.seen_talks --model checkpoints/en-zh-ms --stage thirteenth --words-seen 99230940
 
 Takes a model; adds its row to `results/seen_talks.json`, in place of an earlier row of the same model. The held-out
 talks are the benchmark `iwslt2012-dev`. The ids of the talks that were trained on stand in that file; a new file gets
@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from punctuation_restoration.cli.evaluate import load_pipeline
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
-from punctuation_restoration.evaluation.command import load_pipeline
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import bootstrap
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.readers import Reader, digest_of, documents_in, read_ids
+from punctuation_restoration.evaluation.reference_files import Reader, digest_of, documents_in, read_ids
 from punctuation_restoration.evaluation.runner import evaluate_examples
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature

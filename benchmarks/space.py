@@ -1,6 +1,6 @@
 """How long do visitors of the page wait when fifty come at once, and does anybody get another's text?
 
-    python benchmarks/space.py
+    python -m benchmarks.space
 
 Serves the page of `space/` with the default model, and calls its endpoint `/restore` from fifty threads at the same
 moment, again and again, each with forty words of its own out of `examples/texts/`. Writes `results/space.json` and the
@@ -29,7 +29,7 @@ from typing import Any
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.card import put_between
+from benchmarks.card import put_between
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks

@@ -1,8 +1,8 @@
 r"""Speed, memory, start-up and size beside the peers', as ratios: every system on the same text, in turn.
 
-    python benchmarks/speed.py --threads 2 --output results/speed.json
-    python benchmarks/speed.py --threads 1 --systems torch xlmr-base --rounds 1
-    python benchmarks/speed.py --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
+    python -m benchmarks.speed --threads 2 --output results/speed.json
+    python -m benchmarks.speed --threads 1 --systems torch xlmr-base --rounds 1
+    python -m benchmarks.speed --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md README.md
 
 Takes names of systems (`speed_systems.py` tells what they are). Each runs in a process of its own; all are asked for
@@ -24,8 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from speed_tables import draw, fill, processor_of, ratios, table
-
+from benchmarks.speed_tables import draw, fill, processor_of, ratios, table
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
 
@@ -47,11 +46,11 @@ class Worker:
     def __init__(self, name: str, threads: int, model: str | None) -> None:
         self.name = name
         started = time.perf_counter()
-        command = [sys.executable, str(ROOT / "benchmarks" / "speed_systems.py"), name, "--threads", str(threads)]
+        command = [sys.executable, "-m", "benchmarks.speed_systems", name, "--threads", str(threads)]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
         self._process = subprocess.Popen(
             command + (["--model", model] if model else []),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT,
         )  # fmt: skip
         ready = self._answer()
         self.start_up = time.perf_counter() - started

@@ -1,6 +1,6 @@
 """Where the time goes: the share of each stage of the pipeline, by language, in processor time of one thread.
 
-    python benchmarks/stages.py --backend onnx-int8 --output results/stages.json
+    python -m benchmarks.stages --backend onnx-int8 --output results/stages.json
 
 Takes the texts in `examples/texts`, gives for each the words a second and the percentage of time in finding words
 (segmentation), pieces (tokenisation), the encoder, and writing (labels, marks, text). Every word is new to the cache of

@@ -1,6 +1,6 @@
 """A transcript of a million words through `restore.stream`: memory and time as it goes.
 
-    python benchmarks/stream_memory.py --words 1000000 --layers 1 --output results/stream.json
+    python -m benchmarks.stream_memory --words 1000000 --layers 1 --output results/stream.json
 
 Takes the example address, repeated, a line at a time, and gives peak memory after every tenth of the words.
 `--layers` keeps only the first layers of the encoder, for a machine on which the whole model would take too long: what
@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from speed import words_of_text
 from transformers import AutoModelForTokenClassification, AutoTokenizer, logging, pipeline
 
 import punctuation_restoration
+from benchmarks.speed import words_of_text
 from punctuation_restoration.evaluation.signature import signature
 
 LINE = 10  # words

@@ -1,6 +1,6 @@
 """What a delay buys in live speech: F1, agreement with the offline text, and time a word, by words of look-ahead.
 
-    python benchmarks/streaming.py
+    python -m benchmarks.streaming
 
 Takes files of punctuated documents (by default a talk source of each language), and of each the first words of those
 documents that the recipe holds out of training, lower-cased as recognisers write. Writes `results/streaming.json`, a
@@ -25,7 +25,7 @@ import torch
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.card import put_between
+from benchmarks.card import put_between
 from punctuation_restoration.data.conversion import hash_id, split_of
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import load_recipe

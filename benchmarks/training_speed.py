@@ -1,6 +1,6 @@
 r"""How close a training step comes to the bare forward and backward pass of its encoder, and what data cost it.
 
-    python benchmarks/training_speed.py --data prepared/ --encoder ../shared/encoder --layers 6 \
+    python -m benchmarks.training_speed --data prepared/ --encoder ../shared/encoder --layers 6 \
         --output results/training_speed.json
 
 Takes prepared data and an encoder; prints one JSON object and adds it to the runs of the output file: pieces a second

@@ -12,7 +12,7 @@ from pathlib import Path
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.formats import FormatError, format_of_name, read_bytes, restore_transcript
+from punctuation_restoration.transcripts import FormatError, format_of_name, read_bytes, restore_transcript
 
 RECORDED = Path(__file__).parent / "transcripts" / "meetings"
 

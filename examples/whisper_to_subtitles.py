@@ -12,7 +12,7 @@ from pathlib import Path
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.formats import CueLimits, read_bytes, restore_transcript, write_as
+from punctuation_restoration.transcripts import CueLimits, read_bytes, restore_transcript, write_as
 
 RECORDED = Path(__file__).parent / "transcripts" / "whisper.json"
 

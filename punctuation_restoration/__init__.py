@@ -4,15 +4,24 @@ After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-r
 loads neither transformers nor torch: what is registered is loaded when the part of transformers is that it belongs to.
 """
 
+import importlib.util
+import sys
 from pathlib import Path
-
-# In a source checkout the folders `modeling`, `pipeline`, ... lie beside this package, in a wheel inside it.
-if not (Path(__file__).parent / "modeling").is_dir():
-    __path__.append(str(Path(__file__).resolve().parents[1]))
 
 from punctuation_restoration.registration import DEFAULT_MODEL, register, register_when_loaded
 
 __version__ = "0.1.0"
 __all__ = ["DEFAULT_MODEL", "__version__", "register"]
+
+# In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
+for _name in ("modeling", "pipeline"):
+    _folder = Path(__file__).resolve().parents[1] / _name
+    if not (Path(__file__).parent / _name).is_dir():
+        _spec = importlib.util.spec_from_file_location(
+            f"{__name__}.{_name}", _folder / "__init__.py", submodule_search_locations=[str(_folder)]
+        )
+        assert _spec is not None
+        # The file holds a docstring only, so nothing has to be run.
+        sys.modules[_spec.name] = globals()[_name] = importlib.util.module_from_spec(_spec)
 
 register_when_loaded()

@@ -104,8 +104,8 @@ def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
     with written_whole(output) as folder:
         leave_out = shutil.ignore_patterns("__pycache__", ".*")
         shutil.copytree(root / "space", folder, ignore=leave_out)
-        shutil.copytree(root / "formats", folder / "formats", ignore=leave_out)
-        shutil.copyfile(root / "pipeline" / "conventions.py", folder / "formats" / "conventions.py")
+        shutil.copytree(Path(__file__).parent / "transcripts", folder / "transcripts", ignore=leave_out)
+        shutil.copyfile(root / "pipeline" / "conventions.py", folder / "transcripts" / "conventions.py")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
     return sorted(path for path in output.rglob("*") if path.is_file())
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer, formats
+from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer, transcripts
 from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, language_of, masks_html, speed_line
 
 # Visitors' files lie in a folder of their own, which goes when the server does.
@@ -160,8 +160,8 @@ def _text_tab() -> tuple[gr.Textbox, gr.Checkbox, gr.Button, list[Any]]:
 
 
 def _file_tab() -> dict[str, Any] | None:
-    if formats is None:
-        gr.Markdown("Files need the folder `formats` beside `app.py`, or the package `punctuation-restoration`.")
+    if transcripts is None:
+        gr.Markdown("Files need the folder `transcripts` beside `app.py`, or the package `punctuation-restoration`.")
         return None
     with gr.Row():
         with gr.Column(min_width=320):
@@ -171,7 +171,7 @@ def _file_tab() -> dict[str, Any] | None:
                     file_types=FILE_TYPES, height=180, elem_id="upload",
                 ),
                 "to": gr.Dropdown(
-                    [AS_IT_IS, *formats.WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
+                    [AS_IT_IS, *transcripts.WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
                 ),
             }  # fmt: skip
             gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")

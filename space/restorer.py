@@ -15,13 +15,13 @@ from transformers.utils import logging
 
 try:  # with the package no code from the Hub has to be trusted
     import punctuation_restoration
-    from punctuation_restoration import formats
+    from punctuation_restoration import transcripts
 except ImportError:
     punctuation_restoration = None
     try:  # a Space has the folder beside this file: `python -m punctuation_restoration.export OUT --space`
-        import formats  # type: ignore[no-redef]
+        import transcripts  # type: ignore[no-redef]
     except ImportError:
-        formats = None
+        transcripts = None
 
 TASK = "punctuation-restoration"
 HUB_MODEL, HUB_REVISION = "punctuation-restoration/en-zh-ms", "v0.1.0"  # code that was not read is not run
@@ -106,14 +106,14 @@ class Restorer:
         Raises:
             InputError: if it cannot be read, is too large, or cannot be written in the other format.
         """
-        if formats is None:
-            raise InputError("Files need the folder `formats` beside app.py, or the package.")
+        if transcripts is None:
+            raise InputError("Files need the folder `transcripts` beside app.py, or the package.")
         n_bytes = os.path.getsize(path)
         if n_bytes > MAX_FILE_BYTES:
             raise InputError(f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it.")
         try:
-            transcript, encoding = formats.read_bytes(path.read_bytes(), name=path.name)
-        except formats.FormatError as error:
+            transcript, encoding = transcripts.read_bytes(path.read_bytes(), name=path.name)
+        except transcripts.FormatError as error:
             raise InputError(str(error)) from error
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         if n_characters > MAX_FILE_CHARACTERS:
@@ -123,8 +123,8 @@ class Restorer:
             )
         started = time.perf_counter()
         try:
-            done = formats.restore_transcript(transcript, self.pipeline, **self._keywords(**options))
-            content = formats.write_as(done, to) if to else done.source()
+            done = transcripts.restore_transcript(transcript, self.pipeline, **self._keywords(**options))
+            content = transcripts.write_as(done, to) if to else done.source()
         except ValueError as error:
             raise InputError(str(error)) from error
         seconds = time.perf_counter() - started

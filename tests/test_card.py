@@ -9,10 +9,10 @@ from huggingface_hub import ModelCard, ModelCardData
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration import card
+from benchmarks import card
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.intervals import Part
-from punctuation_restoration.evaluation.results import to_result, write_result
+from punctuation_restoration.evaluation.result_files import to_result, write_result
 from punctuation_restoration.evaluation.runner import Evaluation
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
@@ -137,14 +137,14 @@ def test_the_documents_show_what_the_default_model_gives(name):
     run = card.fill_from_model(run, pipeline("punctuation-restoration", model=card.DEFAULT_MODEL, device="cpu"))
     # Probabilities differ from processor to processor in their last digits.
     run, text = (re.sub(r"\d\.\d+", "0.0", one) for one in (run, text))
-    assert run == text, f"{name} differs: run `python -m punctuation_restoration.card {name} --run`."
+    assert run == text, f"{name} differs: run `python -m benchmarks.card {name} --run`."
 
 
 @pytest.mark.parametrize("name", ["model_card.md", "README.md"])
 def test_the_documents_quote_the_results_as_they_are(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert card.fill(text, card.read_results(ROOT / "results")) == text, (
-        f"{name} differs from results/: run `python -m punctuation_restoration.card {name}`."
+        f"{name} differs from results/: run `python -m benchmarks.card {name}`."
     )
 
 

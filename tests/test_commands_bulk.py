@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.commands import bulk
-from punctuation_restoration.commands.bulk_parts import plan_parts
+from punctuation_restoration.cli import bulk
+from punctuation_restoration.cli.bulk_parts import plan_parts
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "examples" / "transcripts"
-MODULE = "punctuation_restoration.commands.bulk"
+MODULE = "punctuation_restoration.cli.bulk"
 
 
 def mark_third_words(items: Iterable[Any], **options: Any) -> Iterator[dict[str, Any]]:

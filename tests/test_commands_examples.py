@@ -130,9 +130,9 @@ def test_the_code_in_the_document_runs(tiny_checkpoint: str, tmp_path: Path, mon
 
 
 def test_the_document_names_every_format_and_exit_code() -> None:
-    from punctuation_restoration.commands import punctuate
-    from punctuation_restoration.formats import WRITABLE
-    from punctuation_restoration.formats.reading import SUFFIXES
+    from punctuation_restoration.cli import punctuate
+    from punctuation_restoration.transcripts import WRITABLE
+    from punctuation_restoration.transcripts.reading import SUFFIXES
 
     text = (EXAMPLES.parent / "docs" / "transcripts.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in {*SUFFIXES.values(), *WRITABLE})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.commands import models, punctuate
+from punctuation_restoration.cli import models, punctuate
 
 
 class Dripping(io.RawIOBase):

@@ -17,7 +17,7 @@ RECORDED = ROOT / "examples" / "transcripts"
 
 def run(*arguments: str, stdin: bytes = b"", **more: Any) -> subprocess.CompletedProcess[bytes]:
     """The command as users run it, in a process of its own."""
-    command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", *arguments]
+    command = [sys.executable, "-m", "punctuation_restoration.cli.punctuate", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, cwd=ROOT, timeout=600, check=False, **more)
 
 
@@ -34,7 +34,7 @@ def test_as_a_program_it_is_silent_in_a_pipe_and_changes_only_marks(tiny_checkpo
 def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
     waiting = tmp_path / "waiting.txt"
     os.mkfifo(waiting)
-    command = [sys.executable, "-m", "punctuation_restoration.commands.punctuate", str(waiting)]
+    command = [sys.executable, "-m", "punctuation_restoration.cli.punctuate", str(waiting)]
     # Programs inherit that Ctrl-C is ignored, as a shell has it for what runs in the background.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from punctuation_restoration import whole_files
-from punctuation_restoration.commands import models, punctuate
-from punctuation_restoration.commands import options as opt
-from punctuation_restoration.commands.terminal import reporting
+from punctuation_restoration.cli import models, punctuate
+from punctuation_restoration.cli import options as opt
+from punctuation_restoration.cli.terminal import reporting
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "examples" / "transcripts"

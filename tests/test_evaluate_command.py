@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punctuation_restoration.evaluation.results import by_document, join, read_result
+from punctuation_restoration.evaluation.result_files import by_document, join, read_result
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = "hello you are here. is he there? the man, you say, is in. "

@@ -31,7 +31,11 @@ def test_the_metric_module_gives_the_same_numbers(tmp_path):
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("the library `evaluate`, for which this module is, is not installed")
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PYTHONPATH": ""}
-    arguments = [str(ROOT), str(ROOT / "evaluation" / "punctuation_f1"), json.dumps([REFERENCE, PREDICTED])]
+    arguments = [
+        str(ROOT),
+        str(ROOT / "punctuation_restoration" / "evaluation" / "punctuation_f1"),
+        json.dumps([REFERENCE, PREDICTED]),
+    ]
     done = subprocess.run(
         [sys.executable, "-c", CODE, *arguments],
         cwd=tmp_path,

@@ -8,7 +8,7 @@ import pytest
 from punctuation_restoration.data.conversion import hash_id, split_of
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, Loader, named
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.readers import Reader, digest_of, documents_in, read_ids
+from punctuation_restoration.evaluation.reference_files import Reader, digest_of, documents_in, read_ids
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 READER = Reader.for_labels(standard_labels(PunctuationRestorationConfig()))

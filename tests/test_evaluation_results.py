@@ -9,7 +9,7 @@ import pytest
 
 from punctuation_restoration.evaluation.counts import Counts, count_labels
 from punctuation_restoration.evaluation.intervals import Part, bootstrap
-from punctuation_restoration.evaluation.results import by_document, pack, read_result, to_evaluation, unpack
+from punctuation_restoration.evaluation.result_files import by_document, pack, read_result, to_evaluation, unpack
 from punctuation_restoration.evaluation.scores import score
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,9 +13,9 @@ from safetensors.torch import load_file
 from transformers import AutoConfig, pipeline
 
 import punctuation_restoration
+from benchmarks.shipping import ship
 from punctuation_restoration import export as exporting
 from punctuation_restoration.training.checkpoints import save_checkpoint
-from punctuation_restoration.training.shipping import ship
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
@@ -313,7 +313,7 @@ def test_the_folder_of_the_page_is_whole_and_goes_to_a_space(tmp_path, monkeypat
     monkeypatch.setattr(exporting, "HfApi", Hub)
     assert exporting.main([str(out), "--space", "--push", REPOSITORY, "--dry-run"]) == 0
     printed = capsys.readouterr().out
-    assert "formats/subtitles.py" in printed
+    assert "transcripts/subtitles.py" in printed
     assert f"spaces/{REPOSITORY}; nothing was sent" in printed
     assert exporting.main([str(out), "--space", "--force", "--push", REPOSITORY]) == 0
     assert (sent["repo_type"], sent["space_sdk"]) == ("space", "gradio")

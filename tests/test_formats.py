@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.formats import (
+from punctuation_restoration.pipeline import restoration_pipeline
+from punctuation_restoration.transcripts import (
     CueLimits,
     FormatError,
     read_bytes,
@@ -18,7 +19,6 @@ from punctuation_restoration.formats import (
     restoring,
     write_as,
 )
-from punctuation_restoration.pipeline import restoration_pipeline
 
 RECORDED = Path(__file__).resolve().parents[1] / "examples" / "transcripts"
 MARKS = ",.?，。？"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from punctuation_restoration.formats import FormatError, read_bytes, restore_transcript
-from punctuation_restoration.formats.encodings import Encoding, decode
+from punctuation_restoration.transcripts import FormatError, read_bytes, restore_transcript
+from punctuation_restoration.transcripts.encodings import Encoding, decode
 
 MANDARIN = "大家好我们今天在北京开会\n你们都知道这个问题吗\n"
 FRENCH = "on est allé à la plage hier\nc'était très agréable\n"

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from punctuation_restoration.formats import Transcript, read_source, restore_transcript
+from punctuation_restoration.transcripts import Transcript, read_source, restore_transcript
 
 SIGN = "‡"
 ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")

@@ -56,7 +56,7 @@ def test_importing_loads_nothing_heavy_beyond_transformers():
         "import punctuation_restoration",
         "from punctuation_restoration import DEFAULT_MODEL",
         "import sys; sys.argv = ['punctuate', '--help']; import contextlib, io\n"
-        "from punctuation_restoration.commands.punctuate import main\n"
+        "from punctuation_restoration.cli.punctuate import main\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): main()",
     ],
     ids=["import", "default model", "punctuate --help"],

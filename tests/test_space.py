@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import punctuation_restoration
-from punctuation_restoration.formats import read_bytes, restore_transcript
+from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 SPACE = ROOT / "space"

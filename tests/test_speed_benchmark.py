@@ -11,15 +11,9 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def modules():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        import speed
-        import speed_systems
-        import speed_tables
+    from benchmarks import speed, speed_systems, speed_tables
 
-        yield speed, speed_systems, speed_tables
-        for name in ("speed", "speed_systems", "speed_tables"):
-            sys.modules.pop(name)
+    return speed, speed_systems, speed_tables
 
 
 def run_of(threads: int, **words_per_second: float) -> dict:

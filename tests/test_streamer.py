@@ -1,6 +1,6 @@
 """The streamer: what is committed never changes, and nothing is lost between committed text and tail."""
 
-import importlib.util
+import importlib
 import json
 import re
 import time
@@ -198,12 +198,7 @@ def test_wrong_types_are_refused(tiny_pipeline: Any) -> None:
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("streaming", ROOT / "benchmarks" / "streaming.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("benchmarks.streaming")
 
 
 def test_less_look_ahead_shows_more_words_before_so_that_every_step_costs_the_same(tiny_pipeline: Any) -> None:
@@ -241,10 +236,10 @@ def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
     assert len(measured[0][-1].split()) == config.left_context + config.right_context + 2
 
 
-@pytest.mark.skipif(not RESULTS.exists(), reason="not measured yet: python benchmarks/streaming.py")
+@pytest.mark.skipif(not RESULTS.exists(), reason="not measured yet: python -m benchmarks.streaming")
 def test_the_table_in_the_document_is_that_of_the_results(benchmark: ModuleType) -> None:
     report = json.loads(RESULTS.read_text(encoding="utf-8"))
     document = (ROOT / "docs" / "transcripts.md").read_text(encoding="utf-8")
-    assert benchmark.fill(document, report) == document, "run `python benchmarks/streaming.py`"
+    assert benchmark.fill(document, report) == document, "run `python -m benchmarks.streaming`"
     with pytest.raises(ValueError, match="Put both into it"):
         benchmark.fill("text", report)

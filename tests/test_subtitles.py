@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from punctuation_restoration.formats import FormatError, Transcript, read_bytes, read_source, restore_transcript
+from punctuation_restoration.transcripts import FormatError, Transcript, read_bytes, read_source, restore_transcript
 
 SIGN = "‡"  # stands for a mark; it occurs nowhere else
 

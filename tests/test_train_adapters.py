@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
+from punctuation_restoration.cli.train import main as train
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.train import main as train
 from punctuation_restoration.training.adapters import add_adapters, freeze_layers, main, merged_weights
 
 STEPS = ["--pieces-per-batch", "96", "--validation-words", "40", "--cpu", "--threads", "1", "--precision", "fp32"]

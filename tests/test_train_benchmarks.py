@@ -2,9 +2,8 @@
 
 import functools
 import gzip
-import importlib.util
+import importlib
 import json
-import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -13,19 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from punctuation_restoration.training.command import run_training
+from punctuation_restoration.cli.train import main as run_training
 
 ROOT = Path(__file__).parents[1]
 
 
 def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +58,7 @@ def test_a_new_language_is_scored_in_every_order(
     folders: Path, tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = load("new_language")
-    from punctuation_restoration.training import experiments
+    from benchmarks import arms as experiments
 
     calls: list[list[str]] = []
 
@@ -99,7 +92,7 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
     folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = load("experiments")
-    from punctuation_restoration.training import experiments
+    from benchmarks import arms as experiments
 
     calls: list[list[str]] = []
 
@@ -147,8 +140,8 @@ def test_the_table_shows_means_and_distances_from_the_baseline() -> None:
 
 
 def test_a_part_of_the_text_holds_the_first_documents_and_all_held_out_ones(folders: Path, tmp_path: Path) -> None:
+    from benchmarks.arms import cut_folder
     from punctuation_restoration.data.shards import open_shard, read_index
-    from punctuation_restoration.training.experiments import cut_folder
 
     (whole,) = read_index(folders / "old")["sources"]
     (part,) = read_index(cut_folder(folders / "old", tmp_path / "part", 0.3))["sources"]

@@ -10,7 +10,8 @@ import torch
 from accelerate.state import AcceleratorState
 from training_runs import arguments, same, weights
 
-from punctuation_restoration.training.command import is_out_of_memory, run_training
+from punctuation_restoration.cli.train import is_out_of_memory
+from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.training.loop import TrainingRun
 
 ROOT = Path(__file__).parents[1]

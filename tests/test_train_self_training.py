@@ -8,10 +8,10 @@ from safetensors.torch import load_file
 from training_runs import arguments, weights
 from transformers import pipeline
 
+from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
 from punctuation_restoration.data.shards import open_shard
 from punctuation_restoration.training import self_training
-from punctuation_restoration.training.command import run_training
 from punctuation_restoration.training.labelling import label_folder
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from training_runs import arguments
 from transformers import pipeline
 
+from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.augmentation import pack, unpack
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
@@ -27,7 +28,6 @@ from punctuation_restoration.data.soft_labels import (
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training import labelling
-from punctuation_restoration.training.command import run_training
 
 
 @pytest.fixture(scope="module")

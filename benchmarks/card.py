@@ -1,0 +1,257 @@
+"""Writes the tables of the documents from `results/*.json`, and the outputs of their examples, so that none is typed.
+
+    python -m benchmarks.card model_card.md README.md            tables
+    python -m benchmarks.card model_card.md README.md --run      and what the examples print
+    python -m benchmarks.card model_card.md README.md --check    tells whether they are up to date
+
+Takes a Markdown text with the lines `<!-- results -->` and `<!-- /results -->`, gives it with the table between them;
+where its front matter ends with `model-index:`, that is written anew too, which is what the Hub shows beside the model.
+An example is a line `restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but
+examples; the comment below it is its output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with
+its end) get what the model consists of, and which hard sentences it gets wrong.
+"""
+
+import argparse
+import csv
+import json
+import pprint
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import EvalResult, ModelCardData
+from transformers import pipeline
+
+from punctuation_restoration.export import weights_line
+from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.marks import strip_marks
+from punctuation_restoration.pipeline.restoration_pipeline import TASK
+from punctuation_restoration.registration import DEFAULT_MODEL, HUB_MODEL
+
+BEGIN, END = "<!-- results -->", "<!-- /results -->"
+MODEL = ("<!-- model -->", "<!-- /model -->")
+FAILURES = ("<!-- failures -->", "<!-- /failures -->")
+HARD_SENTENCES = Path(__file__).resolve().parents[1] / "benchmarks" / "hard_sentences.tsv"
+N_FAILURES = 3  # of each language are shown
+RESULTS = Path("results")
+NONE_YET = "No results have been written yet: `python evaluate.py --benchmark test` measures them."
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
+MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
+LANGUAGES = (("iwslt", "en"), ("zh", "zh"), ("ms", "ms"))  # first letters of a benchmark's name
+
+
+def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
+    """Results of `evaluate.py` in a folder, tests first, then by name; other JSON files are passed over."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    scored = [one for one in found if isinstance(one, dict) and "benchmark" in one and "scores" in one]
+    return sorted(scored, key=lambda one: (_is_validation(one), one["benchmark"]))
+
+
+def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
+    """The text with its table, and its `model-index` if it has one, as the results tell them.
+
+    Raises:
+        ValueError: if the text lacks one of the two lines between which the table stands.
+    """
+    filled = put_between(text, BEGIN, END, table(results))
+    return MODEL_INDEX.sub(lambda _: model_index(results), filled, count=1)
+
+
+def put_between(text: str, begin: str, end: str, content: str) -> str:
+    """The text with `content` between two of its lines, in place of what was there.
+
+    Raises:
+        ValueError: if the text lacks one of the lines.
+    """
+    before, has_begin, rest = text.partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not has_begin or not has_end:
+        raise ValueError(f"Expected the lines {begin} and {end} in the document, one is missing. Put both into it.")
+    return f"{before}{begin}\n{content}\n{end}{after}"
+
+
+def table(results: Sequence[dict[str, Any]]) -> str:
+    """The results in Markdown: F1 in percent, one line a benchmark, with the signature below."""
+    if not results:
+        return NONE_YET
+    names = list(dict.fromkeys(name for one in results for name in one["scores"]["marks"]))
+    head = ["benchmark", "words", "F1", "95 %", *(name.lower() for name in names), "macro"]
+    rows = [head, ["---", *(["---:"] * (len(head) - 1))]]
+    for one in results:
+        scores = one["scores"]
+        low, high = one["intervals_95"]["micro"]
+        marks = (scores["marks"].get(name, {}).get("f1") for name in names)
+        rows.append(
+            [
+                f"`{one['benchmark']}`: {one['about']}", f"{scores['n_words']:,}",
+                f"**{_percent(scores['micro']['f1'])}**", f"{_percent(low)}–{_percent(high)}",
+                *map(_percent, marks), _percent(scores["macro"]["f1"]),
+            ]
+        )  # fmt: skip
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n" + _signature(results)
+
+
+def model_index(results: Sequence[dict[str, Any]]) -> str:
+    """The block `model-index` of the front matter: micro-F1 of every test, and the F1 of every mark."""
+    if not results:
+        return "model-index: []\n"
+    measured = []
+    for one in results:
+        marks = {f"F1 {name.lower()}": mark["f1"] for name, mark in one["scores"]["marks"].items()}
+        for name, value in {"F1 (micro)": one["scores"]["micro"]["f1"], **marks}.items():
+            measured.append(
+                EvalResult(
+                    task_type="token-classification",
+                    task_name="Punctuation restoration",
+                    dataset_type=one["benchmark"].replace("+", "-"),
+                    dataset_name=one["about"],
+                    dataset_config=_language(one["benchmark"]),
+                    metric_type="f1",
+                    metric_name=name,
+                    metric_value=round(100 * value, 1),
+                )
+            )
+    return ModelCardData(model_name="punctuation-restoration en-zh-ms", eval_results=measured).to_yaml() + "\n"
+
+
+def run_examples(text: str, model: str) -> str:
+    """The text with what its examples give, by the model of that folder or name in place of the one on the Hub."""
+
+    names: dict[str, Any] = {}
+
+    def run_block(block: re.Match[str]) -> str:
+        code = block.group(1)
+        setting_up = EXAMPLE.sub("", code)
+        if "restore = pipeline(" in setting_up:
+            exec(re.sub(r'\brevision="[^"]*",?', "", setting_up.replace(HUB_MODEL, model)), names)
+        elif setting_up.strip() or "restore" not in names:
+            return block.group()
+        filled = EXAMPLE.sub(lambda line: f"{line.group(1)}\n{_shown(eval(line.group(1), names))}\n", code)
+        return block.group().replace(code, filled)
+
+    return BLOCK.sub(run_block, text)
+
+
+def fill_from_model(text: str, restore: Any) -> str:
+    """The text with what depends on a model alone: what it consists of, and what it gets wrong."""
+    for (begin, end), make in ((MODEL, model_table), (FAILURES, failures)):
+        if begin in text:
+            text = put_between(text, begin, end, make(restore))
+    return text
+
+
+def model_table(restore: Any) -> str:
+    """What a loaded model consists of, from its configuration and its files, in Markdown."""
+    config, folder = restore.model.config, Path(restore.model.name_or_path)
+    encoder, names = config.encoder_config, config.label_names
+    n_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    thresholds = ", ".join(f"{name.lower()} {value:g}" for name, value in (config.thresholds or {}).items())
+    rows = {
+        "encoder": f"{encoder.num_hidden_layers} layers of hidden width {encoder.hidden_size}, vocabulary of "
+        f"{encoder.vocab_size:,} pieces",
+        "classifier": f"{encoder.hidden_size} → {config.head_width:,} → ReLU → {len(names)}",
+        "window": f"at most {config.window} words, of which {config.left_context} on the left and "
+        f"{config.right_context} on the right are context, and {config.max_window_pieces} pieces",
+        "labels": ", ".join(f"`{name}`" for name in names),
+        "written from a probability of": thresholds or "whatever is most probable",
+        "size": f"{weights_line(folder)}; safetensors, {n_bytes / 1e6:.1f} MB",
+    }
+    return "| | |\n| --- | --- |\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+
+
+def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
+    """The hard sentences that do not come back as they should, of each language equally many, in Markdown."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    wrong: dict[str, list[str]] = {row["language"]: [] for row in rows}
+    for row in rows:
+        given = restore(_without_marks(row["sentence"], restore))["text"]
+        if given != row["sentence"]:
+            wrong[row["language"]].append(f"| {row['language']} | {row['kind']} | {row['sentence']} | {given} |")
+    n_wrong = sum(map(len, wrong.values()))
+    shown = [line for found in wrong.values() for line in found[:N_FAILURES]]
+    some = f"; here are {len(shown)} of them" if len(shown) < n_wrong else ""
+    return (
+        f"Of {len(rows)} short sentences that were written to be hard (`benchmarks/{path.name}` in the project), "
+        f"{n_wrong} do not come back\nexactly as they should{some}:\n\n"
+        "| | what is hard | should be | the model writes |\n| --- | --- | --- | --- |\n" + "\n".join(shown)
+    )
+
+
+def _without_marks(sentence: str, restore: Any) -> str:
+    """The sentence without its marks; everything else as it stands."""
+    config = restore.model.config
+    words, _ = strip_marks(sentence, restore.find_words(sentence), config.mark_labels, config.label_names)
+    return join_words(words)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rewrite the documents; with --check only tell whether they are up to date (1 if not)."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.card", description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("documents", nargs="+", type=Path, help="Markdown files")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results (default: results)")
+    parser.add_argument("--run", action="store_true", help="run the examples with the default model as well")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a document is not up to date")
+    args = parser.parse_args(argv)
+    results, stale = read_results(args.results), False
+    for path in args.documents:
+        text = path.read_text(encoding="utf-8")
+        try:
+            filled = fill(text, results)
+            if args.run:
+                filled = fill_from_model(run_examples(filled, DEFAULT_MODEL), _load(DEFAULT_MODEL))
+        except ValueError as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return 2
+        if filled != text:
+            stale = True
+            print(f"{path}: {'differs from' if args.check else 'filled from'} {len(results)} results")
+            if not args.check:
+                path.write_text(filled, encoding="utf-8")
+    return int(stale and args.check)
+
+
+def _load(model: str) -> Any:
+    build: Any = pipeline  # its overloads name only the tasks of transformers itself
+    return build(TASK, model=model, device="cpu")
+
+
+def _shown(value: Any) -> str:
+    """A value as a comment: text as it is, everything else as Python writes it, with short numbers."""
+    if isinstance(value, dict):
+        value = {key: round(item, 3) if isinstance(item, float) else item for key, item in value.items()}
+    lines = (value if isinstance(value, str) else pprint.pformat(value, width=112, sort_dicts=False)).splitlines()
+    return "\n".join(f"# {line}" for line in lines)
+
+
+def _signature(results: Sequence[dict[str, Any]]) -> str:
+    """Which model gave these figures, where and when, each told once."""
+    signatures = [one["signature"] for one in results]
+    models = _unique(f"`{one['model']}` (`{(one.get('model_sha256') or 'unknown')[:12]}`)" for one in signatures)
+    commits = _unique(f"`{(one.get('commit') or 'unknown')[:12]}`" for one in signatures)
+    machines = _unique(one["machine"]["processor"] for one in signatures)  # threads change no F1
+    days = _unique(one["date"][:10] for one in signatures)
+    return f"F1 in percent, over all marks together first. Model {models}, code {commits}, {machines}, {days}."
+
+
+def _unique(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(texts))
+
+
+def _is_validation(result: dict[str, Any]) -> bool:
+    return "valid" in result["benchmark"] or "dev" in result["benchmark"].split("-")
+
+
+def _language(benchmark: str) -> str:
+    return next((language for letters, language in LANGUAGES if benchmark.startswith(letters)), "mul")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

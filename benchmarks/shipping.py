@@ -1,0 +1,75 @@
+"""A trained model → a checkpoint to ship: weights stored in half precision and read back in fp32.
+
+    python -m benchmarks.shipping runs/first/final checkpoints/en-zh-ms
+
+fp16 halves the file; the encoder's weights had that precision before training. Code and local paths are left out: a
+checkout has the code, and `punctuation_restoration.export` adds it for the Hub.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
+
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.whole_files import written_whole
+
+
+def ship(source: str, target: Path, **settings: Any) -> None:
+    """Write the checkpoint of a trained model.
+
+    Args:
+        source: folder of a trained model with its tokenizer.
+        target: folder to write; a checkpoint that is there is replaced.
+        settings: fields of the configuration to set, such as `left_context`.
+
+    Raises:
+        OverflowError: if a weight is too large for half precision.
+    """
+    model = PunctuationRestorationModel.from_pretrained(source, dtype=torch.float32)
+    for name, value in settings.items():
+        setattr(model.config, name, value)
+    with written_whole(target) as beside:
+        model.save_pretrained(beside)
+        AutoTokenizer.from_pretrained(source).save_pretrained(beside)
+        weights = {name: weight.half() for name, weight in load_file(beside / "model.safetensors").items()}
+        too_large = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
+        if too_large:
+            raise OverflowError(f"Expected weights below 65,504, {too_large} are larger. Ship them in fp32 instead.")
+        save_file(weights, beside / "model.safetensors", metadata={"format": "pt"})
+        for code in beside.glob("*.py"):
+            code.unlink()
+        config = json.loads((beside / "config.json").read_text(encoding="utf-8"))
+        for key in ("auto_map", "_name_or_path"):
+            config.pop(key, None)
+            config["encoder_config"].pop(key, None)
+        # The precision to load in: fp32, which a CPU computes fastest, whatever the file has.
+        config["dtype"] = "float32"
+        config["encoder_config"].pop("dtype", None)
+        text = json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)
+        (beside / "config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write a trained model as a checkpoint to ship.")
+    parser.add_argument("source", help="folder of the trained model")
+    parser.add_argument("target", type=Path, help="folder of the checkpoint")
+    for name in ("window", "left_context", "right_context", "max_window_pieces"):
+        parser.add_argument("--" + name.replace("_", "-"), type=int, default=argparse.SUPPRESS)
+    parser.add_argument("--thresholds", type=Path, help="JSON file that evaluation.thresholds wrote")
+    given = vars(parser.parse_args(argv))
+    if thresholds := given.pop("thresholds"):
+        given["thresholds"] = json.loads(thresholds.read_text(encoding="utf-8"))["thresholds"]
+    ship(given.pop("source"), given.pop("target"), **given)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,82 @@
+"""The command's option `--live`: words from standard input -> text with marks on standard output, word by word.
+
+Takes bytes as another program writes them, however it cuts them. It knows nothing of files.
+"""
+
+import codecs
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+from ..transcripts import FormatError
+from .models import OptionError
+
+N_BYTES = 1 << 16
+_UTTERANCES = re.compile(r"(\n[ \t\r]*\n)")  # an empty line parts them
+
+
+def restore_live(
+    source: BinaryIO,
+    write: Callable[[str], None],
+    restore: Any,
+    look_ahead: int,
+    encoding: str = "utf-8",
+    options: Mapping[str, Any] | None = None,
+) -> None:
+    """Write what is committed as soon as it is; an empty line ends an utterance, and commits all that came before.
+
+    Args:
+        source: what the words are read from, such as `sys.stdin.buffer`.
+        write: takes text that will not change any more.
+        restore: the pipeline.
+        look_ahead: so many words must follow a word before it is written.
+        encoding: of the source.
+        options: keywords of the pipeline.
+
+    Raises:
+        FormatError: the source is in another encoding; all words before that are written.
+        OptionError: an option that cannot work in a stream.
+        KeyboardInterrupt: Ctrl-C; all words before it are written.
+    """
+    from ..pipeline.streamer import PunctuationStreamer
+
+    options = dict(options or {})
+    try:
+        streamer = PunctuationStreamer(restore, look_ahead, condition=bool(options.get("truecase")), **options)
+    except ValueError as error:
+        raise OptionError(str(error)) from error
+    try:
+        before = ""
+        for text in _texts(source, encoding):
+            if before.endswith("\n") and text.lstrip(" \t\r").startswith("\n"):  # an empty line cut in two
+                write(streamer.flush().committed)
+            before = text
+            for n, part in enumerate(_UTTERANCES.split(text)):
+                if part:
+                    write(streamer.feed(part).committed)
+                if n % 2:
+                    write(streamer.flush().committed)
+                streamer.forget()
+    finally:
+        write(streamer.flush().committed)
+
+
+def _texts(source: BinaryIO, encoding: str) -> Iterator[str]:
+    """Text as it comes; bytes of a character that is not complete wait for the rest."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    read: Callable[[int], bytes] = getattr(source, "read1", source.read)
+    n_before = 0
+    while True:
+        content = read(N_BYTES)
+        try:
+            text = decoder.decode(content, final=not content)
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"Expected {encoding}, got other bytes after {n_before:,} characters: {error.reason}. Name the "
+                "encoding (--encoding)."
+            ) from error
+        n_before += len(text)
+        if text:
+            yield text
+        if not content:
+            return

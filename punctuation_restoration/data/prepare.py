@@ -1,0 +1,268 @@
+"""Prepare training data: documents → shards and an index.
+
+    python -m punctuation_restoration.data.prepare --recipe recipes/en-zh-ms.yaml --out prepared/
+    python -m punctuation_restoration.data.prepare --texts my_language/ --language xx --tokenizer MODEL --out prepared/
+
+Takes a recipe, or texts of one language, and a tokenizer; writes shards of at most 30 MB, `index.json`, `table.md` with
+words and marks, and `leaks.md` where a leak check is asked for. The model is not needed. Documents are split into train
+and validation by a hash of their id.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import hashlib
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import AutoConfig, AutoTokenizer
+
+from punctuation_restoration.data.conversion import split_of
+from punctuation_restoration.data.leaks import LeakCheck, leak_report
+from punctuation_restoration.data.progress import ProgressBar
+from punctuation_restoration.data.readers import Document, read_documents
+from punctuation_restoration.data.recipe import Filters, Recipe, Source, load_recipe
+from punctuation_restoration.data.shards import ShardWriter, read_index, write_index
+from punctuation_restoration.data.summary import SPLITS, describe, table
+from punctuation_restoration.data.workers import DocumentConverter, worker_settings
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+
+OWN_FILES = (".safetensors", ".json", ".md")
+BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
+LARGE_BYTES = 1 << 30
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prepare the data of a recipe. Gives 0, or 1 after an error message."""
+    args = parse_args(argv)
+    try:
+        recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
+        tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
+        prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
+    except (ValueError, OSError) as error:
+        print(f"prepare: {explain(error)}", file=sys.stderr)
+        return 1
+    except (MemoryError, BrokenExecutor):
+        print(
+            "prepare: Expected to fit into memory, did not: a worker ended. Lower --processes to 1, or split documents "
+            "of many megabytes.",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line of `prepare`."""
+    parser = argparse.ArgumentParser(prog="prepare", description="Documents to training shards.")
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--recipe", help="recipe file (YAML)")
+    given.add_argument("--texts", nargs="+", help="files or folders of text in one language, instead of a recipe")
+    parser.add_argument("--language", default="xx", help="language code of --texts")
+    parser.add_argument("--out", required=True, help="folder to write")
+    parser.add_argument("--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder")
+    parser.add_argument("--processes", type=int, default=2, help="worker processes")
+    parser.add_argument("--max-words", type=int, help="stop each source after so many words")
+    return parser.parse_args(argv)
+
+
+def recipe_for_texts(paths: Sequence[str], language: str, validation: float = 0.05) -> Recipe:
+    """A recipe for texts of one language, with gentle filters: every document with a mark is used."""
+    filters = Filters(min_sentences=1, min_marks_per_word=0.01)
+    names = [Path(path).name.split(".")[0] or "texts" for path in paths]
+    sources = tuple(
+        Source(
+            name=f"{name}-{number}" if names.count(name) > 1 else name,
+            path=str(path),
+            language=language,
+            filters=filters,
+        )
+        for number, (path, name) in enumerate(zip(paths, names, strict=True))
+    )
+    return Recipe(name=language, sources=sources, validation=validation)
+
+
+def prepare(
+    recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2, max_words: int | None = None
+) -> dict[str, Any]:
+    """Convert every source of a recipe and write shards and index to `out`. Gives the index.
+
+    Raises:
+        ValueError: if a source cannot be read, or no document of any source is usable.
+        FileExistsError: if `out` holds something else.
+    """
+    if not tokenizer:
+        raise ValueError("Expected a tokenizer, got none. Give --tokenizer, or model.encoder in the recipe.")
+    if not recipe.sources:
+        raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
+    clear_folder(out)
+    config = slot_config(tokenizer, recipe)
+    languages = sorted({source.language for source in recipe.sources})
+    leak_hashes = LeakCheck.from_paths(recipe.leak_check).hashes if recipe.leak_check else None
+    settings = worker_settings(
+        tokenizer, config, spell_numbers=recipe.spell_numbers, leak_hashes=leak_hashes, max_leak=recipe.max_leak
+    )
+    rows: list[dict[str, Any]] = []
+    seen: set[bytes] = set()
+    leaks: list[dict[str, Any]] = []
+    n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
+    with DocumentConverter(settings, n_processes) as converter, ProgressBar("documents") as bar:
+        for source_id, source in enumerate(recipe.sources):
+            source = replace(
+                source,
+                path=str(Path(recipe.root) / source.path) if source.format != "datasets" else source.path,
+                validation=recipe.validation if source.validation is None else source.validation,
+                max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
+            )
+            ids = (languages.index(source.language), source_id)
+            rows.append(prepare_source(converter, source, out, ids, seen, leaks, bar))
+            bar.tell(describe(rows[-1]))
+    index = {
+        "tokenizer": tokenizer,
+        "n_vocabulary": len(AutoTokenizer.from_pretrained(tokenizer)),
+        "labels": config.labels,
+        "lowercase": config.lowercase,
+        "words_alone": config.words_alone,
+        "languages": languages,
+        "sources": rows,
+    }
+    if not any(row["splits"]["train"]["n_words"] for row in rows):
+        why = "; ".join(describe(row) for row in rows)
+        raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
+    write_index(out, index)
+    (out / "table.md").write_text(table(index), encoding="utf-8")
+    if recipe.leak_check:
+        (out / "leaks.md").write_text(leak_report(leaks, recipe.leak_check, recipe.max_leak), encoding="utf-8")
+    print(table(index))
+    return read_index(out)
+
+
+def prepare_source(
+    converter: DocumentConverter,
+    source: Source,
+    out: Path,
+    ids: tuple[int, int],
+    seen: set[bytes],
+    leaks: list[dict[str, Any]],
+    bar: ProgressBar,
+) -> dict[str, Any]:
+    """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
+
+    `ids` are those of language and source; `seen` holds the hashes of texts already used, `leaks` the documents that
+    share text with a benchmark; this adds to both.
+    """
+    writers = {split: ShardWriter(out, f"{source.name}-{split}", *ids) for split in SPLITS}
+    n_labels = {split: np.zeros(256, dtype=np.int64) for split in SPLITS}
+    skipped: Counter[str] = Counter()
+    n_words = 0
+    documents = read_documents(source.path, source.text_field, source.format)
+    for conversion in converter.convert(drop_duplicates(documents, seen, skipped), source):
+        if conversion.n_shared:
+            leaks.append(
+                {
+                    "source": source.name,
+                    "id": conversion.id,
+                    "n_shared": conversion.n_shared,
+                    "n_stretches": conversion.n_stretches,
+                }
+            )
+        if conversion.packed is None:
+            skipped[str(conversion.reason)] += 1
+            continue
+        split = split_of(conversion.packed.hash, source.validation or 0.0) if source.labelled else "train"
+        writers[split].add(conversion.packed)
+        n_labels[split] += np.bincount(conversion.packed.labels, minlength=256)
+        n_words += len(conversion.packed.labels)
+        bar.update(n_words, "words", source.name)
+        if source.max_words is not None and n_words >= source.max_words:
+            break
+    return {
+        "name": source.name,
+        "language": source.language,
+        "weight": source.weight,
+        "is_labelled": source.labelled,
+        "filters": asdict(source.filters),
+        "skipped": dict(skipped),
+        "splits": {split: split_counts(writer, n_labels[split]) for split, writer in writers.items()},
+    }
+
+
+def total_bytes(recipe: Recipe) -> int:
+    """Size of a recipe's files; a data set, whose size is not known, counts as large."""
+    n_bytes = 0
+    for source in recipe.sources:
+        path = Path(recipe.root) / source.path
+        files = list(path.rglob("*")) if path.is_dir() else [path]
+        n_bytes += sum(file.stat().st_size for file in files if file.is_file())
+        n_bytes += LARGE_BYTES if source.format == "datasets" else 0
+    return n_bytes
+
+
+def split_counts(writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
+    """Finish the shards of a split; gives their files and counts."""
+    return {**writer.finish(), "n_labels": np.trim_zeros(n_labels, "b").tolist()}
+
+
+def drop_duplicates(documents: Iterable[Document], seen: set[bytes], skipped: Counter[str]) -> Iterator[Document]:
+    """Leave out documents whose text, but for white space and case, came before."""
+    for document in documents:
+        text = document.text or " ".join(document.words)
+        key = hashlib.blake2b("".join(text.split()).lower().encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if key in seen:
+            skipped["duplicate"] += 1
+        else:
+            seen.add(key)
+            yield document
+
+
+def clear_folder(out: Path) -> None:
+    """Make the folder `out`, or empty it if it was prepared before.
+
+    Raises:
+        FileExistsError: if it holds files that were not written here.
+    """
+    if out.exists() and any(path.is_dir() or path.suffix not in OWN_FILES for path in out.iterdir()):
+        raise FileExistsError(f"Expected an empty or prepared folder at {out}, got other files. Choose another --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    for path in out.iterdir():
+        path.unlink()
+
+
+def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
+    """The labels and casing that the text is converted with: a checkpoint's own, otherwise the recipe's."""
+    try:
+        config = AutoConfig.from_pretrained(tokenizer)
+    except (OSError, ValueError):  # a tokenizer without a model
+        config = None
+    if isinstance(config, PunctuationRestorationConfig):
+        return config
+    kept = {
+        key: recipe.model[key] for key in ("labels", "mark_labels", "lowercase", "words_alone") if key in recipe.model
+    }
+    return PunctuationRestorationConfig(**kept)
+
+
+def explain(error: BaseException) -> str:
+    """The message of an error; a full disk is named as such."""
+    if is_disk_full(error):
+        place = getattr(error, "filename", None) or "the output"
+        return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
+    return str(error)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether an error says that the disk is full; torch and safetensors say so only in their messages."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return True
+    return any(sign in str(error) for sign in ("No space left on device", "StorageFull", "PytorchStreamWriter failed"))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

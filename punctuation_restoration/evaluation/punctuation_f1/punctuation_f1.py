@@ -1,0 +1,72 @@
+# mypy: ignore-errors
+# (checked from the root, `evaluate` would be the script there and not the library)
+"""The scores of this project as a module of the `evaluate` library: the same numbers as `evaluate.py`.
+
+    metric = evaluate.load("path/to/punctuation_f1")        # offline, from any folder but the project's root
+    metric.compute(predictions=[["O", "PERIOD"]], references=[["O", "PERIOD"]])["micro_f1"]    # 1.0
+
+Takes label names, one list a text; gives fractions from 0 to 1. Needs the package `punctuation-restoration`.
+"""
+
+import datasets
+
+import evaluate
+from punctuation_restoration.evaluation.counts import count_labels
+from punctuation_restoration.evaluation.intervals import add_counts
+from punctuation_restoration.evaluation.scores import score
+
+DESCRIPTION = "Precision, recall and F1 of restored punctuation, per mark and overall; words without mark do not count."
+INPUTS = """
+Args:
+    predictions: for each text the label names that were predicted, one a word.
+    references: for each text the label names of the reference, one a word.
+    label_names: all labels, the no-mark label first.
+Returns:
+    micro_precision, micro_recall, micro_f1, macro_f1, weighted_f1, mid_text_f1, end_text_f1, slot_error_rate,
+    n_words, and precision, recall and F1 of every mark, such as comma_f1.
+"""
+LABEL_NAMES = ("O", "COMMA", "PERIOD", "QUESTION")
+
+
+class PunctuationF1(evaluate.Metric):
+    """See the module."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        labels = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=DESCRIPTION,
+            citation="",
+            inputs_description=INPUTS,
+            features=datasets.Features({"predictions": labels, "references": labels}),
+        )
+
+    def _compute(
+        self,
+        predictions: list[list[str]],
+        references: list[list[str]],
+        label_names: tuple[str, ...] = LABEL_NAMES,
+    ) -> dict[str, float | int | None]:
+        scores = score(
+            add_counts(
+                label_names,
+                [
+                    count_labels(reference, predicted, label_names, ends_text=True)
+                    for reference, predicted in zip(references, predictions, strict=True)
+                ],
+            )
+        )
+        result: dict[str, float | int | None] = {
+            "micro_precision": scores.micro.precision,
+            "micro_recall": scores.micro.recall,
+            "micro_f1": scores.micro.f1,
+            "macro_f1": scores.macro.f1,
+            "weighted_f1": scores.weighted.f1,
+            "mid_text_f1": scores.mid_text.f1,
+            "end_text_f1": scores.end_text.f1,
+            "slot_error_rate": scores.slot_error_rate,
+            "n_words": scores.n_words,
+        }
+        for name, mark in scores.marks.items():
+            for kind in ("precision", "recall", "f1"):
+                result[f"{name.lower()}_{kind}"] = getattr(mark, kind)
+        return result

@@ -1,0 +1,101 @@
+"""What it takes to repeat a measurement: data, code, model, settings, machine, date.
+
+Takes the model's folder and settings, gives a dictionary for JSON. Knows nothing about scores.
+"""
+
+import hashlib
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
+    """All of the signature but the data, which differs by benchmark.
+
+    Args:
+        model: folder or name of the model.
+        settings: what was asked of the pipeline and of the evaluation.
+        device: where the model ran.
+    """
+    return {
+        "commit": commit(),
+        "model": _shown(model),
+        "model_sha256": model_digest(model),
+        "settings": settings,
+        "machine": machine(device),
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def commit() -> str | None:
+    """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        changes = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head + ("+changes" if changes else "")
+
+
+def model_digest(model: str) -> str | None:
+    """SHA-256 over configuration, weights and tokenizer of a model folder; None for a name on the Hub."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return None
+    digest = hashlib.sha256()
+    for path in sorted([folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
+        digest.update(path.name.encode("utf-8"))
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def machine(device: str) -> dict[str, Any]:
+    """Processor, cores and device, without the name of the machine."""
+    described: dict[str, Any] = {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": device,
+    }
+    if device.startswith("cuda"):
+        described["gpu"] = torch.cuda.get_device_name(torch.device(device))
+    return described
+
+
+def _shown(model: str) -> str:
+    """The name of a model, without where this machine keeps it."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return model
+    folder = folder.resolve()
+    return str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown"
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=PROJECT, check=True, capture_output=True, text=True, timeout=20
+    ).stdout.strip()

@@ -1,0 +1,114 @@
+"""Validation text → the thresholds with which a model scores best on it.
+
+    python -m punctuation_restoration.evaluation.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
+
+A model that is unsure writes too few marks, since "no mark" is the likeliest answer in most places. The model reads
+each text once; then the threshold of one label after the other is moved as long as the mean micro-F1 over the
+benchmarks grows. Use validation data only: thresholds found on a test make its score worthless.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader
+from punctuation_restoration.evaluation.examples import Example, cut
+from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
+from punctuation_restoration.evaluation.reference_files import Reader
+from punctuation_restoration.evaluation.runner import micro_f1
+from punctuation_restoration.pipeline.decoding import decode, make_choice
+
+# Up to a half: a higher threshold would refuse a mark that is likelier than all other labels together.
+GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
+N_ROUNDS = 3
+# Of F1, 0 to 1. A smaller gain is chance: a threshold of 0.2 for questions gained 0.005 points on four validation sets,
+# and made "boleh? saya tahu nama encik?" of the README's example.
+LEAST_GAIN = 0.0005
+
+Read = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
+
+
+def read_once(restore: Any, examples: Sequence[Example]) -> list[Read]:
+    """What the model thinks of every word of the examples."""
+    names = restore.model.config.label_names
+    read = []
+    for example in examples:
+        words = restore(example.text, all_scores=True, thresholds={})["words"]
+        read.append((example, words, np.array([[word["scores"][name] for name in names] for word in words])))
+    return read
+
+
+def f1_with(
+    given: Mapping[str, float], read: Sequence[Read], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+) -> float:
+    """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
+    choice = make_choice(labels, "all", given)
+    decided = [
+        [{**word, "label": labels[label]["name"]} for word, label in zip(words, decode(rows, choice)[0], strict=True)]
+        for _, words, rows in read
+    ]
+    return micro_f1([example for example, _, _ in read], decided, label_set)
+
+
+def tune(
+    benchmarks: Mapping[str, Sequence[Read]], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """The best thresholds, and every step on the way: thresholds and F1 of each benchmark.
+
+    A mark gets a threshold only where that gains `LEAST_GAIN` on the mean; without one, the likeliest label is chosen.
+    A threshold that is there already is moved for any gain.
+    """
+
+    def try_out(given: Mapping[str, float]) -> dict[str, Any]:
+        scores = {name: f1_with(given, read, labels, label_set) for name, read in benchmarks.items()}
+        return {"thresholds": dict(given), "micro_f1": scores}
+
+    def mean_f1(step: Mapping[str, Any]) -> float:
+        return float(np.mean(list(step["micro_f1"].values())))
+
+    steps = [try_out({})]
+    for label in [label["name"] for label in labels[1:]] * N_ROUNDS:
+        step = max((try_out({**steps[-1]["thresholds"], label: limit}) for limit in GRID), key=mean_f1)
+        gain = mean_f1(step) - mean_f1(steps[-1])
+        if gain > 0 and (label in steps[-1]["thresholds"] or gain >= LEAST_GAIN):
+            steps.append(step)
+    return steps[-1]["thresholds"], steps
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    from punctuation_restoration.cli.evaluate import load_pipeline
+
+    parser = argparse.ArgumentParser(description="Find thresholds on validation data.")
+    parser.add_argument("--model", help="checkpoint; the default model without it")
+    parser.add_argument("--benchmark", nargs="+", required=True, help="validation sets")
+    parser.add_argument("--limit", type=int, help="words of each")
+    parser.add_argument("--bench-root", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"))
+    parser.add_argument("--output", type=Path, help="JSON file to write")
+    args = parser.parse_args(argv)
+    tests = [name for name in args.benchmark if name in BENCHMARKS and BENCHMARKS[name].use == "test"]
+    if tests:
+        parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
+    restore = load_pipeline(args.model, None, "auto")
+    label_set = standard_labels(restore.model.config)
+    loader = Loader(lambda _: Reader.for_labels(label_set), args.bench_root, args.recipe, None)
+    benchmarks = {}
+    for name in args.benchmark:
+        examples = loader(name)
+        benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
+    best, steps = tune(benchmarks, restore.model.config.labels, label_set)
+    text = json.dumps({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, indent=1)
+    print(text)
+    if args.output:
+        args.output.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

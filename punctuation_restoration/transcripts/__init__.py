@@ -1,0 +1,36 @@
+"""Transcripts in and out: subtitles, recogniser output, word lists, tables, plain text.
+
+transcript, encoding = read_bytes(content, name="talk.srt")
+restored = restore_transcript(transcript, restore)      # restore = transformers.pipeline("punctuation-restoration")
+content = encoding.encode(restored.source())            # the same file, with marks
+subtitles = write_as(restored, "srt")                   # or another format
+"""
+
+from .cues import CueLimits
+from .encodings import UTF8, Encoding
+from .errors import FormatError
+from .reading import FORMATS, format_of_name, read_bytes, read_source
+from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
+from .transcript import Speech, Transcript
+from .writing import UTF8_ONLY, WRITABLE, write_as
+
+__all__ = [
+    "FORMATS",
+    "PLAIN_FORMATS",
+    "UTF8",
+    "UTF8_ONLY",
+    "WRITABLE",
+    "CueLimits",
+    "Encoding",
+    "FormatError",
+    "RestoredSpeech",
+    "RestoredTranscript",
+    "Speech",
+    "Transcript",
+    "format_of_name",
+    "read_bytes",
+    "read_source",
+    "restore_transcript",
+    "restored_parts",
+    "write_as",
+]

@@ -1,0 +1,192 @@
+"""Takes restored, timed speech, gives cues that end with sentences and keep to limits of length and reading speed.
+
+It knows widths and times; how a cue is written in SRT or WebVTT is the business of `writing`.
+"""
+
+import itertools
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .placing import apply_to_text
+from .timed_sentences import CLAUSE_MARKS, FINAL_MARKS, Clock, Offsets
+from .transcript import Speech
+
+# A further cue costs most, then a break where no mark stands, then uneven lengths.
+_CUE_COST, _NO_MARK_COST = 1000.0, 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class CueLimits:
+    """How long cues may be.
+
+    The defaults are those of Netflix's English Timed Text Style Guide for adults: 42 characters a line, two lines, 20
+    characters a second. Wide (Han, kana) characters count as two, which comes near to its limits for Mandarin.
+    """
+
+    line_width: int = 42
+    n_lines: int = 2
+    characters_per_second: float = 20.0
+    min_seconds: float = 0.83  # the same guide: 5/6 of a second
+
+    def __post_init__(self) -> None:
+        if min(self.line_width, self.n_lines) < 1 or self.characters_per_second <= 0 or self.min_seconds < 0:
+            raise ValueError(f"Expected limits above zero, got {self}.")
+
+
+@dataclass(frozen=True, slots=True)
+class TimedCue:
+    """Lines to show from `begins` to `ends`, in seconds."""
+
+    begins: float
+    ends: float
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A word with the marks around it, and the blank before it if there is one."""
+
+    text: str
+    glue: str
+    begins: float
+    ends: float
+    starts_cue: bool
+
+
+def make_cues(
+    speech: Speech,
+    edits: Sequence[Mapping[str, Any]],
+    words: Sequence[Mapping[str, Any]],
+    limits: CueLimits | None = None,
+) -> list[TimedCue]:
+    """Cut a restored speech into cues: at sentence ends and changes of speaker, and inside a sentence where it is long.
+
+    A cue stays longer than it was spoken where the reading speed asks for it and the next cue leaves room.
+
+    Raises:
+        ValueError: the speech has no times.
+    """
+    limits = limits or CueLimits()
+    units = _units(speech, edits, words)
+    cues: list[TimedCue] = []
+    for stretch in _stretches(units):
+        for part in _split(stretch, limits):
+            lines = tuple(_layout(part, limits) or [_joined(part)])
+            begins = max(part[0].begins, cues[-1].ends if cues and cues[-1].ends <= part[-1].ends else part[0].begins)
+            cues.append(TimedCue(begins, max(begins, part[-1].ends), lines))
+    return list(_readable(cues, limits))
+
+
+def _units(speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]) -> list[_Unit]:
+    clock = Clock(speech)
+    if not clock:
+        raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
+    restored, offsets = apply_to_text(speech.text, edits), Offsets(speech.text, edits)
+    starts = [offsets.after_marks(word["start"]) for word in words] + [len(restored)]
+    turns = sorted(speech.turns)
+    units: list[_Unit] = []
+    is_new_sentence = False
+    before_end = 0
+    for n, word in enumerate(words):
+        whole = restored[starts[n] : starts[n + 1]]
+        begins, ends = clock.between(word["start"], word["end"])
+        is_turn = bool(turns) and turns[0] <= word["start"]
+        while turns and turns[0] <= word["start"]:
+            turns.pop(0)
+        gap = speech.text[before_end : word["start"]]
+        glue = (
+            " " if any(sign == " " or sign == "\t" for sign in gap) or ("\n" in gap and not _is_wide(whole[0])) else ""
+        )
+        units.append(_Unit(" ".join(whole.split()), glue, begins or 0.0, ends or 0.0, is_turn or is_new_sentence))
+        is_new_sentence = any(
+            sign in FINAL_MARKS for sign in restored[offsets.before_marks(word["end"]) : starts[n + 1]]
+        )
+        before_end = word["end"]
+    return units
+
+
+def _stretches(units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
+    stretch: list[_Unit] = []
+    for unit in units:
+        if unit.starts_cue and stretch:
+            yield stretch
+            stretch = []
+        stretch.append(unit)
+    if stretch:
+        yield stretch
+
+
+def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]:
+    """The cheapest way to cut a sentence into cues, by dynamic programming over the words."""
+    widest = limits.line_width * limits.n_lines
+    costs = [0.0] + [float("inf")] * len(stretch)
+    came_from = [0] * (len(stretch) + 1)
+    for end in range(1, len(stretch) + 1):
+        last = stretch[end - 1].text[-1:]
+        break_cost = 0.0 if end == len(stretch) or last in CLAUSE_MARKS else _NO_MARK_COST
+        for start in range(end - 1, -1, -1):
+            width = width_of(_joined(stretch[start:end]))
+            if start < end - 1 and (width > widest or _layout(stretch[start:end], limits) is None):
+                break
+            cost = costs[start] + _CUE_COST + break_cost + (1 - width / widest) ** 2
+            if cost < costs[end]:
+                costs[end], came_from[end] = cost, start
+    cuts = [len(stretch)]
+    while cuts[-1]:
+        cuts.append(came_from[cuts[-1]])
+    cuts.reverse()
+    return [stretch[start:end] for start, end in itertools.pairwise(cuts)]
+
+
+def _layout(units: Sequence[_Unit], limits: CueLimits) -> list[str] | None:
+    """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
+    if width_of(_joined(units)) <= limits.line_width or len(units) == 1:
+        return [_joined(units)]
+    total = width_of(_joined(units))
+    for n_lines in range(2, limits.n_lines + 1):
+        for width in range(-(-total // n_lines) - 1, limits.line_width + 1):
+            lines = _filled(units, width)
+            if lines and len(lines) <= n_lines:
+                return lines
+    return None
+
+
+def _filled(units: Sequence[_Unit], width: int) -> list[str] | None:
+    """Lines filled one after another; None where a single word is wider than a line."""
+    lines: list[list[_Unit]] = [[]]
+    for unit in units:
+        if width_of(unit.text) > width:
+            return None
+        if lines[-1] and width_of(_joined([*lines[-1], unit])) > width:
+            lines.append([])
+        lines[-1].append(unit)
+    return [_joined(line) for line in lines]
+
+
+def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]:
+    for n, cue in enumerate(cues):
+        needed = max(limits.min_seconds, sum(map(width_of, cue.lines)) / limits.characters_per_second)
+        free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
+        ends = max(cue.ends, min(cue.begins + needed, free_until))
+        yield TimedCue(round(cue.begins, 3), round(ends, 3), cue.lines)
+
+
+def width_of(text: str) -> int:
+    """Columns that a text takes: two for each wide character (Unicode Standard Annex 11)."""
+    return len(text) if text.isascii() else sum(_width(character) for character in text)
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if _is_wide(character) else 1
+
+
+def _is_wide(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in "WF"
+
+
+def _joined(units: Sequence[_Unit]) -> str:
+    return "".join(unit.glue * (n > 0) + unit.text for n, unit in enumerate(units))

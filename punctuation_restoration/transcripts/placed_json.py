@@ -1,0 +1,133 @@
+"""Takes JSON text, gives its values, in which every string and container knows where it stands in the text.
+
+The file can then be changed in place: its layout, the spelling of its numbers and its unknown keys stay as they are.
+It knows JSON and nothing of what is in it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from json import scanner
+from typing import Any
+
+from .errors import FormatError, line_of
+from .places import Runs
+from .transcript import Chunk
+
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class PlacedString(str):
+    """A string; `source[start:end]` is it without its quotes."""
+
+    __slots__ = ("end", "start")
+    start: int
+    end: int
+
+
+class PlacedObject(dict):
+    """A dictionary; `source[start:end]` is it with its braces."""
+
+    __slots__ = ("end", "start")
+    start: int
+    end: int
+
+
+class PlacedArray(list):
+    """A list; `source[start:end]` is it with its brackets."""
+
+    __slots__ = ("end", "start")
+    start: int
+    end: int
+
+
+class _PlacingDecoder(json.JSONDecoder):
+    """The standard library's decoder with its Python scanner, which, unlike the C one, calls the methods below."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        standard: Any = json.JSONDecoder()
+        read_object, read_array, read_string = standard.parse_object, standard.parse_array, standard.parse_string
+
+        def parse_object(source_and_start: tuple[str, int], *arguments: Any) -> tuple[PlacedObject, int]:
+            value, end = read_object(source_and_start, *arguments)
+            return _placed(PlacedObject(value), source_and_start[1] - 1, end), end
+
+        def parse_array(source_and_start: tuple[str, int], *arguments: Any) -> tuple[PlacedArray, int]:
+            value, end = read_array(source_and_start, *arguments)
+            return _placed(PlacedArray(value), source_and_start[1] - 1, end), end
+
+        def parse_string(source: str, start: int, strict: bool) -> tuple[PlacedString, int]:
+            value, end = read_string(source, start, strict)
+            return _placed(PlacedString(value), start, end - 1), end
+
+        self.parse_object, self.parse_array, self.parse_string = parse_object, parse_array, parse_string  # type: ignore
+        self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]
+
+
+_DECODER = _PlacingDecoder()
+
+
+def _placed(value: Any, start: int, end: int) -> Any:
+    value.start, value.end = start, end
+    return value
+
+
+def read_values(source: str, start: int = 0, end: int | None = None) -> Iterator[Any]:
+    """The JSON values of `source[start:end]`, mostly one; several may follow one another, as programs print them.
+
+    Raises:
+        FormatError: with the line at which the text stops being JSON, or is cut off.
+    """
+    stop = len(source) if end is None else end
+    position = _skip_blanks(source, start)
+    while position < stop:
+        try:
+            value, value_end = _DECODER.scan_once(source, position)
+        except json.JSONDecodeError as error:
+            raise _broken(source[:stop], error.msg, error.pos) from error
+        except StopIteration as error:
+            place = error.value if error.value is not None else position
+            raise _broken(source[:stop], "Expecting value", place) from error
+        except RecursionError as error:
+            raise FormatError("Expected JSON nested less deeply than this.", line=line_of(source, position)) from error
+        if value_end > stop:
+            raise _broken(source[:stop], "Unterminated value", stop)
+        yield value
+        position = _skip_blanks(source, value_end)
+
+
+def _skip_blanks(source: str, position: int) -> int:
+    match = _BLANKS.match(source, position)
+    return match.end() if match else position
+
+
+def _broken(source: str, reason: str, position: int) -> FormatError:
+    if not source[position:].strip() or reason.startswith("Unterminated string"):
+        return FormatError(
+            f"Expected the rest of the JSON, got the end of the file ({reason.lower()}). Is the file cut off?",
+            line=line_of(source, position),
+        )
+    column = position - source.rfind("\n", 0, position)
+    return FormatError(
+        f"Expected JSON, got {source[position : position + 20]!r} in column {column} ({reason.lower()}).",
+        line=line_of(source, position),
+    )
+
+
+def chunk_of(source: str, value: PlacedString) -> Chunk:
+    """A string value as a chunk of speech: escapes such as `\\u4f60` are runs of their own."""
+    runs = Runs()
+    at, offset = value.start, 0  # in the source, in the value
+    for escape in _ESCAPE.finditer(source, value.start, value.end):
+        length = escape.start() - at
+        if length:
+            runs.add(offset, offset + length, at, escape.start())
+        runs.add(offset + length, offset + length + 1, escape.start(), escape.end())
+        at, offset = escape.end(), offset + length + 1
+    if at < value.end:
+        runs.add(offset, len(value), at, value.end)
+    # Half a surrogate pair is no character, which tokenizers refuse; the file keeps it.
+    return Chunk(_SURROGATE.sub("\ufffd", str(value)), runs)

@@ -1,0 +1,104 @@
+"""Takes a file's bytes and perhaps the names of its format and encoding, gives its transcript; finds what is not named.
+
+The only module that knows all the readers.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import PurePath
+
+from .encodings import Encoding, decode
+from .errors import FormatError
+from .placed_json import read_values
+from .recogniser_json import SHAPES, read_json
+from .subtitles import read_srt, read_vtt
+from .tables import read_ctm, read_jsonl, read_text, read_tsv
+from .transcript import Transcript
+
+_READERS: dict[str, Callable[[str, str | None], Transcript]] = {
+    "txt": lambda source, field: read_text(source),
+    "lines": lambda source, field: read_text(source, by_line=True),
+    "srt": lambda source, field: read_srt(source),
+    "vtt": lambda source, field: read_vtt(source),
+    "json": lambda source, field: read_json(source, None, field),
+    "jsonl": read_jsonl,
+    "tsv": read_tsv,
+    "ctm": lambda source, field: read_ctm(source),
+}
+SUFFIXES = {
+    ".txt": "txt",
+    ".srt": "srt",
+    ".vtt": "vtt",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".tsv": "tsv",
+    ".ctm": "ctm",
+}
+FORMATS = (*_READERS, *(shape for shape in SHAPES if shape != "text"))
+
+
+def format_of_name(name: str) -> str | None:
+    """The format that a file's extension stands for, None for others."""
+    return SUFFIXES.get(PurePath(name).suffix.lower())
+
+
+def sniff_format(source: str) -> str:
+    """The format of a text that has no name: subtitles, JSON and JSON lines show, everything else is plain text."""
+    head = source.lstrip("\ufeff").lstrip()
+    if re.match(r"WEBVTT(?:\s|$)", head):
+        return "vtt"
+    if re.match(r"(?:\d+[ \t]*\r?\n)?[ \t]*\d+:\d+:\d+[,.]\d+[ \t]*-->", head):
+        return "srt"
+    if head[:1] in ("{", "["):
+        try:
+            values = sum(1 for _ in read_values(source.lstrip("\ufeff")))
+        except FormatError:
+            return "txt"
+        n_lines = sum(1 for line in source.splitlines() if line.strip())
+        return "jsonl" if head[0] == "{" and 1 < values == n_lines else "json"
+    return "txt"
+
+
+def read_source(source: str, file_format: str, field: str | None = None) -> Transcript:
+    """Read a file's text.
+
+    Args:
+        source: the text, as decoded; line ends must not have been changed.
+        file_format: one of `FORMATS`; a recogniser's name means its JSON and nothing else.
+        field: name of the JSON key or TSV column that has the text.
+
+    Raises:
+        FormatError: the text is not of this format; with the line.
+        ValueError: the format or the field makes no sense.
+    """
+    if file_format not in FORMATS:
+        raise ValueError(f"Expected a format among {', '.join(FORMATS)}, got {file_format!r}.")
+    if field is not None and file_format not in ("json", "jsonl", "tsv"):
+        raise ValueError(f"Expected a field's name only for json, jsonl and tsv, got {field!r} for {file_format}.")
+    if file_format in SHAPES:
+        return read_json(source, file_format)
+    if file_format != "json" and not source.strip("\ufeff \t\r\n"):
+        return Transcript(source, file_format, [])  # an empty recording: nothing to restore, and no fault
+    return _READERS[file_format](source, field)
+
+
+def read_bytes(
+    content: bytes,
+    file_format: str | None = None,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
+    field: str | None = None,
+) -> tuple[Transcript, Encoding]:
+    """Read a file's bytes; the format is taken from `name`, or found, where it is not given.
+
+    Raises:
+        FormatError: with `name` and, where there is one, the line.
+    """
+    try:
+        source, found = decode(content, encoding)
+        wanted = file_format or (format_of_name(name) if name else None) or sniff_format(source)
+        return read_source(source, wanted, field), found
+    except FormatError as error:
+        raise (error.in_file(name) if name else error) from error

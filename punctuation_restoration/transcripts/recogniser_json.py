@@ -1,0 +1,332 @@
+"""Takes the JSON of a speech recogniser, gives its speeches, each with all the copies of it that the file holds.
+
+Whisper's JSON says everything three times: in `text`, in the segments, and in their words; all of them get the marks.
+Shapes, after the documentation of each program:
+
+    whisper, whisperx, faster-whisper   {"text", "segments": [{"start", "end", "text", "words": [{"word", ...}]}]}
+                                        or the bare list of segments; whisperx adds "word_segments"
+    chunks (transformers)               {"text", "chunks": [{"text", "timestamp": [start, end]}]}
+    nemo                                {"text", "timestamp": {"word": [{"word", "start", "end"}], "segment": [...]}}
+    vosk                                {"result": [{"word", "start", "end", "conf"}], "text"}, one or several
+    words                               [{"word", "start", "end"}], ["word", ...] or {"words": [...]}
+    text                                {"text"}
+
+It knows these shapes, and nothing of models or marks.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .errors import FormatError, line_of
+from .placed_json import PlacedArray, PlacedObject, PlacedString, chunk_of, read_values
+from .transcript import Addition, Chunk, Speech, SpeechBuilder, Transcript
+
+WORD_KEYS = ("word", "text")
+SENTENCES_KEY = "sentences"
+
+
+def read_json(source: str, shape: str | None = None, text_key: str | None = None) -> Transcript:
+    """Read one or more JSON values, found to be of one of the shapes above, or of the `shape` that is named.
+
+    `text_key` names the key of the text in objects that have no words or segments.
+
+    Raises:
+        FormatError: broken or cut off JSON, or values of another shape; with the line.
+    """
+    reader = JsonReader(source, shape, text_key)
+    values = list(read_values(source))
+    if not values:
+        raise FormatError("Expected JSON, got an empty file.", line=1)
+    if len(values) == 1:
+        speeches = reader.read(values[0])
+    elif all(isinstance(value, dict) for value in values):
+        speeches = reader.read_list(values)
+    else:
+        raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
+    escape = "json" if source.isascii() and "\\u" in source else ""
+    return Transcript(source, "json", speeches, reader.warnings, escape)
+
+
+class JsonReader:
+    """Reads values of one file; collects warnings as it goes."""
+
+    def __init__(self, source: str, shape: str | None = None, text_key: str | None = None):
+        self.source = source
+        self.shape = shape
+        self.text_key = text_key
+        self.warnings: list[str] = []
+
+    def read(self, value: Any, line: int = 1) -> list[Speech]:
+        """The speeches of one top-level value, which stands on that line."""
+        if isinstance(value, PlacedObject):
+            return [self.read_object(value)]
+        if isinstance(value, PlacedArray):
+            return self.read_list(value)
+        if isinstance(value, PlacedString):
+            builder = SpeechBuilder()
+            builder.say(chunk_of(self.source, value))
+            return [builder.build()]
+        raise FormatError(f"Expected a JSON object, list or text, got {value!r:.40}.", line=line)
+
+    def read_list(self, values: Sequence[Any]) -> list[Speech]:
+        """A list of words, of segments, of results that make one transcript (Vosk), or of separate transcripts."""
+        if not values:
+            return []
+        first = values[0]
+        if all(isinstance(value, PlacedString) for value in values) or _is_word(first):
+            builder = SpeechBuilder()
+            self._say_words(builder, values)
+            return [builder.build()]
+        if _is_segment(first):
+            builder = SpeechBuilder()
+            for segment in values:
+                self._say_segment(builder, segment)
+            return [builder.build()]
+        if self._is_vosk_stream(values):
+            builder = SpeechBuilder()
+            for value in values:
+                self._say_vosk(builder, value)
+            return [builder.build()]
+        if all(isinstance(value, PlacedObject) for value in values):
+            return [self.read_object(value) for value in values]
+        raise self._wrong(values, "a list of words, segments or transcripts", first)
+
+    def _is_vosk_stream(self, values: Sequence[Any]) -> bool:
+        """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
+        if not all(isinstance(value, PlacedObject) and self._shape_of(value) == "vosk" for value in values):
+            return False
+        return self.shape == "vosk" or any("result" in value for value in values)
+
+    def read_object(self, value: PlacedObject) -> Speech:
+        """One transcript."""
+        shape = self._shape_of(value)
+        builder = SpeechBuilder(_name_of(value))
+        _SAY[shape](self, builder, value)
+        speech = builder.build()
+        if speech.timings:
+            speech.addition = self._addition(value)
+        return speech
+
+    def _shape_of(self, value: PlacedObject) -> str:
+        found = _find_shape(value, self.text_key)
+        wanted = _SHAPE_NAMES.get(self.shape or "", self.shape)
+        if found is None or (wanted and found != wanted and not (wanted == "vosk" and found == "text")):
+            expected = f"{self.shape} output" if self.shape else "a recogniser's output (segments, words, result, text)"
+            raise self._wrong(value, expected, list(value))
+        return wanted or found
+
+    def _say_segments(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        for segment in self._list(value, "segments"):
+            self._say_segment(builder, segment)
+        self._copy_text(builder, value, "text")
+        words = value.get("word_segments")
+        if isinstance(words, PlacedArray) and words:
+            chunks = [self._word_chunk(word) for word in words]
+            if builder.repeat(chunks, 0, builder.length) is None:
+                self._warn(words, "word_segments do not spell the segments; they get no marks")
+
+    def _say_segment(self, builder: SpeechBuilder, segment: Any) -> None:
+        if not isinstance(segment, PlacedObject):
+            raise self._wrong(segment, "a segment with text or words", segment)
+        builder.turn_to(segment.get("speaker"))
+        builder.part()
+        words = segment.get("words") or []
+        text = segment.get("text")
+        if not isinstance(text, PlacedString):
+            self._say_words(builder, self._list(segment, "words"))
+            return
+        chunk = chunk_of(self.source, text)
+        start, end = builder.say(chunk)
+        chunks = [self._word_chunk(word) for word in words]
+        ranges = builder.repeat(chunks, start, end) if chunks else None
+        if ranges is None:
+            if chunks:
+                self._warn(segment, "the words of a segment do not spell its text; only the text gets marks")
+            builder.time(start, end, *self._times(segment))
+            return
+        for word, place in zip(words, ranges, strict=True):
+            builder.time(*place, *self._times(word))
+
+    def _say_chunks(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        for item in self._list(value, "chunks"):
+            if not isinstance(item, PlacedObject) or not isinstance(item.get("text"), PlacedString):
+                raise self._wrong(item, "a chunk with a text", item)
+            times = item.get("timestamp")
+            if not isinstance(times, list) or len(times) != 2:
+                raise self._wrong(item, 'a chunk with "timestamp": [start, end]', times)
+            chunk = chunk_of(self.source, item["text"])
+            if not chunk.text[:1].isspace():
+                builder.part_unless_han(chunk.text)
+            begins, ends = (self._number(time, item) for time in times)
+            builder.time(*builder.say(chunk), begins, ends)
+        self._copy_text(builder, value, "text")
+
+    def _say_nemo(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        times: Any = value.get("timestamp", value.get("timestep"))
+        words = self._list(times, "word")
+        self._say_words(builder, words)
+        for key in ("text", "pred_text"):
+            self._copy_text(builder, value, key)
+        segments = times.get("segment") or []
+        chunks = [chunk_of(self.source, s["segment"]) for s in segments if isinstance(s.get("segment"), PlacedString)]
+        if chunks and builder.repeat(chunks, 0, builder.length) is None:
+            self._warn(value, "the segments do not spell the words; they get no marks")
+
+    def _say_vosk(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        builder.part()
+        words = value.get("result")
+        if words is None:
+            self._say_text(builder, value)
+            return
+        start = builder.length
+        self._say_words(builder, self._list(value, "result"))
+        self._copy_text(builder, value, "text", start)
+
+    def _say_list(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        words = self._list(value, "words")
+        text = value.get("text")
+        if isinstance(text, PlacedString) and words and all(isinstance(w, dict) and "mark" in w for w in words):
+            self._say_own_output(builder, text, words)
+            return
+        self._say_words(builder, words)
+        self._copy_text(builder, value, "text")
+
+    def _say_own_output(self, builder: SpeechBuilder, text: PlacedString, words: Sequence[PlacedObject]) -> None:
+        """Restored before: the marks are in the text only, and the times of words are called begins and ends."""
+        builder.say(chunk_of(self.source, text))
+        at = 0
+        for word in words:
+            spelled = self._word_chunk(word).text
+            at = max(at, text.find(spelled, at))
+            builder.time(at, at + len(spelled), *(self._number(word.get(key), word) for key in ("begins", "ends")))
+            at += len(spelled)
+
+    def _say_text(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        key = _text_key(value, self.text_key)
+        text = value.get(key) if key else None
+        if not isinstance(text, PlacedString):
+            raise self._wrong(value, f"a text under {key or self.text_key or 'text'!r}", text)
+        builder.say(chunk_of(self.source, text))
+
+    def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
+        for word in words:
+            chunk = self._word_chunk(word)
+            if not chunk.text[:1].isspace():
+                builder.part_unless_han(chunk.text)
+            place = builder.say(chunk)
+            if isinstance(word, PlacedObject):
+                builder.time(*place, *self._times(word))
+
+    def _word_chunk(self, word: Any) -> Chunk:
+        if isinstance(word, PlacedString):
+            return chunk_of(self.source, word)
+        if isinstance(word, PlacedObject):
+            for key in WORD_KEYS:
+                if isinstance(word.get(key), PlacedString):
+                    return chunk_of(self.source, word[key])
+        raise self._wrong(word, 'a word: a string, or an object with "word"', word)
+
+    def _times(self, value: PlacedObject) -> tuple[float | None, float | None]:
+        """Start and end in seconds; None where they are not given, as WhisperX does for numerals."""
+        begins, ends = self._number(value.get("start"), value), self._number(value.get("end"), value)
+        if begins is not None and ends is not None and ends < begins:
+            self._warn(value, f"it ends ({ends}) before it begins ({begins}); its times are not used")
+            return None, None
+        return begins, ends
+
+    def _number(self, time: Any, owner: PlacedObject) -> float | None:
+        if time is None:
+            return None
+        if isinstance(time, int | float) and not isinstance(time, bool):
+            return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
+        raise self._wrong(owner, "times as numbers of seconds", time)
+
+    def _list(self, value: Any, key: str) -> PlacedArray:
+        if not isinstance(value, PlacedObject) or not isinstance(value.get(key), PlacedArray):
+            raise self._wrong(value, f"a list under {key!r}", value.get(key) if isinstance(value, dict) else value)
+        return value[key]
+
+    def _copy_text(self, builder: SpeechBuilder, value: PlacedObject, key: str, start: int = 0) -> None:
+        """The whole text once more; it gets the same marks if it has the same letters."""
+        text = value.get(key)
+        if not isinstance(text, PlacedString):
+            return
+        if builder.repeat([chunk_of(self.source, text)], start, builder.length) is None:
+            self._warn(text, f"the {key!r} does not spell the words; it gets no marks")
+
+    def _addition(self, value: PlacedObject) -> Addition:
+        """Where sentences go: over older ones, or behind the last value, laid out as the file is."""
+        older = value.get(SENTENCES_KEY)
+        if isinstance(older, PlacedArray):
+            return Addition(older.start, older.end, "")
+        inside = self.source[value.start + 1 : value.end - 1]
+        end = value.start + 1 + len(inside.rstrip())
+        indent = inside[: len(inside) - len(inside.lstrip())]
+        lead = (
+            indent
+            if "\n" in indent
+            else " "
+            if not self.source.startswith('{"', value.start) or ", " in inside[:4096]
+            else ""
+        )
+        colon = ": " if '": ' in inside[:4096] else ":"
+        return Addition(end, end, f',{lead}"{SENTENCES_KEY}"{colon}')
+
+    def _warn(self, value: Any, problem: str) -> None:
+        self.warnings.append(f"line {line_of(self.source, value.start)}: {problem}")
+
+    def _wrong(self, value: Any, expected: str, got: Any) -> FormatError:
+        line = line_of(self.source, value.start) if hasattr(value, "start") else None
+        return FormatError(f"Expected {expected}, got {got!r:.60}. Is the format right?", line=line)
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("word"), str)
+
+
+def _is_segment(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("text"), str) and ("words" in value or "start" in value)
+
+
+def _name_of(value: PlacedObject) -> str | None:
+    for key in ("id", "audio_filepath", "name"):
+        if isinstance(value.get(key), str | int):
+            return str(value[key])
+    return None
+
+
+def _text_key(value: PlacedObject, text_key: str | None) -> str | None:
+    if text_key is not None:
+        return text_key
+    return next(
+        (key for key in ("pred_text", "text", "sentence", "transcript") if isinstance(value.get(key), str)), None
+    )
+
+
+def _find_shape(value: PlacedObject, text_key: str | None) -> str | None:
+    if text_key is not None:
+        return "text"
+    if isinstance(value.get("segments"), list):
+        return "whisper"
+    if isinstance(value.get("chunks"), list):
+        return "chunks"
+    if isinstance(value.get("timestamp", value.get("timestep")), dict):
+        return "nemo"
+    if isinstance(value.get("result"), list) or value.keys() == {"text"}:
+        return "vosk"
+    if isinstance(value.get("words"), list):
+        return "words"
+    return "text" if _text_key(value, None) else None
+
+
+_SHAPE_NAMES = {"whisperx": "whisper", "faster-whisper": "whisper"}
+_SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
+    "whisper": JsonReader._say_segments,
+    "chunks": JsonReader._say_chunks,
+    "nemo": JsonReader._say_nemo,
+    "vosk": JsonReader._say_vosk,
+    "words": JsonReader._say_list,
+    "text": JsonReader._say_text,
+}
+SHAPES = (*_SAY, *_SHAPE_NAMES)

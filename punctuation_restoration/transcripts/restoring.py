@@ -1,0 +1,184 @@
+"""Takes a transcript and a restorer, gives the transcript restored; plain text also part by part.
+
+It knows nothing about formats, and leaves to the restorer how a long text is cut.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Protocol
+
+from .placing import SourceEdit, apply_to_source, apply_to_text
+from .timed_sentences import Sentence, find_sentences
+from .transcript import Speech, Transcript
+from .writing_json import sentence_list
+
+PLAIN_FORMATS = ("txt", "lines")
+LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
+
+
+class Restorer(Protocol):
+    """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
+
+    def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
+        """For each item (a text; with `pause`, `{"text", "chunks"}`) one `{"text", "edits", "words"}`, in order."""
+
+    def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
+        """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredSpeech:
+    """A speech, its edits and its words as the restorer gave them, with offsets in the original text."""
+
+    speech: Speech
+    edits: list[Mapping[str, Any]]
+    words: list[Mapping[str, Any]]
+
+    @property
+    def text(self) -> str:
+        return apply_to_text(self.speech.text, self.edits)
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        return find_sentences(self.speech, self.edits, self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredTranscript:
+    """A transcript and its restored speeches."""
+
+    transcript: Transcript
+    speeches: list[RestoredSpeech]
+
+    def source(self, paint: Callable[[SourceEdit], str] | None = None, with_sentences: bool = True) -> str:
+        """The file with its marks, in its own format, sentences added where the format has a place for them.
+
+        `paint` may dress up each change, for a terminal.
+        """
+        additions = list(self._additions()) if with_sentences else []
+        return apply_to_source(self.transcript, [speech.edits for speech in self.speeches], additions, paint)
+
+    def _additions(self) -> Iterator[SourceEdit]:
+        for restored in self.speeches:
+            place = restored.speech.addition
+            if place is not None:
+                sentences = sentence_list(restored.sentences, ascii_only=self.transcript.escape == "json")
+                yield SourceEdit(place.start, place.end, place.lead + sentences)
+
+
+def restore_transcript(
+    transcript: Transcript,
+    restore: Restorer,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+    keep_words: bool = True,
+    **options: Any,
+) -> RestoredTranscript:
+    """Restore all speeches of a transcript.
+
+    Args:
+        transcript: what a reader gave.
+        restore: the restorer; it gets `options`. With an option `pause` it also gets the times.
+        on_progress: called with the number of characters just done.
+        keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; speeches
+            that have a place for sentences keep them all the same.
+
+    Raises:
+        ValueError: the restorer changed words, or gave another number of results than it got texts.
+    """
+    speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
+    for n, result in _results(transcript.speeches, restore, on_progress, options):
+        speeches[n].edits.extend(result["edits"])
+        if keep_words or speeches[n].speech.addition is not None:
+            speeches[n].words.extend(result["words"])
+    return RestoredTranscript(transcript, speeches)
+
+
+def restored_parts(
+    transcript: Transcript,
+    restore: Restorer,
+    *,
+    on_progress: Callable[[int], None] | None = None,
+    **options: Any,
+) -> Iterator[str]:
+    """What `restore_transcript(...).source()` gives, as it is restored: memory does not grow with the text.
+
+    For plain text only, which is all one after another. The arguments are those of `restore_transcript`.
+
+    Raises:
+        ValueError: another format, or what `restore_transcript` raises.
+    """
+    if transcript.format not in PLAIN_FORMATS:
+        raise ValueError(f"Expected plain text to restore part by part, got {transcript.format}.")
+    done = 0
+    for n, result in _results(transcript.speeches, restore, on_progress, options):
+        run = transcript.speeches[n].tracks[0][0]
+        yield transcript.source[done : run.source_start] + result["text"]
+        done = run.source_end
+    yield transcript.source[done:]
+
+
+def _results(
+    speeches: Sequence[Speech],
+    restore: Restorer,
+    on_progress: Callable[[int], None] | None,
+    options: Mapping[str, Any],
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """What the restorer gives for each speech, by its number; checked, and told to who watches."""
+    for n, result in _restored(speeches, restore, options):
+        n_added = sum(_n_added(edit, speeches[n].text) for edit in result["edits"])
+        if on_progress:
+            on_progress(len(result["text"]) - n_added)
+        yield n, result
+
+
+def _restored(
+    speeches: Sequence[Speech], restore: Restorer, options: Mapping[str, Any]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Short speeches are restored together, so that batches are full; a long one comes in parts."""
+    with_times = "pause" in options
+    spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
+    for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
+        numbers = list(group)
+        if is_long:
+            for n in numbers:
+                spans = _spans(speeches[n]) if with_times else ()
+                condition = bool(options.get("truecase"))  # capitals depend on the marks before
+                for result in restore.stream_results([speeches[n].text], spans=spans, condition=condition, **options):
+                    yield n, result
+            continue
+        results = iter(restore((_item(speeches[n], with_times) for n in numbers), **options))
+        for n in numbers:
+            first = next(results, None)
+            if first is None:
+                raise ValueError(f"Expected one result a text, got fewer than {len(numbers)}. Is the restorer right?")
+            yield n, first
+
+
+def _item(speech: Speech, with_times: bool) -> str | dict[str, Any]:
+    """What the restorer gets: the text, with times only where they are asked for and known."""
+    if not with_times or not speech.timings:
+        return speech.text
+    chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in _spans(speech)]
+    return {"text": speech.text, "chunks": chunks}
+
+
+def _spans(speech: Speech) -> list[tuple[int, int, tuple[float | None, float | None]]]:
+    """When stretches of the text were said, in the order of the text."""
+    return sorted(
+        ((timing.start, timing.end, (timing.begins, timing.ends)) for timing in speech.timings), key=itemgetter(0)
+    )
+
+
+def _n_added(edit: Mapping[str, Any], text: str) -> int:
+    """The number of characters that an edit adds; refuses one that changes a word."""
+    removed, inserted = edit["removed"], edit["inserted"]
+    is_word = any(sign.isalnum() for sign in removed + inserted)
+    if not text.startswith(removed, edit["start"]) or (is_word and removed.lower() != inserted.lower()):
+        raise ValueError(
+            f"Expected edits of marks and capitals, got {inserted!r} for {removed!r} where the text has "
+            f"{text[edit['start'] : edit['start'] + 20]!r}. A restorer must not change words."
+        )
+    return len(inserted) - len(removed)

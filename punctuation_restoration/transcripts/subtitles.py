@@ -1,0 +1,269 @@
+"""Takes SubRip (SRT) or WebVTT text, gives its speech as one text with cue times, so that marks cross cue borders.
+
+Files are edited in place: pysubs2 and webvtt-py rewrite indices, times, blank lines and settings, so neither gives a
+file back byte for byte. It knows the two formats, and leaves what is visible in a cue to `cue_text`.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .cue_text import CueTextReader, VisibleLine
+from .errors import FormatError
+from .transcript import SpeechBuilder, Transcript
+
+# SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
+_SRT_TIME = r"(\d{1,3}:[0-5]?\d:[0-5]?\d(?:[,.]\d{1,3})?)"
+_SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$).*")
+# https://www.w3.org/TR/webvtt1/#webvtt-timestamp: hours optional, milliseconds always three digits
+_VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
+_VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
+_ARROW_LINE = re.compile(r"[^\r\n]*-->[^\r\n]*")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE = re.compile(r"[^\r\n]+")
+_BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
+_NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)$")
+_FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)$")
+# What was meant to be cue times: two times with another sign between them, or a time below a number of its own.
+_DAMAGED_TIMES = re.compile(
+    r"^[ \t]*\d+:\d+(?::\d+|[.,]\d{3})[\d:.,]*[^\w\r\n]{1,6}\d+:\d+.*$"
+    r"|(?:(?<=\n\n)|(?<=\n\r\n))[ \t]*\d+[ \t]*\r?\n[ \t]*\d+:\d+:\d+.*$",
+    re.MULTILINE,
+)
+_TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
+_ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
+_MIN_ROLLING = 3
+_N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One cue: its line in the file (from 1), its times in seconds, and where its text stands."""
+
+    line: int
+    begins: float
+    ends: float
+    start: int
+    end: int
+
+
+class _LineCounter:
+    """Tells the line of places that are asked for from first to last."""
+
+    def __init__(self, source: str):
+        self._source = source
+        self._is_plain = "\r" not in source
+        self._at, self._line = 0, 1
+
+    def line_of(self, place: int) -> int:
+        if self._is_plain:
+            self._line += self._source.count("\n", self._at, place)
+        else:
+            self._line += sum(1 for _ in _LINE_END.finditer(self._source, self._at, place))
+        self._at = place
+        return self._line
+
+
+def read_srt(source: str) -> Transcript:
+    """Read a SubRip file.
+
+    Raises:
+        FormatError: broken or missing cue times, a cue that ends before it begins, or text before the first cue; with
+            the line.
+    """
+    return _transcript(source, "srt", _srt_cues(source))
+
+
+def read_vtt(source: str) -> Transcript:
+    """Read a WebVTT file. Comments, styles and regions stay as they are.
+
+    Raises:
+        FormatError: no WEBVTT at the start, broken cue times, or a cue that ends before it begins; with the line.
+    """
+    first = _first_line(source)
+    if not re.match(r"\ufeff?WEBVTT(?:[ \t]|$)", first):
+        raise FormatError(f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1)
+    return _transcript(source, "vtt", _vtt_cues(source))
+
+
+def _srt_cues(source: str) -> Iterator[Cue]:
+    """A cue's text goes on up to the next cue's number and times, blank lines inside it included."""
+    lines = _LineCounter(source)
+    arrows = (match for match in _ARROW_LINE.finditer(source) if _is_times_line(source, match))
+    times = next(arrows, None)
+    _check_head(source, times.start() if times else len(source))
+    number = _number_above(source, 0, times.start()) if times else None
+    while times is not None:
+        following = next(arrows, None)
+        cue_line = lines.line_of(times.start())
+        begins, ends = _times(times.group(), _SRT_TIMES, "00:00:01,000 --> 00:00:02,500", cue_line)
+        start = _after_line_end(source, times.end())
+        end = following.start() if following else len(source)
+        next_number = _number_above(source, start, end) if following else None
+        _check_body(source, start, end, number, next_number, lines)
+        yield Cue(cue_line, begins, ends, *_span(source, start, next_number.start() if next_number else end))
+        times, number = following, next_number
+
+
+def _is_times_line(source: str, line: re.Match[str]) -> bool:
+    """An arrow may also be said: `it goes a --> b`. Broken times still look like times, or stand below a number."""
+    if _TIME_LIKE.search(line.group()):
+        return True
+    return _FIRST_IN_BLOCK.search(source, max(0, line.start() - 40), line.start()) is not None
+
+
+def _number_above(source: str, start: int, end: int) -> re.Match[str] | None:
+    """The line with nothing but a number that ends at `end`, if there is one behind `start`."""
+    return _NUMBER_ABOVE.search(source, max(start, end - 40), end)
+
+
+def _check_head(source: str, end: int) -> None:
+    """Before the first cue's times, only its number may stand."""
+    lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
+    for n, line in enumerate(lines):
+        text = line.group().strip("\ufeff \t")
+        number = _LineCounter(source).line_of(line.start())
+        if not text.isdigit():
+            raise FormatError(
+                f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?", line=number
+            )
+        if n + 1 < len(lines) or end == len(source):
+            raise FormatError(f"Expected cue times below the number {text}, got none.", line=number)
+
+
+def _check_body(
+    source: str, start: int, end: int, number: re.Match[str] | None, following: re.Match[str] | None,
+    lines: _LineCounter,
+) -> None:  # fmt: skip
+    """Refuse text in which the times of another cue stand in ruins, or are missing."""
+    damaged = _DAMAGED_TIMES.search(source, start, end)
+    if damaged:
+        shown = damaged.group().splitlines()[-1].strip()
+        raise FormatError(
+            f"Expected cue times such as 00:00:01,000 --> 00:00:02,500, got {shown!r:.80}.",
+            line=lines.line_of(damaged.end() - len(shown)),
+        )
+    if number and following and int(following[1]) == int(number[1]) + 2:
+        missing = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE).search(
+            source, start, end
+        )
+        if missing:
+            raise FormatError(
+                f"Expected cue times below the number {missing[1]}, got none.", line=lines.line_of(missing.start(1))
+            )
+
+
+def _vtt_cues(source: str) -> Iterator[Cue]:
+    lines = _LineCounter(source)
+    for block in _BLOCK.finditer(source):
+        if re.match(r"(?:NOTE|STYLE|REGION)(?:[ \t\r\n]|$)", block.group()):
+            continue
+        arrows = list(_ARROW_LINE.finditer(source, block.start(), block.end()))
+        damaged = None if arrows else _DAMAGED_TIMES.search(block.group())
+        if damaged:
+            raise FormatError(
+                f"Expected cue times such as 00:00:01.000 --> 00:00:02.500, got {damaged.group().strip()!r:.80}.",
+                line=lines.line_of(block.start() + damaged.start()),
+            )
+        for m, times in enumerate(arrows):
+            cue_line = lines.line_of(times.start())
+            begins, ends = _times(times.group(), _VTT_TIMES, "00:00:01.000 --> 00:00:02.500", cue_line)
+            start = _after_line_end(source, times.end())
+            end = arrows[m + 1].start() if m + 1 < len(arrows) else block.end()
+            yield Cue(cue_line, begins, ends, *_span(source, start, end))
+
+
+def _first_line(source: str) -> str:
+    return _LINE_END.split(source, maxsplit=1)[0]
+
+
+def _after_line_end(source: str, place: int) -> int:
+    match = _LINE_END.match(source, place)
+    return match.end() if match else place
+
+
+def _span(source: str, start: int, end: int) -> tuple[int, int]:
+    """Without the blank lines at the end, and without the blanks behind the last line."""
+    body = source[start:end]
+    return start, start + len(body.rstrip())
+
+
+def _times(line: str, pattern: re.Pattern, example: str, number: int) -> tuple[float, float]:
+    match = pattern.fullmatch(line)
+    if match is None:
+        raise FormatError(f"Expected cue times such as {example}, got {line.strip()!r:.80}.", line=number)
+    begins, ends = (seconds_of(time) for time in match.groups())
+    if ends < begins:
+        raise FormatError(f"Expected a cue that ends after it begins, got {line.strip()!r:.80}.", line=number)
+    return begins, ends
+
+
+def seconds_of(time: str) -> float:
+    """Seconds of `01:02:03,450`, `02:03.450` or `3.45`."""
+    *larger, seconds = time.replace(",", ".").split(":")
+    minutes = 0
+    for part in larger:
+        minutes = minutes * 60 + int(part)
+    return round(minutes * 60 + float(seconds), 3)
+
+
+def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
+    reader = CueTextReader(cue_format)
+    first = [(cue, reader.read(source, cue.start, cue.end)) for cue in itertools.islice(cues, _N_LOOKED_AT)]
+    scrolls = _scrolls([_texts(lines) for _, lines in first])
+    rest = ((cue, reader.read(source, cue.start, cue.end)) for cue in cues)
+    builder = SpeechBuilder()
+    warnings: list[str] = []
+    before: Cue | None = None
+    texts: list[str] = []
+    places: list[tuple[int, int]] = []  # of the lines of the cue before, in the speech's text
+    for cue, lines in itertools.chain(first, rest):
+        warnings += _warnings(source, before, cue)
+        above, texts, places_above, places = texts, _texts(lines), places, []
+        n_repeated = _n_repeated(above, texts) if scrolls else 0
+        for line, place in zip(lines[:n_repeated], places_above[len(above) - n_repeated :], strict=True):
+            builder.repeat([line.chunk], *place)
+            places.append(place)
+        begins_at = builder.length
+        for line in lines[n_repeated:]:
+            builder.turn() if line.is_turn else builder.part()
+            places.append(builder.say(line.chunk))
+        if len(places) > n_repeated:
+            begins_at = places[n_repeated][0]
+        builder.time(begins_at, builder.length, cue.begins, cue.ends)
+        before = cue
+    speeches = [builder.build()] if builder.length else []
+    return Transcript(source, cue_format, speeches, warnings)
+
+
+def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
+    """Oddities that hinder nothing: cues that overlap or go back in time, and cues without text."""
+    if before and cue.begins < before.ends and cue.begins < before.begins:
+        yield f"line {cue.line}: the cue begins before the cue above it; they are read in this order"
+    elif before and cue.begins < before.ends:
+        yield f"line {cue.line}: the cue overlaps the cue above it"
+    if not source[cue.start : cue.end].strip():
+        yield f"line {cue.line}: the cue has no text"
+
+
+def _texts(lines: list[VisibleLine]) -> list[str]:
+    return [line.chunk.text.strip() for line in lines]
+
+
+def _n_repeated(above: list[str], below: list[str]) -> int:
+    """How many of a cue's first lines repeat the last lines of the cue above it."""
+    return next((k for k in range(min(len(above), len(below)), 0, -1) if above[-k:] == below[:k]), 0)
+
+
+def _scrolls(texts: list[list[str]]) -> bool:
+    """Whether lines are repeated because captions scroll up.
+
+    Captions that scroll, as YouTube's, show each line again above the next. Elsewhere equal lines were said twice,
+    so repetition counts only where most cues of a file have it and many add a line to it.
+    """
+    pairs = [(above, below, _n_repeated(above, below)) for above, below in itertools.pairwise(texts)]
+    n_pairs = sum(1 for above, below, _ in pairs if above and below)
+    n_repeating = sum(1 for *_, k in pairs if k)
+    n_growing = sum(1 for _, below, k in pairs if 0 < k < len(below))
+    return n_growing >= max(2, n_repeating / 3) and n_repeating >= max(_MIN_ROLLING, _ROLLING_SHARE * n_pairs)

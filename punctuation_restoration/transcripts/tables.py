@@ -1,0 +1,152 @@
+"""Takes formats of one record a line, gives their speeches: CTM, TSV, JSONL, and plain text.
+
+It knows how records are laid out, and leaves the JSON inside a JSONL line to `recogniser_json`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from .errors import FormatError
+from .placed_json import read_values
+from .recogniser_json import JsonReader
+from .transcript import Chunk, Speech, SpeechBuilder, Transcript
+
+_LINE = re.compile(r"[^\r\n]+")
+_CTM_RECORD = re.compile(r"[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(?:[^\r\n]*)")
+_TEXT_COLUMNS = ("text", "sentence", "transcript")
+
+
+def read_text(source: str, by_line: bool = False) -> Transcript:
+    """Plain text: one speech, or with `by_line` one a line."""
+    spans = [match.span() for match in _LINE.finditer(source)] if by_line else [(0, len(source))]
+    speeches = []
+    for start, end in spans:
+        if source[start:end].strip():
+            chunk = Chunk.plain(source, start, end)
+            speeches.append(Speech(chunk.text, [chunk.runs]))
+    return Transcript(source, "lines" if by_line else "txt", speeches)
+
+
+def read_ctm(source: str) -> Transcript:
+    """CTM, the time-marked words of NIST's scoring tools: `recording channel start duration word [confidence ...]`.
+
+    Each recording and channel is a speech of its own. Words such as `<eps>`, and `@`, are silence.
+
+    Raises:
+        FormatError: a record with fewer than five fields, without times, or with alternatives; with the line.
+    """
+    builders: dict[str, SpeechBuilder] = {}
+    for number, start, end in _numbered_lines(source):
+        line = source[start:end]
+        if not line.strip() or line.lstrip().startswith(";;"):
+            continue
+        record = _CTM_RECORD.fullmatch(line)
+        if record is None:
+            raise FormatError(
+                f"Expected `recording channel start duration word`, got {line.strip()!r:.60}. Is it CTM?", line=number
+            )
+        recording, channel, begins, duration, word = record.groups()
+        if word.upper().startswith("<ALT"):
+            raise FormatError(
+                f"Expected one word after another, got alternatives ({word}). Keep one of them.", line=number
+            )
+        try:
+            times = float(begins), round(float(begins) + float(duration), 3)
+        except ValueError as error:
+            raise FormatError(
+                f"Expected start and duration in seconds, got {begins!r} and {duration!r}.", line=number
+            ) from error
+        name = f"{recording} {channel}"
+        builder = builders.setdefault(name, SpeechBuilder(name))
+        if word == "@" or (word.startswith("<") and word.endswith(">")):
+            continue
+        builder.part_unless_han(word)
+        place = builder.say(Chunk.plain(source, start + record.start(5), start + record.end(5)))
+        builder.time(*place, *times)
+    return Transcript(source, "ctm", [builder.build() for builder in builders.values() if builder.length])
+
+
+def read_tsv(source: str, text_column: str | None = None) -> Transcript:
+    """TSV with a header. With columns `start` and `end` (Whisper's: milliseconds) it is one transcript, else each row
+    is a text of its own. Fields are not quoted.
+
+    Raises:
+        FormatError: no text column in the header, a row with another number of fields, or broken times; with the line.
+    """
+    lines = _numbered_lines(source)
+    header = next(lines, None)
+    if header is None or not source[header[1] : header[2]].strip():
+        raise FormatError("Expected a header with the names of the columns, got an empty line.", line=1)
+    columns = source[header[1] : header[2]].lstrip("\ufeff").split("\t")
+    wanted = [text_column] if text_column else [name for name in _TEXT_COLUMNS if name in columns]
+    if not wanted or wanted[0] not in columns:
+        raise FormatError(
+            f"Expected a column named {text_column or 'text'!r} in the header, got {columns!r:.80}. Name it (--field).",
+            line=1,
+        )
+    is_timed = {"start", "end"} <= set(columns)
+    builder = SpeechBuilder()
+    speeches: list[Speech] = []
+    for number, start, end in lines:
+        if not source[start:end].strip():
+            continue
+        places = _fields(source, start, end)
+        if len(places) != len(columns):
+            raise FormatError(f"Expected {len(columns)} fields, as in the header, got {len(places)}.", line=number)
+        row = dict(zip(columns, places, strict=True))
+        chunk = Chunk.plain(source, *row[wanted[0]])
+        if is_timed:
+            builder.part()
+            begins, ends = (_milliseconds(source[slice(*row[name])], number) for name in ("start", "end"))
+            builder.time(*builder.say(chunk), begins, ends)
+        elif chunk.text.strip():
+            name = source[slice(*row["id"])] if "id" in row else None
+            speeches.append(Speech(chunk.text, [chunk.runs], name=name))
+    return Transcript(source, "tsv", [builder.build()] if builder.length else speeches)
+
+
+def read_jsonl(source: str, text_key: str | None = None) -> Transcript:
+    """One JSON value a line, each a speech of its own: a text, or any recogniser's output.
+
+    Raises:
+        FormatError: a line that is not JSON, or has neither text nor words; with the line.
+    """
+    reader = JsonReader(source, None, text_key)
+    speeches: list[Speech] = []
+    for number, start, end in _numbered_lines(source):
+        if source[start:end].strip():
+            speeches.extend(reader.read(_line_value(source, number, start, end), number))
+    escape = "json" if source.isascii() and "\\u" in source else ""
+    return Transcript(source, "jsonl", speeches, reader.warnings, escape)
+
+
+def _line_value(source: str, number: int, start: int, end: int) -> object:
+    values = list(read_values(source, start, end))
+    if len(values) != 1:
+        raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
+    return values[0]
+
+
+def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
+    """Number from 1, start and end without line end, of each line."""
+    number, start = 1, 0
+    for match in re.finditer(r"\r\n|\n|\r", source):
+        yield number, start, match.start()
+        number, start = number + 1, match.end()
+    if start < len(source):
+        yield number, start, len(source)
+
+
+def _fields(source: str, start: int, end: int) -> list[tuple[int, int]]:
+    places = []
+    for field in source[start:end].split("\t"):
+        places.append((start, start + len(field)))
+        start += len(field) + 1
+    return places
+
+
+def _milliseconds(field: str, number: int) -> float:
+    try:
+        return int(field) / 1000
+    except ValueError as error:
+        raise FormatError(f"Expected a time in whole milliseconds, got {field!r}.", line=number) from error

@@ -1,0 +1,157 @@
+"""Takes a restored speech, gives its sentences with the times at which they begin and end.
+
+A sentence ends at a word with a final mark after it, and where another speaker begins. It knows neither models nor
+file formats.
+"""
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .places import Timing, Timings
+from .placing import apply_to_text, stands_behind
+from .transcript import Speech
+
+try:
+    from ..pipeline.conventions import SENTENCE_ENDS, known_marks
+except ImportError:  # a Space has no package around this folder; the export puts the table beside this file
+    from .conventions import SENTENCE_ENDS, known_marks  # type: ignore[no-redef]
+
+FINAL_MARKS = "".join(SENTENCE_ENDS)
+CLAUSE_MARKS = "".join(known_marks(",;:—"))
+_FINAL = re.compile(rf"[{FINAL_MARKS}]+[\"'”’»」』）)\]]*")
+
+_LETTERS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+_WIDE = r"[\u3001-\u30ff\u3400-\u9fff\uff01-\uff60]"
+_HAN_LINE_END = re.compile(rf"(?<={_WIDE})\s*\n\s*(?={_WIDE})")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text` is the restored sentence of the original text[start:end]; `begins` and `ends` are seconds or None.
+
+    `speaker` is who says it, where the file has a name.
+    """
+
+    text: str
+    start: int
+    end: int
+    begins: float | None
+    ends: float | None
+    speaker: str | None = None
+
+
+class Offsets:
+    """Offsets of the original text as offsets of the restored text."""
+
+    def __init__(self, text: str, edits: Sequence[Mapping[str, Any]]):
+        self._ends: list[int] = []
+        self._shifts: list[int] = [0]
+        self._text, self._edits = text, edits
+        shift = 0
+        for edit in edits:
+            shift += len(edit["inserted"]) - len(edit["removed"])
+            self._ends.append(edit["start"] + len(edit["removed"]))
+            self._shifts.append(shift)
+
+    def before_marks(self, offset: int) -> int:
+        """Where the character before `offset` ends: marks put in at `offset` come after this."""
+        return offset + self._shifts[bisect_left(self._ends, offset)] if offset else 0
+
+    def after_marks(self, offset: int) -> int:
+        """Where the character at `offset` begins, opening marks before it included."""
+        n_edits = bisect_right(self._ends, offset)
+        while n_edits:
+            edit = self._edits[n_edits - 1]
+            if edit["start"] < offset or stands_behind(edit, self._text):
+                break
+            n_edits -= 1
+        return offset + self._shifts[n_edits]
+
+
+def find_sentences(
+    speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
+) -> list[Sentence]:
+    """The sentences of a restored speech. `words` have "start" and "end" in the original text, as restorers give them.
+
+    What follows the last final mark is a sentence as well. A text without words (signs, pictures) has none.
+    """
+    restored = apply_to_text(speech.text, edits)
+    offsets = Offsets(speech.text, edits)
+    clock = Clock(speech)
+    sentences: list[Sentence] = []
+    turns = sorted(speech.turns)
+    first: int | None = None
+    opened_at = 0  # in the restored text
+    for word, following in zip(words, [*words[1:], None][: len(words)], strict=True):
+        if first is None:
+            first, opened_at = word["start"], offsets.after_marks(word["start"])
+        gap_start = offsets.before_marks(word["end"])
+        gap_end = offsets.after_marks(following["start"]) if following else len(restored)
+        final = _FINAL.search(restored, gap_start, gap_end)
+        next_turn = bisect_left(turns, word["end"])
+        is_turn = following is not None and next_turn < len(turns) and turns[next_turn] <= following["start"]
+        if final or is_turn or following is None:
+            closed_at = final.end() if final else gap_end
+            begins, ends = clock.between(first, word["end"])
+            text = _in_one_line(restored[opened_at:closed_at])
+            sentences.append(Sentence(text, first, word["end"], begins, ends, _speaker_at(speech, first)))
+            first = None
+    return sentences
+
+
+def _speaker_at(speech: Speech, offset: int) -> str | None:
+    n_before = bisect_right(speech.speakers, offset, key=lambda speaker: speaker[0])
+    return speech.speakers[n_before - 1][1] if n_before else None
+
+
+def _in_one_line(text: str) -> str:
+    """Without line ends: between Han characters nothing takes their place, elsewhere a blank."""
+    return " ".join(_HAN_LINE_END.sub("", text).split())
+
+
+class Clock:
+    """Says when a part of the speech was said, from what the file tells.
+
+    Inside a cue or segment, whose words have no times of their own, time is shared out evenly over the characters.
+    """
+
+    def __init__(self, speech: Speech):
+        known = (t for t in speech.timings if t.begins is not None and t.ends is not None)
+        self._timings = Timings()
+        self._ends = array("q")
+        for timing in known:
+            said = _without_marks(timing, speech.text)
+            self._timings.append(said)
+            self._ends.append(said.end)
+
+    def __bool__(self) -> bool:
+        return bool(self._timings)
+
+    def between(self, start: int, end: int) -> tuple[float | None, float | None]:
+        """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
+        if not self._timings or start >= end:
+            return None, None
+        first = self._timings[min(bisect_right(self._ends, start), len(self._timings) - 1)]
+        last_index = bisect_left(self._ends, end)
+        if last_index == len(self._timings) or (self._timings[last_index].start >= end and last_index > 0):
+            last_index -= 1
+        last = self._timings[last_index]
+        begins, ends = _share(first, start), _share(last, end)
+        return round(min(begins, ends), 3), round(max(begins, ends), 3)
+
+
+def _without_marks(timing: Timing, text: str) -> Timing:
+    """The timing of a word without the marks it may have, so that it ends where its last letter does."""
+    said = _LETTERS.search(text, timing.start, timing.end)
+    return replace(timing, start=said.start(), end=said.end()) if said else timing
+
+
+def _share(timing: Timing, offset: int) -> float:
+    if timing.begins is None or timing.ends is None:
+        raise ValueError("Expected a timing with both times, got one without.")
+    share = (offset - timing.start) / max(1, timing.end - timing.start)
+    return timing.begins + min(1.0, max(0.0, share)) * (timing.ends - timing.begins)

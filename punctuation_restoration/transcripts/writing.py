@@ -1,0 +1,102 @@
+"""Takes a restored transcript, gives it in another format: SRT, WebVTT, TSV, JSON, JSON lines, or plain text.
+
+It writes files anew; a file that keeps its format is edited in place by `RestoredTranscript.source` instead.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+
+from .cues import CueLimits, TimedCue, make_cues
+from .restoring import RestoredSpeech, RestoredTranscript
+from .writing_json import text_row
+
+WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
+UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
+
+
+def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:
+    """The transcript in another format.
+
+    txt has one sentence a line; srt, vtt and tsv need times, and have cues or rows that end with sentences; json has
+    text, words and sentences; jsonl has one such object for each speech.
+
+    Raises:
+        ValueError: a format that cannot be written, times that are missing, or several speeches where one must be.
+    """
+    if file_format not in WRITABLE:
+        raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
+    return _WRITERS[file_format](restored.speeches, limits or CueLimits())
+
+
+def cues_of(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> list[TimedCue]:
+    """Cues of the one speech that a subtitle file can hold."""
+    if len(speeches) > 1:
+        raise ValueError(
+            f"Expected one transcript to make subtitles of, got {len(speeches)}. Write jsonl, or split it."
+        )
+    spoken = [speech for speech in speeches if speech.words]  # a silent recording makes an empty file
+    return [cue for speech in spoken for cue in make_cues(speech.speech, speech.edits, speech.words, limits)]
+
+
+def _txt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+    return "".join(sentence.text + "\n" for speech in speeches for sentence in speech.sentences)
+
+
+def _srt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+    blocks = []
+    for number, cue in enumerate(cues_of(speeches, limits), start=1):
+        times = f"{_time(cue.begins, ',')} --> {_time(cue.ends, ',')}"
+        blocks.append("\n".join([str(number), times, *cue.lines, ""]))
+    return "\n".join(blocks)
+
+
+def _vtt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+    blocks = ["WEBVTT\n"]
+    for cue in cues_of(speeches, limits):
+        lines = [line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in cue.lines]
+        blocks.append("\n".join([f"{_time(cue.begins, '.')} --> {_time(cue.ends, '.')}", *lines, ""]))
+    return "\n".join(blocks)
+
+
+def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+    """Whisper's columns; a row is a sentence. Of several recordings each row has the name as well."""
+    has_names = len(speeches) > 1 and any(speech.speech.name for speech in speeches)
+    rows = ["start\tend\ttext" + ("\tname" if has_names else "") + "\n"]
+    for speech in speeches:
+        name = f"\t{speech.speech.name}" if has_names else ""
+        for sentence in speech.sentences:
+            if sentence.begins is None or sentence.ends is None:
+                raise ValueError("Expected speech with times for start and end, got none. Write txt or jsonl.")
+            begins, ends = (round(time * 1000) for time in (sentence.begins, sentence.ends))
+            rows.append(f"{begins}\t{ends}\t{sentence.text}{name}\n")
+    return "".join(rows)
+
+
+def _json(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+    rows = [_row(speech) for speech in speeches] or [{"text": "", "words": [], "sentences": []}]
+    return json.dumps(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
+
+
+def _jsonl(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+    return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
+
+
+def _row(speech: RestoredSpeech) -> dict:
+    return text_row(speech.speech, speech.text, speech.words, speech.sentences)
+
+
+def _time(seconds: float, point: str) -> str:
+    milliseconds = round(seconds * 1000)
+    hours, rest = divmod(milliseconds, 3_600_000)
+    minutes, rest = divmod(rest, 60_000)
+    return f"{hours:02}:{minutes:02}:{rest // 1000:02}{point}{rest % 1000:03}"
+
+
+_WRITERS: dict[str, Callable[[Sequence[RestoredSpeech], CueLimits], str]] = {
+    "txt": _txt,
+    "srt": _srt,
+    "vtt": _vtt,
+    "tsv": _tsv,
+    "json": _json,
+    "jsonl": _jsonl,
+}
