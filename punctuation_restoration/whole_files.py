@@ -4,6 +4,7 @@ It knows file systems, and nothing about what is written.
 """
 
 import errno
+import glob
 import os
 import shutil
 import tempfile
@@ -72,8 +73,9 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
 
 
 def remove_unfinished(folder: Path, name: str = "") -> None:
-    """Remove what killed programs have left below a folder, of files of one name or of all; only where none writes."""
-    for path in list(folder.rglob(f".{name[:40]}*{UNFINISHED}")):
+    """Remove what killed programs have left in a folder of one name, or of all below it; only where nobody writes."""
+    unfinished = f".{glob.escape(name[:40])}.*{UNFINISHED}"
+    for path in list(folder.glob(unfinished) if name else folder.rglob(f".*{UNFINISHED}")):
         shutil.rmtree(path, ignore_errors=True)
 
 

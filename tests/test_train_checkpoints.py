@@ -77,8 +77,11 @@ def test_rotation_keeps_the_newest_and_clears_leftovers(tmp_path: Path) -> None:
 def test_a_model_folder_is_replaced_whole(tmp_path: Path) -> None:
     place = tmp_path / "best"
     save_model_folder(place, lambda folder: (folder / "old").write_text("1") and None)  # type: ignore[func-returns-value]
+    (tmp_path / ".best.x.part" / "best").mkdir(parents=True)  # left by a kill
+    (tmp_path / ".other.x.part" / "other").mkdir(parents=True)  # somebody else's
     save_model_folder(place, save_model)
     assert [path.name for path in place.iterdir()] == ["model.safetensors"]
+    assert {path.name for path in tmp_path.iterdir()} == {"best", ".other.x.part"}
 
     def fail(folder: Path) -> Any:
         raise OSError("disk full")
