@@ -35,7 +35,7 @@ test: $(READY)   ## run all tests
 check: $(READY)  ## style, types, and the quick tests
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
-	$(PYTHON) -m mypy
+	$(PYTHON) tests/typecheck.py
 	$(PYTHON) -m pytest -m "not slow"
 
 train-smoke: $(READY)  ## train on the example texts in two processes, kill them, go on

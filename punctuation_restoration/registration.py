@@ -87,5 +87,5 @@ def register_task() -> None:
         type="text",
     )
     # What a saved pipeline says of itself must not name a folder of this machine.
-    entry = PunctuationRestorationPipeline._registered_impl[TASK]
-    PunctuationRestorationPipeline._registered_impl = {TASK: {k: v for k, v in entry.items() if k != "default"}}
+    ours: Any = PunctuationRestorationPipeline
+    ours._registered_impl = {TASK: {k: v for k, v in ours._registered_impl[TASK].items() if k != "default"}}

@@ -79,7 +79,7 @@ def say(message: str) -> None:
 
 def paint(change: SourceEdit) -> str:
     """A mark in the colour of its score. What was not written by the model stays plain."""
-    sure = change.edit and change.edit["score"]
+    sure = change.edit["score"] if change.edit else None
     if not change.written or sure is None:
         return change.written
     colour = next((colour for score, colour in COLOURS if sure >= score), UNSURE)

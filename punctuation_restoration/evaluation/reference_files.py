@@ -5,7 +5,7 @@ Takes a path, gives examples. Knows nothing about models or about which benchmar
 
 import hashlib
 import json
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ def stem(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
-def digest_of(examples: list[Example]) -> str:
+def digest_of(examples: Sequence[Example]) -> str:
     """SHA-256 over texts, units and labels: two results with the same digest were scored on the same words."""
     digest = hashlib.sha256()
     for example in examples:

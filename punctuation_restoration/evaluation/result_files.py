@@ -73,7 +73,7 @@ def pack(parts: Sequence[Part], label_names: Sequence[str]) -> dict[str, Any]:
     sources = list(dict.fromkeys(part.source for part in parts))
     document_index = {document: index for index, document in enumerate(documents)}
     source_index = {source: index for index, source in enumerate(sources)}
-    pairs = list(product(label_names, repeat=2))
+    pairs = list(product(label_names, label_names))
     rows = [
         [document_index[part.document], source_index[part.source], part.block]
         + [counts[pair] for counts in (part.counts.mid_text, part.counts.end_text) for pair in pairs]

@@ -70,22 +70,23 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     Raises:
         ValueError: if there is no whole encoder with its tokenizer at that place.
     """
-    config, tokenizer = read_encoder(settings.encoder or "")
+    name = str(settings.encoder)
+    config, tokenizer = read_encoder(name)
     style = settings.slot_style or best_slot_style(config, tokenizer)
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
     if settings.bidirectional_from is not None:
         fields["bidirectional_from"] = settings.bidirectional_from
     try:
-        model = PunctuationRestorationModel.from_encoder(settings.encoder, settings.layers, slot_style=style, **fields)
+        model = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
     except OSError as error:
         raise ValueError(
-            f"Expected the weights of an encoder at {settings.encoder!r}, could not load them: {error}"
+            f"Expected the weights of an encoder at {name!r}, could not load them: {error}"
         ) from error
-    n_rows = model.get_input_embeddings().num_embeddings
+    n_rows = len(model.get_input_embeddings().weight)
     if len(tokenizer) > n_rows:
         raise ValueError(
-            f"Expected in {settings.encoder} a tokenizer of at most {n_rows} pieces, one for each row of the word "
+            f"Expected in {name} a tokenizer of at most {n_rows} pieces, one for each row of the word "
             f"embeddings, got {len(tokenizer)}. Use the tokenizer that belongs to the encoder."
         )
     return model
