@@ -39,7 +39,16 @@ def run(
     if done.is_file():
         return dict(json.loads(done.read_text(encoding="utf-8")))
     quiet = ["--evaluate-every", "1000000", "--log-every", "25"]  # scored below
-    command = [sys.executable, "-m", "punctuation_restoration.train", *arguments, *quiet, "--out", str(place), "--data"]
+    command = [
+        sys.executable,
+        "-m",
+        "punctuation_restoration.cli.train",
+        *arguments,
+        *quiet,
+        "--out",
+        str(place),
+        "--data",
+    ]
     subprocess.run([*command, *map(str, folders)], check=True)
     given = dict(zip(arguments[::2], arguments[1::2], strict=False))
     words, threads = int(given.get("--validation-words", 6000)), int(given.get("--threads", 1))

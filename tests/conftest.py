@@ -43,8 +43,9 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _fresh_accelerator() -> Iterator[None]:
-    """accelerate keeps the first number format of a process, and refuses another."""
+    """accelerate keeps the first number format of a process, and refuses another; training flushes tiny numbers."""
     yield
+    torch.set_flush_denormal(False)
     if state := sys.modules.get("accelerate.state"):
         state.AcceleratorState._reset_state(reset_partial_state=True)
 

@@ -51,10 +51,10 @@ from pathlib import Path
 sys.modules["punctuation_restoration"] = None
 folder, model, text = Path(sys.argv[1]), *sys.argv[2:]
 sys.path.insert(0, str(folder / "page"))
-from restorer import Restorer, formats
+from restorer import Restorer, transcripts
 restorer = Restorer(model)
 written, _ = restorer.restore_file(folder / "talk.srt", folder)
-print(json.dumps([restorer.restore(text).text, written.read_text(encoding="utf-8"), formats.__path__[0]]))
+print(json.dumps([restorer.restore(text).text, written.read_text(encoding="utf-8"), transcripts.__path__[0]]))
 """
 
 INSTALLED = """
@@ -318,9 +318,9 @@ def test_the_folder_of_the_page_is_whole_and_goes_to_a_space(tmp_path, monkeypat
     assert exporting.main([str(out), "--space", "--force", "--push", REPOSITORY]) == 0
     assert (sent["repo_type"], sent["space_sdk"]) == ("space", "gradio")
     own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
-    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "formats"}
-    readers = {path.name for path in (ROOT / "formats").glob("*.py")}
-    assert {path.name for path in (out / "formats").iterdir()} == readers | {"conventions.py"}
+    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "transcripts"}
+    readers = {path.name for path in (ROOT / "punctuation_restoration" / "transcripts").glob("*.py")}
+    assert {path.name for path in (out / "transcripts").iterdir()} == readers | {"conventions.py"}
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])

@@ -1,7 +1,6 @@
 """The speed benchmark: what its peers read, what its tables say, and that results of several runs become one."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -129,7 +128,7 @@ def test_documents_get_their_tables_and_keep_the_rest(modules, tmp_path):
 
 def test_averaged_windows_decide_by_the_mean_of_their_probabilities(tiny_config, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import settings
+    from benchmarks import contexts
 
     names = tiny_config.label_names
 
@@ -139,7 +138,6 @@ def test_averaged_windows_decide_by_the_mean_of_their_probabilities(tiny_config,
 
     one = [[word(0.6, 0.4, 0.0, 0.0), word(0.9, 0.1, 0.0, 0.0)], []]
     other = [[word(0.1, 0.9, 0.0, 0.0), word(0.4, 0.0, 0.6, 0.0)], []]
-    decided = settings.averaged([one, other], tiny_config)
-    sys.modules.pop("settings")
+    decided = contexts.averaged([one, other], tiny_config)
     assert [entry["label"] for entry in decided[0]] == ["COMMA", "O"]
     assert decided[1] == []

@@ -165,3 +165,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on a GPU or here."""
     message = str(error).lower()
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "not enough memory" in message
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
