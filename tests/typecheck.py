@@ -6,31 +6,22 @@
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LINKS = ROOT / ".types"
-
-
-def link_package() -> None:
-    """Make the folder of links."""
-    package, ours = LINKS / "punctuation_restoration", ROOT / "punctuation_restoration"
-    package.mkdir(parents=True, exist_ok=True)
-    wanted = {path.name: path for path in [*ours.iterdir(), ROOT / "modeling", ROOT / "pipeline"]}
-    for there in package.iterdir():
-        if there.resolve() != wanted.get(there.name):
-            there.unlink()
-    for name, path in wanted.items():
-        if not (package / name).is_symlink():
-            (package / name).symlink_to(path)
 
 
 def check(files: list[str]) -> int:
     """Run mypy over the package, or over some files that import it; gives its exit status."""
-    link_package()
     what = files or ["--package", "punctuation_restoration"]
-    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), *what]
-    return subprocess.run(command, cwd=LINKS).returncode
+    settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
+    with tempfile.TemporaryDirectory() as links:  # not below the root, where builds would follow them
+        package, ours = Path(links) / "punctuation_restoration", ROOT / "punctuation_restoration"
+        package.mkdir()
+        for path in [*ours.iterdir(), ROOT / "modeling", ROOT / "pipeline"]:
+            (package / path.name).symlink_to(path)
+        return subprocess.run([sys.executable, "-m", "mypy", *settings, *what], cwd=links).returncode
 
 
 if __name__ == "__main__":
