@@ -14,7 +14,7 @@ endif
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: help demo test check train-smoke reproduce format clean
+.PHONY: help demo test lint check train-smoke reproduce format clean
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -32,10 +32,12 @@ demo: $(READY)   ## restore punctuation in real sentences of three languages
 test: $(READY)   ## run all tests
 	$(PYTHON) -m pytest
 
-check: $(READY)  ## style, types, and the quick tests
+lint: $(READY)   ## style and types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) tests/typecheck.py
+
+check: lint      ## style, types, and the quick tests
 	$(PYTHON) -m pytest -m "not slow"
 
 train-smoke: $(READY)  ## train on the example texts in two processes, kill them, go on
