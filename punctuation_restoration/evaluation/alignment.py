@@ -1,17 +1,16 @@
 """The pipeline's words -> one predicted label a unit of the reference.
 
 Takes an example and the words that the pipeline gave for its text, gives labels and scores in the order of the
-units. A word's mark belongs to the unit in which the word ends; the other
-units of a word have no mark and no score, since nothing was decided there. Knows nothing about files or models.
+units. A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score,
+since nothing was decided there. Knows nothing about files or models.
 """
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from punctuation_restoration.evaluation.counts import NO_MARK, Counts, count_labels
+from punctuation_restoration.evaluation.counts import NO_MARK, count_labels
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Part
 from punctuation_restoration.evaluation.labels import LabelSet
@@ -78,8 +77,7 @@ def count_parts(example: Example, prediction: Prediction, label_names: Sequence[
             prediction.labels[first:end],
             label_names,
             ends_text=example.ends_text and end == n_units,
+            stray=[label for unit, label in prediction.stray if first <= unit < end],
         )
-        stray = Counter(label for unit, label in prediction.stray if first <= unit < end)
-        counts = Counts(counts.label_names, counts.mid_text, counts.end_text, stray)
         parts.append(Part(example.id, example.source, block, counts))
     return parts

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
-from punctuation_restoration.evaluation.reference_files import Reader
 from punctuation_restoration.evaluation.runner import micro_f1
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
@@ -97,10 +96,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
     restore = load_pipeline(args.model, None, "auto")
     label_set = standard_labels(restore.model.config)
-    loader = Loader(lambda _: Reader.for_labels(label_set), args.bench_root, args.recipe, None)
     benchmarks = {}
     for name in args.benchmark:
-        examples = loader(name)
+        examples = load_examples(name, label_set, args.bench_root, args.recipe)
         benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
     best, steps = tune(benchmarks, restore.model.config.labels, label_set)
     text = json.dumps({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, indent=1)
