@@ -2,7 +2,7 @@
 
     text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
 
-Takes and gives no files. Each process has a converter of its own, with a tokenizer and a word finder.
+Takes and gives no files. Each process has a copy of the converter, with its tokenizer and word finder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
-from punctuation_restoration.data.readers import Document, known_labels
+from punctuation_restoration.data.readers import Document
 from punctuation_restoration.data.recipe import Filters, Source
 from punctuation_restoration.data.shards import MAX_WORD_PIECES, PackedDocument, hash_words
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
@@ -83,7 +83,12 @@ class Converter:
     def words_and_labels(self, document: Document, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
         if document.words:
-            known_labels(document, self.label_names)
+            unknown = sorted(set(document.labels) - set(self.label_names))
+            if unknown:
+                raise ValueError(
+                    f"Expected the labels {self.label_names} from {document.place} on, got {unknown}. Rename them, or "
+                    "configure labels of these names."
+                )
             spoken, names = list(document.words), list(document.labels)
         else:
             text = self._speller(language)(document.text) if self.spell_numbers else document.text

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.data.readers import json_rows, labelled_words, paragraphs, plain_suffix
+from punctuation_restoration.data.readers import json_rows, labelled_words, paragraphs, plain_stem, plain_suffix
 from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.pipeline.words import WordFinder
@@ -70,11 +70,6 @@ def _example_of(row: dict[str, Any], path: Path, finder: WordFinder, label_set: 
             f"Expected the key text, or the keys words and labels, in {path}, document {id}, got {sorted(row)}."
         )
     return example_from_tokens(list(map(str, words)), list(map(str, labels)), label_set, id=id, source=source)
-
-
-def plain_stem(path: Path) -> str:
-    """The file's name without its endings."""
-    return Path(path.name.removesuffix(".gz")).stem
 
 
 def digest_of(examples: Sequence[Example]) -> str:
