@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import regex
 
-from punctuation_restoration.data.readers import read_documents
+from punctuation_restoration.data.readers import json_rows, labelled_words, list_files, numbered_lines, plain_suffix
 
 LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
 KEPT_OF_8 = np.uint64(0b111)
@@ -41,8 +41,8 @@ class LeakCheck:
         Raises:
             ValueError: if a path has no text, or a file is wrong.
         """
-        texts = (one.text or " ".join(one.words) for path in paths for one in read_documents(path))
-        return cls(np.unique(np.concatenate([stretch_hashes(text) for text in texts])))
+        texts = (text for path in paths for file in list_files(Path(path)) for text in benchmark_texts(file))
+        return cls(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, texts)])))
 
     def shared(self, text: str) -> tuple[int, int]:
         """How many of the kept stretches of a text are in a benchmark, and how many it has."""
@@ -76,6 +76,17 @@ def _mixed(values: np.ndarray) -> np.ndarray:
     values = values ^ (values >> np.uint64(33))
     values = values * np.uint64(0xC4CEB9FE1A85EC53)
     return values ^ (values >> np.uint64(33))
+
+
+def benchmark_texts(file: Path) -> Iterable[str]:
+    """The texts of a benchmark file; the words of a label file are joined. Other files have none."""
+    suffix = plain_suffix(file)
+    if suffix == ".tsv":
+        yield " ".join(word for _, words, _ in labelled_words(file) for word in words)
+    elif suffix == ".txt":
+        yield "\n".join(line for _, line in numbered_lines(file))
+    elif suffix == ".jsonl":
+        yield from (str(row.get("text", "")) for _, row in json_rows(file))
 
 
 def leak_report(rows: list[dict[str, Any]], paths: Iterable[str | Path], max_share: float) -> str:
