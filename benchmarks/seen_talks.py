@@ -95,7 +95,7 @@ def score(restore: Any, examples: Mapping[str, Sequence[Example]]) -> dict[str, 
     for name, talks in examples.items():
         evaluation = evaluate_examples(restore, talks, labels, n_mistakes=0)
         f1[name] = round(100 * micro(evaluation.counts).f1, 2)
-        interval[name] = [round(100 * bound, 2) for bound in bootstrap(evaluation.parts).micro]
+        interval[name] = [round(100 * bound, 2) for bound in bootstrap(evaluation.blocks).micro]
     return {"f1": f1, "interval_95": interval}
 
 

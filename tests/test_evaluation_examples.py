@@ -2,7 +2,7 @@
 
 import pytest
 
-from punctuation_restoration.evaluation.alignment import align, count_parts
+from punctuation_restoration.evaluation.alignment import align, count_blocks
 from punctuation_restoration.evaluation.counts import Counts, add_counts
 from punctuation_restoration.evaluation.examples import Example, cut, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
@@ -45,7 +45,7 @@ def words(text: str, *decided: tuple[str, str], score: float = 0.9, source: str 
 
 
 def counts_of(example: Example, given: list[dict]) -> Counts:
-    parts = count_parts(example, align(example, given, LABELS), LABELS.names)
+    parts = count_blocks(example, align(example, given, LABELS), LABELS.names)
     return add_counts(LABELS.names, [part.counts for part in parts])
 
 
@@ -193,7 +193,7 @@ def test_the_last_word_of_each_text_is_counted_apart_but_not_where_the_text_was_
 def test_blocks_of_a_long_text_add_up_and_only_the_last_ends_it():
     example = from_tokens(*[("word", O)] * 449, ("end", P))
     given = words(example.text, *[("word", C)] * 449, ("end", P))
-    parts = count_parts(example, align(example, given, LABELS), LABELS.names)
+    parts = count_blocks(example, align(example, given, LABELS), LABELS.names)
     assert [part.counts.n_words for part in parts] == [200, 200, 50]
     assert [part.counts.end_text.sum() for part in parts] == [0, 0, 1]
 

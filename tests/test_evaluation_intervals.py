@@ -4,13 +4,13 @@ import pytest
 
 from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
 from punctuation_restoration.evaluation.counts import count_labels
-from punctuation_restoration.evaluation.intervals import Part, bootstrap, by_key
+from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key
 
 NAMES = ("O", "COMMA", "PERIOD", "QUESTION")
 
 
-def part(document: str, reference: list[str], predicted: list[str], block: int = 0) -> Part:
-    return Part(document, "test", block, count_labels(reference, predicted, NAMES))
+def part(document: str, reference: list[str], predicted: list[str], block: int = 0) -> Block:
+    return Block(document, "test", block, count_labels(reference, predicted, NAMES))
 
 
 RIGHT = (["COMMA"] * 10, ["COMMA"] * 10)
@@ -46,7 +46,7 @@ def test_the_blocks_of_a_document_are_drawn_together():
         for block in range(40)
     ]
     whole = bootstrap(parts)
-    alone = bootstrap([Part("one", part.source, index, part.counts) for index, part in enumerate(parts)])
+    alone = bootstrap([Block("one", part.source, index, part.counts) for index, part in enumerate(parts)])
     assert whole.n_units == 5
     assert whole.micro[1] - whole.micro[0] > 3 * (alone.micro[1] - alone.micro[0])
 
@@ -70,7 +70,7 @@ def test_the_same_test_gives_the_same_interval_again():
 
 
 def test_a_test_without_words_has_no_interval():
-    with pytest.raises(ValueError, match="one part or more"):
+    with pytest.raises(ValueError, match="one block or more"):
         bootstrap([])
 
 

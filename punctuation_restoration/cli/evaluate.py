@@ -8,7 +8,7 @@ Takes a model and names of benchmarks, or JSONL, TSV or text files; prints table
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,7 @@ def score_one(
     name: str,
     examples: Sequence[Example],
     label_set: LabelSet,
-    settings: Mapping[str, Any],
+    settings: dict[str, Any],
     args: argparse.Namespace,
 ) -> tuple[dict[str, Any], Sequence[Mistake]]:
     """The result of one benchmark, and its worst mistakes."""

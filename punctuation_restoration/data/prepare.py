@@ -27,7 +27,7 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.data.conversion import Converter, split_of
 from punctuation_restoration.data.leaks import LeakCheck, leak_report
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.data.readers import Document, read_documents
+from punctuation_restoration.data.readers import SourceDocument, read_documents
 from punctuation_restoration.data.recipe import Filters, Recipe, Source, load_recipe
 from punctuation_restoration.data.shards import ShardWriter, read_index, write_index
 from punctuation_restoration.data.summary import SPLITS, describe, table
@@ -203,7 +203,9 @@ def split_counts(writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
     return {**writer.finish(), "n_labels": np.trim_zeros(n_labels, "b").tolist()}
 
 
-def drop_duplicates(documents: Iterable[Document], seen: set[bytes], skipped: Counter[str]) -> Iterator[Document]:
+def drop_duplicates(
+    documents: Iterable[SourceDocument], seen: set[bytes], skipped: Counter[str]
+) -> Iterator[SourceDocument]:
     """Leave out documents whose text, but for white space and case, came before."""
     for document in documents:
         text = document.text or " ".join(document.words)

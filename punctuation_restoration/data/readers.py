@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
+DOCUMENT_FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
 SUFFIX_FORMATS = {".jsonl": "jsonl", ".json": "jsonl", ".txt": "text", ".md": "text", ".tsv": "tsv"}
 LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
 WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines
@@ -23,7 +23,7 @@ ENCODINGS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SourceDocument:
     """One running text, or words with their labels. `place` is the file and line it came from, for messages."""
 
     id: str
@@ -33,7 +33,7 @@ class Document:
     labels: tuple[str, ...] = ()  # names, one a word
 
 
-def read_documents(path: str | Path, text_field: str = "text", format: str = "auto") -> Iterator[Document]:
+def read_documents(path: str | Path, text_field: str = "text", format: str = "auto") -> Iterator[SourceDocument]:
     """Read the documents of a file, a folder or a data set.
 
     JSONL: one document a line. Plain text: paragraphs between blank lines are documents; a text without blank lines is
@@ -44,8 +44,8 @@ def read_documents(path: str | Path, text_field: str = "text", format: str = "au
         ValueError: if a file is missing, empty, binary, mixes encodings or has a wrong line; the message names file
             and line.
     """
-    if format not in FORMATS:
-        raise ValueError(f"Expected a format out of {FORMATS}, got {format!r} for {path}. Choose one.")
+    if format not in DOCUMENT_FORMATS:
+        raise ValueError(f"Expected a format out of {DOCUMENT_FORMATS}, got {format!r} for {path}. Choose one.")
     if format == "datasets" or (format == "auto" and is_saved_data_set(Path(path))):
         yield from read_data_set(str(path), text_field)
         return
@@ -59,7 +59,7 @@ def read_documents(path: str | Path, text_field: str = "text", format: str = "au
         yield from documents
 
 
-def read_file(path: Path, kind: str, text_field: str) -> Iterator[Document]:
+def read_file(path: Path, kind: str, text_field: str) -> Iterator[SourceDocument]:
     """The documents of one file that is `jsonl`, `text` or `tsv`."""
     if kind == "jsonl":
         for number, row in json_rows(path):
@@ -69,17 +69,17 @@ def read_file(path: Path, kind: str, text_field: str) -> Iterator[Document]:
                     f"Expected a document with the text key {text_field!r} in {place}, got {sorted(row)}. "
                     "Correct the line, or name the key as 'text_field' in the recipe."
                 )
-            yield Document(str(row.get("id", f"{path.name}:{number}")), text, place)
+            yield SourceDocument(str(row.get("id", f"{path.name}:{number}")), text, place)
     elif kind == "text":
         for number, lines in paragraphs(path, LINES_PER_DOCUMENT):
             text = "\n".join(line.strip() for line in lines)
-            yield Document(f"{path.name}:{number}", text, f"{path}, line {number}")
+            yield SourceDocument(f"{path.name}:{number}", text, f"{path}, line {number}")
     else:
         for number, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
             place = f"{path}, line {number + (words.index('') if '' in words else 0)}"
             if "" in words:
                 raise ValueError(f"Expected a word before the label in {place}, got none. Correct the line.")
-            yield Document(f"{path.name}:{number}", "", place, words, labels)
+            yield SourceDocument(f"{path.name}:{number}", "", place, words, labels)
 
 
 def list_files(path: Path, format: str = "auto") -> list[Path]:
@@ -172,7 +172,7 @@ def is_saved_data_set(path: Path) -> bool:
     return (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file()
 
 
-def read_data_set(name: str, text_field: str = "text") -> Iterator[Document]:
+def read_data_set(name: str, text_field: str = "text") -> Iterator[SourceDocument]:
     """The rows of a `datasets` data set: saved on disk, or by its Hub name, streamed.
 
     Raises:
@@ -198,7 +198,7 @@ def read_data_set(name: str, text_field: str = "text") -> Iterator[Document]:
                 f"Expected a text column {text_field!r} in data set {name!r}, row {number}, got the columns "
                 f"{sorted(row)}. Name the column as 'text_field' in the recipe."
             )
-        yield Document(str(row.get("id", f"{name}:{number}")), row[text_field], f"{name}, row {number}")
+        yield SourceDocument(str(row.get("id", f"{name}:{number}")), row[text_field], f"{name}, row {number}")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

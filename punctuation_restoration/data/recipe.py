@@ -16,7 +16,7 @@ import yaml
 
 from punctuation_restoration.data.readers import plain_stem
 
-Settings = TypeVar("Settings")
+AnySettings = TypeVar("AnySettings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _named(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": plain_stem(Path(str(row.get("path", "")))), **row}
 
 
-def settings_from(kind: type[Settings], values: Mapping[str, Any], where: str) -> Settings:
+def settings_from(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
     """Build the dataclass `kind` from keys and values; dataclasses in it are built likewise.
 
     Raises:

@@ -30,7 +30,6 @@ from punctuation_restoration.whole_files import write_whole, written_whole
 
 INDEX_NAME = "index.json"
 MAX_SHARD_BYTES = 30_000_000
-MAX_WORD_PIECES = 255  # the largest uint8; the slot encoder cuts words far below it
 
 
 @dataclass(frozen=True, slots=True)

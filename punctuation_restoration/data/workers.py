@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from punctuation_restoration.data.conversion import Conversion, Converter
-from punctuation_restoration.data.readers import Document
+from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Source
 
 BATCH_CHARACTERS = 100_000  # text sent to a worker at a time: about a second of its work
@@ -33,10 +33,10 @@ def start_workers(converter: Converter, n_processes: int) -> Executor:
     return ProcessPoolExecutor(n_processes, get_context("spawn"), initializer=_start, initargs=(converter,))
 
 
-def converted(pool: Executor, documents: Iterable[Document], source: Source) -> Iterator[Conversion]:
+def converted(pool: Executor, documents: Iterable[SourceDocument], source: Source) -> Iterator[Conversion]:
     """Convert the documents of a source in a pool of `start_workers`, in order."""
     convert = functools.partial(_convert, source=source)
-    for conversions in mapped_ahead(pool, convert, in_batches(documents), N_AHEAD):
+    for conversions in mapped_ahead(pool, convert, document_batches(documents), N_AHEAD):
         yield from conversions
 
 
@@ -54,9 +54,9 @@ def mapped_ahead(pool: Executor, function: Callable[[T], R], items: Iterable[T],
             future.cancel()
 
 
-def in_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def document_batches(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
     """Group documents into batches of about `BATCH_CHARACTERS` characters."""
-    batch: list[Document] = []
+    batch: list[SourceDocument] = []
     size = 0
     for document in documents:
         batch.append(document)
@@ -73,6 +73,6 @@ def _start(converter: Converter) -> None:
     _converter = converter
 
 
-def _convert(documents: list[Document], source: Source) -> list[Conversion]:
+def _convert(documents: list[SourceDocument], source: Source) -> list[Conversion]:
     assert _converter is not None
     return [_converter.convert(document, source) for document in documents]

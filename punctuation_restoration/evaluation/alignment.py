@@ -12,7 +12,7 @@ from typing import Any
 
 from punctuation_restoration.evaluation.counts import NO_MARK, count_labels
 from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Part
+from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Block
 from punctuation_restoration.evaluation.labels import LabelSet
 
 
@@ -66,11 +66,11 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
     return Prediction(tuple(labels), tuple(scores), tuple(stray))
 
 
-def count_parts(example: Example, prediction: Prediction, label_names: Sequence[str]) -> list[Part]:
+def count_blocks(example: Example, prediction: Prediction, label_names: Sequence[str]) -> list[Block]:
     """Counts of an example in blocks of fixed length; the last block has what is left."""
     n_units = len(example.labels)
-    parts = []
-    for block, first in enumerate(range(0, n_units, BLOCK_WORDS)):
+    blocks = []
+    for number, first in enumerate(range(0, n_units, BLOCK_WORDS)):
         end = min(first + BLOCK_WORDS, n_units)
         counts = count_labels(
             example.labels[first:end],
@@ -79,5 +79,5 @@ def count_parts(example: Example, prediction: Prediction, label_names: Sequence[
             ends_text=example.ends_text and end == n_units,
             stray=[label for unit, label in prediction.stray if first <= unit < end],
         )
-        parts.append(Part(example.id, example.source, block, counts))
-    return parts
+        blocks.append(Block(example.id, example.source, number, counts))
+    return blocks

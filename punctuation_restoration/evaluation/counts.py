@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-NO_MARK = "O"
-NOT_SCORED = -100  # the label id of positions without a reference, as in training
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK as NO_MARK
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Bootstrap intervals: how much a score would vary if the test had other texts.
 
-Takes the counts of the parts of a test, gives the 95 % interval of micro-F1 and of every mark's F1. Whole documents
+Takes the counts of the blocks of a test, gives the 95 % interval of micro-F1 and of every mark's F1. Whole documents
 are drawn again with replacement, since the words of one text depend on each other. A test that is one stream without
 document borders, or has few documents, is drawn in fixed blocks of words instead; the result says which.
 """
@@ -20,7 +20,7 @@ SEED = 2026
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Block:
     """Counts of one block of one document; `block` numbers the blocks of a document from 0."""
 
     document: str
@@ -42,25 +42,25 @@ class Intervals:
     marks: dict[str, tuple[float, float]]
 
 
-def by_key(parts: Sequence[Part], key: str) -> dict[str, Counts]:
+def by_key(blocks: Sequence[Block], key: str) -> dict[str, Counts]:
     """Counts added up by `"document"` or `"source"`, in order of first appearance."""
     groups: dict[str, list[Counts]] = {}
-    for part in parts:
-        groups.setdefault(getattr(part, key), []).append(part.counts)
+    for block in blocks:
+        groups.setdefault(getattr(block, key), []).append(block.counts)
     return {name: add_counts(group[0].label_names, group) for name, group in groups.items()}
 
 
-def bootstrap(parts: Sequence[Part]) -> Intervals:
+def bootstrap(blocks: Sequence[Block]) -> Intervals:
     """Percentile bootstrap (Efron & Tibshirani 1993, chapter 13) over documents, or over blocks of words.
 
     Raises:
-        ValueError: if there is no part.
+        ValueError: if there is no block.
     """
-    if not parts:
-        raise ValueError("Expected the counts of one part or more, got none. Is the test empty?")
-    unit, units = "documents", list(by_key(parts, "document").values())
+    if not blocks:
+        raise ValueError("Expected the counts of one block or more, got none. Is the test empty?")
+    unit, units = "documents", list(by_key(blocks, "document").values())
     if len(units) < MIN_DOCUMENTS:
-        unit, units = f"blocks of {BLOCK_WORDS} words", [part.counts for part in parts]
+        unit, units = f"blocks of {BLOCK_WORDS} words", [block.counts for block in blocks]
     marks = mark_numbers(np.stack([one.pairs for one in units]), np.stack([one.stray for one in units]))
     numbers = np.concatenate([marks.sum(axis=1, keepdims=True), marks], axis=1)  # (units, all and each mark, 3)
     generator = np.random.default_rng(SEED)

@@ -7,7 +7,7 @@ import numpy as np
 
 from punctuation_restoration.evaluation.calibration import Reliability
 from punctuation_restoration.evaluation.counts import add_counts
-from punctuation_restoration.evaluation.result_files import file_name, unpack
+from punctuation_restoration.evaluation.result_files import file_name, unpack_blocks
 
 
 def save_pictures(result: dict[str, Any], folder: Path) -> list[Path]:
@@ -27,7 +27,7 @@ def save_pictures(result: dict[str, Any], folder: Path) -> list[Path]:
 def save_confusion(result: dict[str, Any], path: Path) -> None:
     """Rows: reference, columns: predicted; each cell with its number and its share of the row, which is its shade."""
     names = result["label_names"]
-    numbers = add_counts(names, [part.counts for part in unpack(result["blocks"], names)]).pairs
+    numbers = add_counts(names, [block.counts for block in unpack_blocks(result["blocks"], names)]).pairs
     shares = numbers / numbers.sum(axis=1, keepdims=True).clip(1)
     figure, axes = _figure()
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)

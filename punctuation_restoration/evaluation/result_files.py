@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.evaluation.counts import Counts
-from punctuation_restoration.evaluation.intervals import Part, bootstrap, by_key
+from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.evaluation.scores import micro, score
 from punctuation_restoration.whole_files import write_whole
 
-FORMAT = 2
+RESULT_FORMAT = 2
 NUMBERS = np.dtype("<u4")  # of the packed counts
 
 
@@ -30,15 +30,15 @@ def to_result(
     """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them."""
     seconds = evaluation.seconds
     return {
-        "format": FORMAT,
+        "format": RESULT_FORMAT,
         "benchmark": name,
         "about": about,
         "signature": {"data_sha256": data_sha256, **signed},
         "label_names": list(evaluation.label_names),
-        "n_documents": len({part.document for part in evaluation.parts}),
+        "n_documents": len({block.document for block in evaluation.blocks}),
         "scores": score(evaluation.counts).to_dict(),
-        "intervals_95": asdict(bootstrap(evaluation.parts)),
-        "by_source": _brief(evaluation.parts, "source"),
+        "intervals_95": asdict(bootstrap(evaluation.blocks)),
+        "by_source": _brief(evaluation.blocks, "source"),
         "calibration": {
             "all_words": evaluation.all_decisions.to_dict(),
             "marks": evaluation.marks_only.to_dict(),
@@ -48,25 +48,26 @@ def to_result(
             "words": evaluation.n_words,
             "words_per_second": round(evaluation.n_words / seconds, 1) if seconds else None,
         },
-        "blocks": pack(evaluation.parts),
+        "blocks": pack_blocks(evaluation.blocks),
     }
 
 
 def by_document(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Words, F1 and marks of every document of a result, computed from the counts of its blocks."""
-    return _brief(unpack(result["blocks"], result["label_names"]), "document")
+    return _brief(unpack_blocks(result["blocks"], result["label_names"]), "document")
 
 
-def pack(parts: Sequence[Part]) -> dict[str, Any]:
+def pack_blocks(blocks: Sequence[Block]) -> dict[str, Any]:
     """The counts of all blocks as one array, which JSON holds as text.
 
     A row is: index of the document, index of the source, number of the block; then `Counts.numbers`, row by row.
     `counts` is the transposed array in 32-bit numbers, little-endian, compressed by zlib and written in base 64.
     """
-    documents = {name: index for index, name in enumerate(dict.fromkeys(part.document for part in parts))}
-    sources = {name: index for index, name in enumerate(dict.fromkeys(part.source for part in parts))}
+    documents = {name: index for index, name in enumerate(dict.fromkeys(block.document for block in blocks))}
+    sources = {name: index for index, name in enumerate(dict.fromkeys(block.source for block in blocks))}
     rows = [
-        [documents[part.document], sources[part.source], part.block, *part.counts.numbers.ravel()] for part in parts
+        [documents[block.document], sources[block.source], block.block, *block.counts.numbers.ravel()]
+        for block in blocks
     ]
     # Transposed, equal columns (most end-of-text counts are 0) lie together and compress better.
     packed = zlib.compress(np.array(rows, dtype=NUMBERS).T.tobytes(), level=9)
@@ -78,25 +79,25 @@ def pack(parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def unpack(blocks: dict[str, Any], label_names: Sequence[str]) -> list[Part]:
-    """The parts that `pack` packed.
+def unpack_blocks(packed: dict[str, Any], label_names: Sequence[str]) -> list[Block]:
+    """The blocks that `pack_blocks` packed.
 
     Raises:
         ValueError: if the array is damaged or not of this many blocks and labels.
     """
-    names, n_blocks = tuple(label_names), blocks["n_blocks"]
+    names, n_blocks = tuple(label_names), packed["n_blocks"]
     table = (2 * len(names) + 1, len(names))
     try:
-        content = np.frombuffer(zlib.decompress(base64.b64decode(blocks["counts"])), dtype=NUMBERS)
+        content = np.frombuffer(zlib.decompress(base64.b64decode(packed["counts"])), dtype=NUMBERS)
         rows = content.reshape(3 + table[0] * table[1], n_blocks).T.astype(np.int64)
     except (ValueError, zlib.error) as error:
         raise ValueError(
             f"Expected packed counts of {n_blocks} blocks over the labels {list(names)}, could not read them: {error}. "
             "Evaluate again."
         ) from error
-    documents, sources = blocks["documents"], blocks["sources"]
+    documents, sources = packed["documents"], packed["sources"]
     return [
-        Part(documents[row[0]], sources[row[1]], int(row[2]), Counts(names, row[3:].reshape(table))) for row in rows
+        Block(documents[row[0]], sources[row[1]], int(row[2]), Counts(names, row[3:].reshape(table))) for row in rows
     ]
 
 
@@ -113,9 +114,9 @@ def file_name(benchmark: str) -> str:
     return Path(benchmark).name.removesuffix(".gz").replace(".", "-")
 
 
-def _brief(parts: Sequence[Part], key: str) -> dict[str, dict[str, Any]]:
+def _brief(blocks: Sequence[Block], key: str) -> dict[str, dict[str, Any]]:
     found = {}
-    for name, counts in by_key(parts, key).items():
+    for name, counts in by_key(blocks, key).items():
         overall = micro(counts)
         found[name] = {"n_words": counts.n_words, "f1": round(overall.f1, 4), "n_marks": overall.n_reference}
     return found

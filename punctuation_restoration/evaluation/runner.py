@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from punctuation_restoration.evaluation.alignment import align, count_parts
+from punctuation_restoration.evaluation.alignment import align, count_blocks
 from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
 from punctuation_restoration.evaluation.counts import NO_MARK, Counts, add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.intervals import Part
+from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.mistakes import Mistake, find_mistakes
 from punctuation_restoration.evaluation.scores import micro
@@ -26,7 +26,7 @@ class Evaluation:
 
     Attributes:
         label_names: the labels scored, the no-mark label first.
-        parts: additive counts of every block of every document.
+        blocks: additive counts of every block of every document.
         all_decisions: calibration of the score over all words.
         marks_only: calibration over the words that got a mark.
         mistakes: the mistakes of which the model was most certain.
@@ -35,7 +35,7 @@ class Evaluation:
     """
 
     label_names: tuple[str, ...]
-    parts: list[Part]
+    blocks: list[Block]
     all_decisions: Reliability = field(default_factory=Reliability)
     marks_only: Reliability = field(default_factory=Reliability)
     mistakes: Sequence[Mistake] = ()
@@ -44,8 +44,8 @@ class Evaluation:
 
     @property
     def counts(self) -> Counts:
-        """The sum over all parts."""
-        return add_counts(self.label_names, [part.counts for part in self.parts])
+        """The sum over all blocks."""
+        return add_counts(self.label_names, [block.counts for block in self.blocks])
 
 
 def evaluate_examples(
@@ -67,7 +67,7 @@ def evaluate_examples(
         on_document: called after each document with its number of units.
         settings: keywords for the pipeline, such as `window` or `thresholds`.
     """
-    parts: list[Part] = []
+    blocks: list[Block] = []
     all_decisions, marks_only = Reliability(), Reliability()
     mistakes: list[Mistake] = []
     n_words = 0
@@ -76,7 +76,7 @@ def evaluate_examples(
     for example, result in zip(examples, restore((example.text for example in examples), **settings), strict=True):
         found = align(example, result["words"], label_set)
         n_words += len(result["words"])
-        parts += count_parts(example, found, label_set.names)
+        blocks += count_blocks(example, found, label_set.names)
         decisions = [
             (label, (score, label == reference))
             for reference, label, score in zip(example.labels, found.labels, found.scores, strict=True)
@@ -88,7 +88,7 @@ def evaluate_examples(
         if on_document is not None:
             on_document(len(example.spans))
     seconds = time.perf_counter() - started
-    return Evaluation(label_set.names, parts, all_decisions, marks_only, mistakes, seconds, n_words)
+    return Evaluation(label_set.names, blocks, all_decisions, marks_only, mistakes, seconds, n_words)
 
 
 def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, Any]]], label_set: LabelSet) -> float:

@@ -30,10 +30,10 @@ N_ROUNDS = 3
 # and made "boleh? saya tahu nama encik?" of the README's example.
 LEAST_GAIN = 0.0005
 
-Read = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
+ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
 
 
-def read_once(restore: Any, examples: Sequence[Example]) -> list[Read]:
+def read_once(restore: Any, examples: Sequence[Example]) -> list[ReadExample]:
     """What the model thinks of every word of the examples."""
     names = restore.model.config.label_names
     read = []
@@ -44,7 +44,7 @@ def read_once(restore: Any, examples: Sequence[Example]) -> list[Read]:
 
 
 def f1_with(
-    given: Mapping[str, float], read: Sequence[Read], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+    given: Mapping[str, float], read: Sequence[ReadExample], labels: Sequence[Mapping[str, str]], label_set: LabelSet
 ) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
     choice = make_choice(labels, "all", given)
@@ -56,7 +56,7 @@ def f1_with(
 
 
 def tune(
-    benchmarks: Mapping[str, Sequence[Read]], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+    benchmarks: Mapping[str, Sequence[ReadExample]], labels: Sequence[Mapping[str, str]], label_set: LabelSet
 ) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """The best thresholds, and every step on the way: thresholds and F1 of each benchmark.
 
