@@ -21,10 +21,10 @@ import numpy as np
 from transformers import logging, pipeline
 
 import punctuation_restoration
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.reference_files import Reader, digest_of
+from punctuation_restoration.evaluation.reference_files import digest_of
 from punctuation_restoration.evaluation.runner import micro_f1
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.decoding import decode, make_choice
@@ -78,8 +78,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     restorers = {name: load(args.model, name) for name in args.backends}
     config = restorers[args.backends[0]].model.config
     label_set = standard_labels(config)
-    loader = Loader(lambda _: Reader.for_labels(label_set), args.bench_root, args.recipe, None)
-    samples = {name: cut(loader(name), args.limit) for name in args.sets}
+    read = {name: load_examples(name, label_set, args.bench_root, args.recipe) for name in args.sets}
+    samples = {name: cut(examples, args.limit) for name, examples in read.items()}
     rows: list[dict[str, Any]] = []
     first: dict[str, list[str]] = {}
     for backend, given in settings:

@@ -21,7 +21,7 @@ from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import bootstrap
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.reference_files import Reader, digest_of, documents_in, read_ids
+from punctuation_restoration.evaluation.reference_files import digest_of, read_examples
 from punctuation_restoration.evaluation.runner import evaluate_examples
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
@@ -70,7 +70,7 @@ def chosen_ids(found: Mapping[str, Any] | None, documents: Path | None) -> list[
         return list(found["seen_talks"]["ids"])
     if documents is None:
         raise ValueError("Expected ids of talks that were trained on, got no earlier result. Name a file: --documents.")
-    return sorted(read_ids(documents))
+    return sorted({line.strip() for line in documents.read_text(encoding="utf-8").splitlines()} - {""})
 
 
 def read_talks(config: Any, ids: Sequence[str], bench_root: Path, data_root: Path) -> dict[str, list[Example]]:
@@ -79,9 +79,9 @@ def read_talks(config: Any, ids: Sequence[str], bench_root: Path, data_root: Pat
     Raises:
         ValueError: if a file is missing, or one of the talks is not in its file.
     """
-    reader = Reader.for_labels(standard_labels(config))
-    held_out = [one for file in BENCHMARKS[HELD_OUT].files for one in reader.read(bench_root / file)]
-    seen = reader.read(data_root / SOURCE, documents_in(set(ids)))
+    labels, chosen = standard_labels(config), set(ids)
+    held_out = [one for file in BENCHMARKS[HELD_OUT].files for one in read_examples(bench_root / file, labels)]
+    seen = read_examples(data_root / SOURCE, labels, keep=lambda row: str(row["id"]) in chosen)
     missing = set(ids) - {example.id for example in seen}
     if missing:
         raise ValueError(f"Expected the talks {sorted(missing)} in {data_root / SOURCE}, found none. Check the ids.")
@@ -95,7 +95,7 @@ def score(restore: Any, examples: Mapping[str, Sequence[Example]]) -> dict[str, 
     for name, talks in examples.items():
         evaluation = evaluate_examples(restore, talks, labels, n_mistakes=0)
         f1[name] = round(100 * micro(evaluation.counts).f1, 2)
-        interval[name] = [round(100 * bound, 2) for bound in bootstrap(evaluation.parts).micro]
+        interval[name] = [round(100 * bound, 2) for bound in bootstrap(evaluation.blocks).micro]
     return {"f1": f1, "interval_95": interval}
 
 

@@ -79,7 +79,7 @@ def test_a_saved_data_set_is_read(tmp_path: Path) -> None:
         ("x.jsonl", b'{"text": "a."}\n{"text": \n', r"JSON object in .*x\.jsonl, line 2"),
         ("x.jsonl", b'["a"]\n', r"JSON object in .*line 1, got"),
         ("x.jsonl.gz", gzip.compress(b'{"text": "a."}\n' * 2000)[:40], r"whole gzip file in .*damaged"),
-        ("x.pdf", b"text", r"Expected a file ending in .*got x\.pdf"),
+        ("x.pdf", b"text", r"Expected at .*x\.pdf files ending in .* found none"),
     ],
 )
 def test_bad_files_are_named_with_their_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:

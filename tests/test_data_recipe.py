@@ -58,7 +58,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
     [
         ({"sorces": []}, r"only the keys .*got \['sorces'\]"),
         ({"sources": [{"path": "a"}]}, r"source 1 the keys \['language'\]"),
-        ({"sources": ["a"]}, r"source 1 to be keys and values, got 'a'"),
+        ({"sources": ["a"]}, r"source 1 in recipe to be keys and values, got 'a'"),
         ({"sources": [{**SOURCE, "weight": "high"}]}, "weight in .*source 1 to be float, got 'high'"),
         ({"sources": [SOURCE, SOURCE]}, r"different source names .*\['talks'\] twice"),
         ({"sources": [{**SOURCE, "weight": -1}]}, "weights of 0 or more"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punctuation_restoration.evaluation.result_files import by_document, join, read_result
+from punctuation_restoration.evaluation.result_files import by_document
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = "hello you are here. is he there? the man, you say, is in. "
@@ -29,6 +29,10 @@ def texts(tmp_path):
     rows = [{"id": f"talk-{index}", "text": SENTENCES * (index + 1)} for index in range(6)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def read_result(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def run(*args) -> int:
@@ -70,20 +74,6 @@ def test_scores_are_those_of_the_pipeline_on_the_whole_text(tiny_checkpoint, tin
     assert read_result(output)["scores"]["micro"]["n_correct"] == n_right
 
 
-def test_shards_scored_apart_and_joined_are_the_whole(tiny_checkpoint, texts, tmp_path):
-    settings = ("--model", tiny_checkpoint, "--benchmark", texts, "--output")
-    assert run(*settings, tmp_path / "whole.json") == 0
-    for shard in ("1", "2"):
-        assert run(*settings, tmp_path / f"{shard}.json", "--shard", f"{shard}/2") == 0
-    assert run("--join", tmp_path / "1.json", tmp_path / "2.json", "--output", tmp_path / "joined.json") == 0
-    whole, joined = read_result(tmp_path / "whole.json"), read_result(tmp_path / "joined.json")
-    assert joined["scores"] == whole["scores"]
-    assert by_document(joined).keys() == by_document(whole).keys()
-    assert joined["intervals_95"]["n_units"] == 6
-    with pytest.raises(ValueError, match="one shard only"):
-        join([whole, joined])
-
-
 def test_several_benchmarks_write_a_file_each(tiny_checkpoint, texts, tmp_path, capsys):
     bench = tmp_path / "bench" / "en"
     bench.mkdir(parents=True)
@@ -96,7 +86,9 @@ def test_several_benchmarks_write_a_file_each(tiny_checkpoint, texts, tmp_path, 
     assert result["intervals_95"]["unit"] == "blocks of 200 words"
     assert result["signature"]["settings"]["limit"] == 100
     assert read_result(tmp_path / "out" / "talks-jsonl.json")["scores"]["n_words"] == 100
-    assert "by document" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "by document" in shown
+    assert set(by_document(result)) == {"iwslt2011-test"}
 
 
 def test_settings_reach_the_pipeline(tiny_checkpoint, texts, tmp_path):
@@ -124,10 +116,7 @@ def test_pictures_are_written(tiny_checkpoint, texts, tmp_path):
         (("--threshold", "COMMA"), "LABEL=P"),
         (("--threshold", "COMA=0.5"), "COMA"),
         (("--limit", "0"), "--limit"),
-        (("--shard", "3/2"), "I/N"),
-        (("--shard", "9/9"), "fewer documents"),
         (("--window", "2"), "window"),
-        (("--documents", "none.txt"), "document ids"),
     ],
 )
 def test_a_wrong_setting_ends_with_a_message_and_no_result(tiny_checkpoint, texts, tmp_path, capsys, given, message):
@@ -140,9 +129,8 @@ def test_a_wrong_setting_ends_with_a_message_and_no_result(tiny_checkpoint, text
 def test_wrong_names_end_with_a_message(tmp_path, capsys):
     assert run("--benchmark", "iwslt2011-tset") == 2
     assert "iwslt2011-tset" in capsys.readouterr().err
-    (tmp_path / "other.json").write_text("{}", encoding="utf-8")
-    assert run("--join", tmp_path / "other.json") == 2
-    assert "Expected a result" in capsys.readouterr().err
+    assert run("--benchmark", "iwslt2011-test", "ms-news-test", "--output", tmp_path / "one.json") == 2
+    assert "Expected a folder" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run()
 

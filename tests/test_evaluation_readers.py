@@ -6,12 +6,12 @@ import json
 import pytest
 
 from punctuation_restoration.data.conversion import hash_id, split_of
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, Loader, named
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.reference_files import Reader, digest_of, documents_in, read_ids
+from punctuation_restoration.evaluation.reference_files import digest_of, read_examples
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
-READER = Reader.for_labels(standard_labels(PunctuationRestorationConfig()))
+LABELS = standard_labels(PunctuationRestorationConfig())
 
 
 def write(path, *lines):
@@ -24,18 +24,22 @@ def write(path, *lines):
     return path
 
 
-def loader(root, **kwargs):
-    return Loader(lambda is_named: READER, bench_root=root, recipe=root / "recipe.yaml", **kwargs)
+def read(path, keep=None):
+    return read_examples(path, LABELS, keep)
+
+
+def load(name, root):
+    return load_examples(name, LABELS, bench_root=root, recipe=root / "recipe.yaml")
 
 
 def test_a_tsv_without_blank_lines_is_one_stream(tmp_path):
-    [example] = READER.read(write(tmp_path / "a.tsv", "we\tO\n", "'re\tO\n", "here\tPERIOD\n", "so\tO\n"))
+    [example] = read(write(tmp_path / "a.tsv", "we\tO\n", "'re\tO\n", "here\tPERIOD\n", "so\tO\n"))
     assert (example.id, example.text) == ("a", "we're here so")
     assert example.labels == ("O", "O", "PERIOD", "O")
 
 
 def test_blank_lines_of_a_tsv_separate_documents_but_empty_tokens_do_not(tmp_path):
-    examples = READER.read(write(tmp_path / "a.tsv", "one\tPERIOD\n", "\n", "\tCOMMA\n", "two\tPERIOD\n"))
+    examples = read(write(tmp_path / "a.tsv", "one\tPERIOD\n", "\n", "\tCOMMA\n", "two\tPERIOD\n"))
     assert [(example.id, example.labels) for example in examples] == [
         ("a:1", ("PERIOD",)),
         ("a:2", ("COMMA", "PERIOD")),
@@ -44,12 +48,12 @@ def test_blank_lines_of_a_tsv_separate_documents_but_empty_tokens_do_not(tmp_pat
 
 def test_one_sentence_a_line_is_read_as_running_text(tmp_path):
     # Fed line by line, every last word would be known to end a sentence.
-    examples = READER.read(write(tmp_path / "a.txt", "One two.\n", "Three four.\n", "\n", "Five.\n"))
+    examples = read(write(tmp_path / "a.txt", "One two.\n", "Three four.\n", "\n", "Five.\n"))
     assert [example.text for example in examples] == ["one two three four", "five"]
 
 
 def test_characters_separated_by_blanks_are_put_together_again(tmp_path):
-    [example] = READER.read(write(tmp_path / "a.txt", "首 先 ， 我 来 。 \n"))
+    [example] = read(write(tmp_path / "a.txt", "首 先 ， 我 来 。 \n"))
     assert example.text == "首先我来"
     assert example.labels == ("O", "COMMA", "O", "PERIOD")
 
@@ -60,7 +64,7 @@ def test_jsonl_holds_texts_or_words_with_labels(tmp_path):
         {"words": ["three", "four"], "labels": ["O", "QUESTION"], "domain": "talk"},
     )
     for name in ("rows.jsonl", "rows.jsonl.gz"):
-        examples = READER.read(write(tmp_path / name, *rows))
+        examples = read(write(tmp_path / name, *rows))
         assert [(example.id, example.text, example.labels) for example in examples] == [
             ("a", "one two", ("COMMA", "PERIOD")),
             ("rows:2", "three four", ("O", "QUESTION")),
@@ -81,32 +85,28 @@ def test_jsonl_holds_texts_or_words_with_labels(tmp_path):
 )
 def test_a_wrong_file_is_refused_with_its_place(tmp_path, name, line, message):
     with pytest.raises(ValueError, match=message):
-        READER.read(write(tmp_path / name, line))
+        read(write(tmp_path / name, line))
 
 
 def test_a_missing_or_undecodable_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match="found none"):
-        READER.read(tmp_path / "none.tsv")
+        read(tmp_path / "none.tsv")
     (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
     with pytest.raises(ValueError, match="UTF-8"):
-        READER.read(tmp_path / "latin.txt")
+        read(tmp_path / "latin.txt")
 
 
 def test_chosen_documents_only(tmp_path):
     path = write(tmp_path / "a.jsonl", *({"id": str(index), "text": f"Text {index}."} for index in range(4)))
-    ids = read_ids(write(tmp_path / "ids.txt", "1\n", "\n", "3\n"))
-    assert [example.id for example in READER.read(path, documents_in(ids))] == ["1", "3"]
-    with pytest.raises(ValueError, match="none was chosen"):
-        loader(tmp_path, documents=frozenset({"9"}))(str(path))
+    assert [example.id for example in read(path, lambda row: row["id"] in "13")] == ["1", "3"]
+    assert read(path, lambda row: False) == []
     with pytest.raises(ValueError, match="a JSONL file to choose documents from"):
-        READER.read(write(tmp_path / "a.tsv", "a\tO\n"), documents_in(ids))
-    with pytest.raises(ValueError, match="one a line"):
-        read_ids(write(tmp_path / "empty.txt", "\n"))
+        read(write(tmp_path / "a.tsv", "a\tO\n"), lambda row: True)
 
 
 def test_the_digest_tells_any_change_of_text_or_reference(tmp_path):
     digests = {
-        digest_of(READER.read(write(tmp_path / "a.tsv", *rows)))
+        digest_of(read(write(tmp_path / "a.tsv", *rows)))
         for rows in (["a\tO\n", "b\tPERIOD\n"], ["a\tO\n", "b\tCOMMA\n"], ["a\tO\n", "c\tPERIOD\n"])
     }
     assert len(digests) == 3
@@ -119,11 +119,16 @@ def test_mandarin_benchmarks_come_with_all_talks_and_with_punctuated_talks(tmp_p
             {"id": f"{year}-b", "text": "你好 再见", "punctuated": False},
         ]
         write(tmp_path / "zh" / f"iwslt-{year}.jsonl", *rows)
-    load = loader(tmp_path)
-    assert [example.id for example in load("zh-tst2011")] == ["tst2011-a", "tst2011-b"]
-    assert [example.id for example in load("zh-tst2011-punctuated")] == ["tst2011-a"]
-    assert [example.id for example in load("zh-tst2011+2012")] == ["tst2011-a", "tst2011-b", "tst2012-a", "tst2012-b"]
-    assert [example.id for example in load("zh-tst2011+2012-punctuated")] == ["tst2011-a"]
+
+    def ids(name):
+        return [example.id for example in load(name, tmp_path)]
+
+    assert ids("zh-tst2011") == ["tst2011-a", "tst2011-b"]
+    assert ids("zh-tst2011-punctuated") == ["tst2011-a"]
+    assert ids("zh-tst2011+2012") == ["tst2011-a", "tst2011-b", "tst2012-a", "tst2012-b"]
+    assert ids("zh-tst2011+2012-punctuated") == ["tst2011-a"]
+    with pytest.raises(ValueError, match="Expected punctuated documents in zh-tst2012-punctuated"):
+        ids("zh-tst2012-punctuated")
     assert {f"zh-{year}{kind}" for year in ("dev2010", "tst2010") for kind in ("", "-punctuated")} <= set(BENCHMARKS)
 
 
@@ -142,12 +147,10 @@ def test_held_out_documents_are_those_that_data_preparation_holds_out(tmp_path):
     recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: manglish.jsonl.gz, language: ms, validation: 0.2}}\n"
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
     expected = [name for name in ids if split_of(hash_id(name), 0.2) == "validation"]
-    assert [example.id for example in loader(tmp_path)("ms-manglish-valid")] == expected
+    assert [example.id for example in load("ms-manglish-valid", tmp_path)] == expected
     assert 20 < len(expected) < 60
-    some = frozenset(expected[:2])
-    assert [example.id for example in loader(tmp_path, documents=some)("ms-manglish-valid")] == expected[:2]
     with pytest.raises(ValueError, match="'talk'"):
-        loader(tmp_path)("ms-spoken-valid")
+        load("ms-spoken-valid", tmp_path)
 
 
 def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
@@ -159,7 +162,7 @@ def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
     write(tmp_path / "manglish.jsonl", *rows)
     recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: manglish.jsonl, language: ms, validation: 0.5}}\n"
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
-    found = loader(tmp_path)("ms-manglish-valid")
+    found = load("ms-manglish-valid", tmp_path)
     assert {example.id.partition("-")[0] for example in found} == {"marked"}
 
 

@@ -122,22 +122,15 @@ def pack(window: CutWindow, words: Sequence[AugmentedWord]) -> CutWindow:
     Whole words are cut off at the end where insertions made it too long.
     """
     room = len(window.piece_ids) + len(window.labels)
-    n_kept = 0
-    for word in words:
-        room -= len(word.pieces) + 1
-        if room < 0 and n_kept:
-            break
-        n_kept += 1
-    words = words[:n_kept]
+    ends = np.cumsum([len(word.pieces) + 1 for word in words])
+    words = words[: max(1, int(ends.searchsorted(room, side="right")))]
+    soft = window.soft
+    if soft is not None:
+        soft = np.array([word.soft or (0,) * soft.shape[1] for word in words], dtype=np.uint8)
     return replace(
         window,
         piece_ids=np.array([piece for word in words for piece in word.pieces], dtype=window.piece_ids.dtype),
         piece_counts=np.array([len(word.pieces) for word in words], dtype=window.piece_counts.dtype),
         labels=np.array([word.label for word in words], dtype=window.labels.dtype),
-        soft=None if window.soft is None else _soft_rows(words, window.soft.shape[1]),
+        soft=soft,
     )
-
-
-def _soft_rows(words: Sequence[AugmentedWord], n_labels: int) -> np.ndarray:
-    nothing = (0,) * n_labels
-    return np.array([word.soft or nothing for word in words], dtype=np.uint8)

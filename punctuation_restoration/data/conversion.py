@@ -2,7 +2,7 @@
 
     text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
 
-Takes and gives no files. Each process has a converter of its own, with a tokenizer and a word finder.
+Takes and gives no files. Each process has a copy of the converter, with its tokenizer and word finder.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
-from punctuation_restoration.data.readers import Document, known_labels
+from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Source
-from punctuation_restoration.data.shards import MAX_WORD_PIECES, PackedDocument, hash_words
+from punctuation_restoration.data.shards import PackedDocument, hash_words
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -64,7 +64,7 @@ class Converter:
         self.spell_numbers, self.leak_check, self.max_leak = spell_numbers, leak_check, max_leak
         self._spellers: dict[str, NumberSpeller] = {}
 
-    def convert(self, document: Document, source: Source) -> Conversion:
+    def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
         n_shared, n_stretches = 0, 0
         if self.leak_check:
@@ -80,13 +80,22 @@ class Converter:
         packed = None if reason else self.pack(document.id, spoken, labels)
         return Conversion(document.id, packed, reason, n_shared, n_stretches)
 
-    def words_and_labels(self, document: Document, language: str) -> tuple[list[str], np.ndarray]:
+    def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
         if document.words:
-            known_labels(document, self.label_names)
+            unknown = sorted(set(document.labels) - set(self.label_names))
+            if unknown:
+                raise ValueError(
+                    f"Expected the labels {self.label_names} from {document.place} on, got {unknown}. Rename them, or "
+                    "configure labels of these names."
+                )
             spoken, names = list(document.words), list(document.labels)
         else:
-            text = self._speller(language)(document.text) if self.spell_numbers else document.text
+            text = document.text
+            if self.spell_numbers:
+                if language not in self._spellers:
+                    self._spellers[language] = NumberSpeller(language)
+                text = self._spellers[language](text)
             spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
         return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 
@@ -94,12 +103,10 @@ class Converter:
         """Words and their label ids, (n_words,), as arrays of pieces."""
         pieces = self.slots.pieces(spoken)
         counts = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
-        if counts.max() > MAX_WORD_PIECES:
-            raise ValueError(f"Expected words of at most {MAX_WORD_PIECES} pieces, got {counts.max()}.")
         return PackedDocument(
             hash=hash_id(document_id),
             piece_ids=np.fromiter((piece for word in pieces for piece in word), self.piece_kind, int(counts.sum())),
-            piece_counts=counts.astype(np.uint8),
+            piece_counts=counts.astype(np.uint8),  # the slot encoder cuts words far below 255
             labels=labels,
             word_hash=hash_words(spoken),
         )
@@ -119,11 +126,6 @@ class Converter:
         if n_marks / n_words > filters.max_marks_per_word:
             return "too many marks a word"
         return None
-
-    def _speller(self, language: str) -> NumberSpeller:
-        if language not in self._spellers:
-            self._spellers[language] = NumberSpeller(language)
-        return self._spellers[language]
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch.utils.data import Dataset
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
@@ -57,35 +56,15 @@ def read_ahead(source: BatchSource, first_step: int, end_step: int, n_ahead: int
         yield from mapped_ahead(thread, source.step, range(first_step, end_step), n_ahead)
 
 
-class WindowDataset(Dataset):
-    """Single windows for `transformers.Trainer`, with `WindowCollator` as its `data_collator`.
-
-    Args:
-        sampler: draws the windows.
-        n_windows: length of the data set: item i is always the same window.
-    """
-
-    def __init__(self, sampler: WindowSampler, n_windows: int):
-        self.sampler, self.n_windows = sampler, n_windows
-
-    def __len__(self) -> int:
-        return self.n_windows
-
-    def __getitem__(self, item: int) -> CutWindow:
-        if not 0 <= item < self.n_windows:
-            raise IndexError(f"Expected an item from 0 to {self.n_windows - 1}, got {item}.")
-        return self.sampler.cut(self.sampler.plan(item), 0)
-
-
 def windows_for_trainer(
     folder: str, tokenizer: Any, config: Any, n_windows: int, seed: int = 1, sampling: Sampling | None = None
-) -> tuple[WindowDataset, WindowCollator]:
-    """A data set of windows as long as the model serves, and the collator that makes batches of them.
+) -> tuple[list[CutWindow], WindowCollator]:
+    """Windows as long as the model serves, for `train_dataset`, and the `data_collator` that makes batches of them.
 
     Args:
         folder: prepared data.
         tokenizer, config: of the model.
-        n_windows: length of the data set, drawn from all sources by their weights.
+        n_windows: how many windows are drawn from all sources by their weights.
         sampling: shares and temperatures; its lengths are not used.
 
     Raises:
@@ -95,5 +74,5 @@ def windows_for_trainer(
     sampling = replace(sampling or Sampling(), lengths={config.max_window_pieces: 1.0}, utterances=0.0)
     stops = stop_label_ids(config.labels)
     sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_masks), stops, seed)
-    collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled)
-    return WindowDataset(sampler, n_windows), collator
+    windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
+    return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import regex
 
-from punctuation_restoration.data.readers import json_rows, labelled_words, numbered_lines, plain_suffix
+from punctuation_restoration.data.readers import json_rows, labelled_words, list_files, numbered_lines, plain_suffix
 
 LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
 KEPT_OF_8 = np.uint64(0b111)
@@ -36,18 +36,13 @@ class LeakCheck:
 
     @classmethod
     def from_paths(cls, paths: Iterable[str | Path]) -> LeakCheck:
-        """Read benchmark files or folders of them: JSONL, label files, plain text.
+        """Read benchmark files or folders of them.
 
         Raises:
-            ValueError: if a path has no text.
+            ValueError: if a path has no text, or a file is wrong.
         """
-        found = [np.zeros(0, dtype=np.uint64)]
-        for path in paths:
-            texts = list(benchmark_texts(Path(path)))
-            if not texts:
-                raise ValueError(f"Expected benchmark texts at {path}, found none. Check leak_check in the recipe.")
-            found += [stretch_hashes(text) for text in texts]
-        return cls(np.unique(np.concatenate(found)))
+        texts = (text for path in paths for file in list_files(Path(path)) for text in benchmark_texts(file))
+        return cls(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, texts)])))
 
     def shared(self, text: str) -> tuple[int, int]:
         """How many of the kept stretches of a text are in a benchmark, and how many it has."""
@@ -83,17 +78,15 @@ def _mixed(values: np.ndarray) -> np.ndarray:
     return values ^ (values >> np.uint64(33))
 
 
-def benchmark_texts(path: Path) -> Iterable[str]:
-    """The texts of a benchmark file, or of all files of a folder; words of a label file are joined."""
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    for file in files:
-        suffix = plain_suffix(file)
-        if suffix == ".jsonl":
-            yield from (str(row.get("text", "")) for _, row in json_rows(file))
-        elif suffix == ".tsv":
-            yield " ".join(word for _, words, _ in labelled_words(file) for word in words)
-        elif suffix == ".txt":
-            yield "\n".join(line for _, line in numbered_lines(file))
+def benchmark_texts(file: Path) -> Iterable[str]:
+    """The texts of a benchmark file; the words of a label file are joined. Other files have none."""
+    suffix = plain_suffix(file)
+    if suffix == ".tsv":
+        yield " ".join(word for _, words, _ in labelled_words(file) for word in words)
+    elif suffix == ".txt":
+        yield "\n".join(line for _, line in numbered_lines(file))
+    elif suffix == ".jsonl":
+        yield from (str(row.get("text", "")) for _, row in json_rows(file))
 
 
 def leak_report(rows: list[dict[str, Any]], paths: Iterable[str | Path], max_share: float) -> str:

@@ -166,33 +166,11 @@ def han_number(digits: str) -> str:
     tail = "点" + "".join(HAN_DIGITS[int(digit)] for digit in decimals) if decimals else ""
     if len(whole.lstrip("0")) > 16:  # an identifier: its digits are read one by one
         return "".join(HAN_DIGITS[int(digit)] for digit in whole) + tail
-    number = int(whole)
-    if number == 0:
-        return "零" + tail
-    groups = []
-    while number:
-        number, group = divmod(number, 10_000)
-        groups.append(group)
+    n_groups = -(-len(whole) // 4)
     said = ""
-    for place in range(len(groups) - 1, -1, -1):
-        if groups[place] == 0:
-            continue
-        if said and (groups[place] < 1000 or groups[place + 1] == 0):
-            said += "零"
-        said += _han_group(groups[place]) + HAN_GROUPS[place]
-    if said.startswith("一十"):
-        said = said[1:]
-    return said + tail
-
-
-def _han_group(number: int) -> str:
-    """1 to 9,999."""
-    said, zero = "", False
-    for place in range(3, -1, -1):
-        digit = number // 10**place % 10
-        if digit:
-            said += ("零" if zero and said else "") + HAN_DIGITS[digit] + HAN_UNITS[place]
-            zero = False
-        else:
-            zero = True
-    return said
+    for index, group in enumerate(re.findall("....", whole.zfill(4 * n_groups))):
+        digits = zip(group, reversed(HAN_UNITS), strict=True)
+        part = "".join(HAN_DIGITS[int(digit)] + (unit if digit != "0" else "") for digit, unit in digits)
+        said += part.rstrip("零") + HAN_GROUPS[n_groups - 1 - index] if int(group) else "零"
+    said = re.sub("零+", "零", said).strip("零") or "零"  # one for each run of zeros, none at the ends
+    return re.sub("^一十", "十", said) + tail

@@ -16,7 +16,7 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.data.conversion import split_of
+from punctuation_restoration.data.conversion import Converter, split_of
 from punctuation_restoration.data.leaks import LeakCheck, leak_report
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.data.readers import Document, read_documents
+from punctuation_restoration.data.readers import SourceDocument, read_documents
 from punctuation_restoration.data.recipe import Filters, Recipe, Source, load_recipe
 from punctuation_restoration.data.shards import ShardWriter, read_index, write_index
 from punctuation_restoration.data.summary import SPLITS, describe, table
-from punctuation_restoration.data.workers import DocumentConverter, worker_settings
+from punctuation_restoration.data.workers import converted, start_workers
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
@@ -105,15 +105,14 @@ def prepare(
     clear_folder(out)
     config = slot_config(tokenizer, recipe)
     languages = sorted({source.language for source in recipe.sources})
-    leak_hashes = LeakCheck.from_paths(recipe.leak_check).hashes if recipe.leak_check else None
-    settings = worker_settings(
-        tokenizer, config, spell_numbers=recipe.spell_numbers, leak_hashes=leak_hashes, max_leak=recipe.max_leak
-    )
+    leak_check = LeakCheck.from_paths(recipe.leak_check) if recipe.leak_check else None
+    pieces = AutoTokenizer.from_pretrained(tokenizer)
+    converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak)
     rows: list[dict[str, Any]] = []
     seen: set[bytes] = set()
     leaks: list[dict[str, Any]] = []
     n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
-    with DocumentConverter(settings, n_processes) as converter, ProgressBar("documents") as bar:
+    with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
         for source_id, source in enumerate(recipe.sources):
             source = replace(
                 source,
@@ -122,11 +121,11 @@ def prepare(
                 max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
             )
             ids = (languages.index(source.language), source_id)
-            rows.append(prepare_source(converter, source, out, ids, seen, leaks, bar))
+            rows.append(prepare_source(pool, source, out, ids, seen, leaks, bar))
             bar.tell(describe(rows[-1]))
     index = {
         "tokenizer": tokenizer,
-        "n_vocabulary": len(AutoTokenizer.from_pretrained(tokenizer)),
+        "n_vocabulary": len(pieces),
         "labels": config.labels,
         "lowercase": config.lowercase,
         "words_alone": config.words_alone,
@@ -145,7 +144,7 @@ def prepare(
 
 
 def prepare_source(
-    converter: DocumentConverter,
+    pool: Executor,
     source: Source,
     out: Path,
     ids: tuple[int, int],
@@ -163,16 +162,10 @@ def prepare_source(
     skipped: Counter[str] = Counter()
     n_words = 0
     documents = read_documents(source.path, source.text_field, source.format)
-    for conversion in converter.convert(drop_duplicates(documents, seen, skipped), source):
+    for conversion in converted(pool, drop_duplicates(documents, seen, skipped), source):
         if conversion.n_shared:
-            leaks.append(
-                {
-                    "source": source.name,
-                    "id": conversion.id,
-                    "n_shared": conversion.n_shared,
-                    "n_stretches": conversion.n_stretches,
-                }
-            )
+            shared = {"n_shared": conversion.n_shared, "n_stretches": conversion.n_stretches}
+            leaks.append({"source": source.name, "id": conversion.id, **shared})
         if conversion.packed is None:
             skipped[str(conversion.reason)] += 1
             continue
@@ -210,7 +203,9 @@ def split_counts(writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
     return {**writer.finish(), "n_labels": np.trim_zeros(n_labels, "b").tolist()}
 
 
-def drop_duplicates(documents: Iterable[Document], seen: set[bytes], skipped: Counter[str]) -> Iterator[Document]:
+def drop_duplicates(
+    documents: Iterable[SourceDocument], seen: set[bytes], skipped: Counter[str]
+) -> Iterator[SourceDocument]:
     """Leave out documents whose text, but for white space and case, came before."""
     for document in documents:
         text = document.text or " ".join(document.words)
@@ -236,17 +231,17 @@ def clear_folder(out: Path) -> None:
 
 
 def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
-    """The labels and casing that the text is converted with: a checkpoint's own, otherwise the recipe's."""
+    """The labels and casing that the text is converted with: a checkpoint's own, otherwise the recipe's.
+
+    Slots are made later, so the tokenizer need not have a mask.
+    """
     try:
         config = AutoConfig.from_pretrained(tokenizer)
     except (OSError, ValueError):  # a tokenizer without a model
         config = None
-    if isinstance(config, PunctuationRestorationConfig):
-        return config
-    kept = {
-        key: recipe.model[key] for key in ("labels", "mark_labels", "lowercase", "words_alone") if key in recipe.model
-    }
-    return PunctuationRestorationConfig(**kept)
+    given = vars(config) if isinstance(config, PunctuationRestorationConfig) else recipe.model
+    kept = {key: given[key] for key in ("labels", "mark_labels", "lowercase", "words_alone") if key in given}
+    return PunctuationRestorationConfig(**kept, slot_style="last-piece")
 
 
 def explain(error: BaseException) -> str:

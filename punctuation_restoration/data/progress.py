@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
-from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 
 class ProgressBar:
@@ -17,15 +18,6 @@ class ProgressBar:
     """
 
     def __init__(self, title: str, total: int | None = None, is_shown: bool | None = None):
-        self._bar: Any = None
-        self._task: Any = None
-        if not (sys.stderr.isatty() if is_shown is None else is_shown):
-            return
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-        except ImportError:  # printed lines say enough
-            return
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -34,28 +26,24 @@ class ProgressBar:
             TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
             transient=True,
+            disable=not (sys.stderr.isatty() if is_shown is None else is_shown),
         )
         self._task = self._bar.add_task(title, total=total, note="", unit="")
 
     def __enter__(self) -> ProgressBar:
-        if self._bar:
-            self._bar.start()
+        self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar:
-            self._bar.stop()
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
     def update(self, completed: int, unit: str = "", note: str = "") -> None:
         """Say how much has been done."""
-        if self._bar:
-            self._bar.update(self._task, completed=completed, unit=unit, note=note)
+        self._bar.update(self._task, completed=completed, unit=unit, note=note)
 
     def tell(self, line: str) -> None:
         """Print a line above the bar."""
-        if self._bar:
-            self._bar.console.print(line, highlight=False, markup=False)
-        else:
+        if self._bar.disable:
             print(line, flush=True)
+        else:
+            self._bar.console.print(line, highlight=False, markup=False)

@@ -10,12 +10,12 @@ import gzip
 import itertools
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
+DOCUMENT_FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
 SUFFIX_FORMATS = {".jsonl": "jsonl", ".json": "jsonl", ".txt": "text", ".md": "text", ".tsv": "tsv"}
 LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
 WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines
@@ -23,7 +23,7 @@ ENCODINGS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SourceDocument:
     """One running text, or words with their labels. `place` is the file and line it came from, for messages."""
 
     id: str
@@ -33,31 +33,53 @@ class Document:
     labels: tuple[str, ...] = ()  # names, one a word
 
 
-def read_documents(path: str | Path, text_field: str = "text", format: str = "auto") -> Iterator[Document]:
+def read_documents(path: str | Path, text_field: str = "text", format: str = "auto") -> Iterator[SourceDocument]:
     """Read the documents of a file, a folder or a data set.
 
     JSONL: one document a line. Plain text: paragraphs between blank lines are documents; a text without blank lines is
-    cut every 200 lines. Label files: blank lines separate documents. `datasets`: `name`, `name:split`,
-    `name/configuration:split` or a folder that `save_to_disk` wrote.
+    cut every 200 lines. Label files: blank lines separate documents. `datasets`: `name`, `name:split`, or a folder
+    that `save_to_disk` wrote.
 
     Raises:
         ValueError: if a file is missing, empty, binary, mixes encodings or has a wrong line; the message names file
             and line.
     """
-    if format not in FORMATS:
-        raise ValueError(f"Expected a format out of {FORMATS}, got {format!r} for {path}. Choose one.")
+    if format not in DOCUMENT_FORMATS:
+        raise ValueError(f"Expected a format out of {DOCUMENT_FORMATS}, got {format!r} for {path}. Choose one.")
     if format == "datasets" or (format == "auto" and is_saved_data_set(Path(path))):
         yield from read_data_set(str(path), text_field)
         return
     for file in list_files(Path(path), format):
         kind = SUFFIX_FORMATS[plain_suffix(file)] if format == "auto" else format
-        documents = {"jsonl": read_jsonl, "text": read_plain, "tsv": read_labels}[kind]
-        n_documents = 0
-        for document in documents(file, text_field):
-            n_documents += 1
-            yield document
-        if not n_documents:
+        documents = read_file(file, kind, text_field)
+        first = next(documents, None)
+        if first is None:
             raise ValueError(f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe.")
+        yield first
+        yield from documents
+
+
+def read_file(path: Path, kind: str, text_field: str) -> Iterator[SourceDocument]:
+    """The documents of one file that is `jsonl`, `text` or `tsv`."""
+    if kind == "jsonl":
+        for number, row in json_rows(path):
+            text, place = row.get(text_field), f"{path}, line {number}"
+            if not isinstance(text, str):
+                raise ValueError(
+                    f"Expected a document with the text key {text_field!r} in {place}, got {sorted(row)}. "
+                    "Correct the line, or name the key as 'text_field' in the recipe."
+                )
+            yield SourceDocument(str(row.get("id", f"{path.name}:{number}")), text, place)
+    elif kind == "text":
+        for number, lines in paragraphs(path, LINES_PER_DOCUMENT):
+            text = "\n".join(line.strip() for line in lines)
+            yield SourceDocument(f"{path.name}:{number}", text, f"{path}, line {number}")
+    else:
+        for number, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
+            place = f"{path}, line {number + (words.index('') if '' in words else 0)}"
+            if "" in words:
+                raise ValueError(f"Expected a word before the label in {place}, got none. Correct the line.")
+            yield SourceDocument(f"{path.name}:{number}", "", place, words, labels)
 
 
 def list_files(path: Path, format: str = "auto") -> list[Path]:
@@ -66,23 +88,18 @@ def list_files(path: Path, format: str = "auto") -> list[Path]:
     Raises:
         ValueError: if there is nothing to read.
     """
+    if not path.exists():
+        raise ValueError(f"Expected text at {path}, there is no such file or folder. Check the path.")
+    files = [path]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-        if format == "auto":
-            files = [file for file in files if plain_suffix(file) in SUFFIX_FORMATS]
-        if not files:
-            raise ValueError(
-                f"Expected files ending in {sorted(SUFFIX_FORMATS)} under {path}, found none. Rename them."
-            )
-        return files
-    if not path.is_file():
-        raise ValueError(f"Expected text at {path}, there is no such file or folder. Check the path.")
-    if format == "auto" and plain_suffix(path) not in SUFFIX_FORMATS:
+    known = [file for file in files if format != "auto" or plain_suffix(file) in SUFFIX_FORMATS]
+    if not known:
         raise ValueError(
-            f"Expected a file ending in {sorted(SUFFIX_FORMATS)}, or these with .gz, got {path.name}. Rename it, or "
-            "name its 'format' in the recipe."
+            f"Expected at {path} files ending in {sorted(SUFFIX_FORMATS)}, or these with .gz, found none. Rename them, "
+            "or name their 'format' in the recipe."
         )
-    return [path]
+    return known
 
 
 def plain_suffix(path: Path) -> str:
@@ -90,30 +107,9 @@ def plain_suffix(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
-def read_jsonl(path: Path, text_field: str = "text") -> Iterator[Document]:
-    """One JSON document a line, its text under `text_field`, its id under `id` if it has one."""
-    for number, row in json_rows(path):
-        if not isinstance(row.get(text_field), str):
-            raise ValueError(
-                f"Expected a document with the text key {text_field!r} in {path}, line {number}, got {sorted(row)}. "
-                "Correct the line, or name the key as 'text_field' in the recipe."
-            )
-        yield Document(str(row.get("id", f"{path.name}:{number}")), row[text_field], f"{path}, line {number}")
-
-
-def read_plain(path: Path, text_field: str = "text") -> Iterator[Document]:
-    """Paragraphs of running text; `text_field` plays no part."""
-    for first, lines in paragraphs(path, LINES_PER_DOCUMENT):
-        yield Document(f"{path.name}:{first}", "\n".join(line.strip() for line in lines), f"{path}, line {first}")
-
-
-def read_labels(path: Path, text_field: str = "text") -> Iterator[Document]:
-    """Words with label names, `word<TAB>LABEL` a line; `text_field` plays no part."""
-    for first, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
-        if not all(words):
-            number = first + words.index("")
-            raise ValueError(f"Expected a word before the label in {path}, line {number}, got none. Correct the line.")
-        yield Document(f"{path.name}:{first}", "", f"{path}, line {first}", words, labels)
+def plain_stem(path: Path) -> str:
+    """The file's name without its endings."""
+    return Path(path.name.removesuffix(".gz")).stem
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -176,7 +172,7 @@ def is_saved_data_set(path: Path) -> bool:
     return (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file()
 
 
-def read_data_set(name: str, text_field: str = "text") -> Iterator[Document]:
+def read_data_set(name: str, text_field: str = "text") -> Iterator[SourceDocument]:
     """The rows of a `datasets` data set: saved on disk, or by its Hub name, streamed.
 
     Raises:
@@ -202,7 +198,7 @@ def read_data_set(name: str, text_field: str = "text") -> Iterator[Document]:
                 f"Expected a text column {text_field!r} in data set {name!r}, row {number}, got the columns "
                 f"{sorted(row)}. Name the column as 'text_field' in the recipe."
             )
-        yield Document(str(row.get("id", f"{name}:{number}")), row[text_field], f"{name}, row {number}")
+        yield SourceDocument(str(row.get("id", f"{name}:{number}")), row[text_field], f"{name}, row {number}")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -242,17 +238,3 @@ def _decoded_lines(file: Iterable[bytes], encoding: str) -> Iterator[str]:
         return
     for number, line in enumerate(file):
         yield line.decode("utf-8-sig" if number == 0 else "utf-8")
-
-
-def known_labels(document: Document, names: Sequence[str]) -> None:
-    """Check the labels of a document from a label file.
-
-    Raises:
-        ValueError: for a label that the configuration does not have.
-    """
-    unknown = sorted(set(document.labels) - set(names))
-    if unknown:
-        raise ValueError(
-            f"Expected the labels {list(names)} from {document.place} on, got {unknown}. Rename them, or configure "
-            "labels of these names."
-        )

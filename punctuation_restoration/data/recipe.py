@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
-Settings = TypeVar("Settings")
+from punctuation_restoration.data.readers import plain_stem
+
+AnySettings = TypeVar("AnySettings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +128,11 @@ def _read_content(path: Path) -> dict[str, Any]:
         raise ValueError(f"Expected a YAML recipe in {path}, could not read it: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"Expected {path} to hold the keys of a recipe, got {type(content).__name__}.")
-    return _on_base(content, path) if "base" in content else content
-
-
-def _on_base(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """A recipe's keys over those of its base."""
+    if "base" not in content:
+        return content
     base = _read_content(path.parent / str(content.pop("base")))
     only, without = content.pop("only", None), content.pop("without", [])
-    rows = {row.get("name", _stem(str(row.get("path", "")))): row for row in base.get("sources", ())}
+    rows = {_named(row)["name"]: row for row in base.get("sources", ())}
     unknown = sorted({*(only or ()), *without} - set(rows))
     if unknown:
         raise ValueError(f"Expected in {path} names of the base's sources, got {unknown}. It has {sorted(rows)}.")
@@ -154,98 +154,80 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     """
     content = dict(content)
     defaults = content.pop("filters", {})
-    sources = []
-    for index, row in enumerate(content.pop("sources", ())):
-        place = f"{where}, source {index + 1}"
-        if not isinstance(row, Mapping):
-            raise ValueError(f"Expected {place} to be keys and values, got {row!r}.")
-        row = {"name": _stem(str(row.get("path", ""))), **row}
-        row["filters"] = settings_from(Filters, {**defaults, **row.get("filters", {})}, f"{place}, filters")
-        sources.append(settings_from(Source, row, place))
-    sampling = settings_from(Sampling, content.pop("sampling", {}), f"{where}, sampling")
-    content["augmentation"] = settings_from(Augmentation, content.get("augmentation", {}), f"{where}, augmentation")
-    if isinstance(content.get("leak_check"), list):
-        content["leak_check"] = tuple(map(str, content["leak_check"]))
-    recipe = settings_from(Recipe, {**content, "sources": tuple(sources), "sampling": sampling}, where)
+    content["sources"] = [
+        {**_named(row), "filters": {**defaults, **row.get("filters", {})}} if isinstance(row, Mapping) else row
+        for row in content.get("sources", ())
+    ]
+    recipe = settings_from(Recipe, content, where)
     _check_recipe(recipe, where)
     return recipe
 
 
-def settings_from(kind: type[Settings], values: Mapping[str, Any], where: str) -> Settings:
-    """Build the dataclass `kind` from keys and values.
+def _named(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A source with its name."""
+    return {"name": plain_stem(Path(str(row.get("path", "")))), **row}
+
+
+def settings_from(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
+    """Build the dataclass `kind` from keys and values; dataclasses in it are built likewise.
 
     Raises:
-        ValueError: for unknown or missing keys, or a number where text belongs and the reverse.
+        ValueError: for unknown or missing keys, or a value that is not of the field's type.
     """
-    fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    unknown = sorted(set(values) - set(fields))
+    hints = get_type_hints(kind)
+    unknown = sorted(set(values) - set(hints))
     if unknown:
-        raise ValueError(f"Expected in {where} only the keys {sorted(fields)}, got {unknown}. Check the spelling.")
+        raise ValueError(f"Expected in {where} only the keys {sorted(hints)}, got {unknown}. Check the spelling.")
     missing = [
-        name
-        for name, f in fields.items()
-        if name not in values and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+        f.name
+        for f in dataclasses.fields(kind)  # type: ignore[arg-type]
+        if f.name not in values and f.default is f.default_factory is dataclasses.MISSING
     ]
     if missing:
         raise ValueError(f"Expected in {where} the keys {missing}, which are not there. Add them.")
-    for name, value in values.items():
-        wanted = str(fields[name].type).split(" | ")
-        if not _fits(value, wanted):
-            raise ValueError(f"Expected {name} in {where} to be {' or '.join(wanted)}, got {value!r}. Correct it.")
-    return kind(**values)
+    return kind(**{name: _fitting(hints[name], value, name, where) for name, value in values.items()})
 
 
-def _fits(value: Any, wanted: list[str]) -> bool:
-    names = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "None": (type(None),)}
-    if not set(wanted) <= set(names):
-        return True  # mappings and nested settings are checked where they are built
-    if isinstance(value, bool):
-        return "bool" in wanted
-    return any(isinstance(value, names[name]) for name in wanted)
-
-
-def _stem(path: str) -> str:
-    stem = Path(path).name
-    for suffix in (".gz", ".jsonl", ".txt", ".tsv", ".json"):
-        stem = stem.removesuffix(suffix)
-    return stem
+def _fitting(hint: Any, value: Any, name: str, where: str) -> Any:
+    """A value as the type of its field wants it."""
+    if dataclasses.is_dataclass(hint) and isinstance(value, Mapping):
+        return settings_from(hint, value, f"{where}, {name}")  # type: ignore[arg-type]
+    if get_origin(hint) is tuple and isinstance(value, list | tuple):
+        kind, one = get_args(hint)[0], name.removesuffix("s")
+        return tuple(_fitting(kind, part, f"{one} {number}", where) for number, part in enumerate(value, 1))
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
+    accepted = (*kinds, int) if float in kinds else kinds
+    if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in kinds):
+        names = ["keys and values" if dataclasses.is_dataclass(kind) else kind.__name__ for kind in kinds]
+        wanted = " or ".join(names).replace("NoneType", "None")
+        raise ValueError(f"Expected {name} in {where} to be {wanted}, got {value!r}. Correct it.")
+    return value
 
 
 def _check_recipe(recipe: Recipe, where: str) -> None:
+    sampling, augmentation = recipe.sampling, recipe.augmentation
     names = [source.name for source in recipe.sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"Expected different source names in {where}, got {twice} twice. Give each a 'name'.")
     if not 0 <= recipe.validation < 1 or any(source.weight < 0 for source in recipe.sources):
         raise ValueError(f"Expected a validation share from 0 to below 1 and weights of 0 or more in {where}.")
-    _check_sampling(recipe.sampling, where)
-    _check_augmentation(recipe.augmentation, where)
-
-
-def _check_sampling(sampling: Sampling, where: str) -> None:
-    if not sampling.lengths or min(sampling.lengths) < 8 or min(sampling.lengths.values()) < 0:
-        raise ValueError(f"Expected window lengths of 8 pieces or more with shares in {where}, got {sampling.lengths}.")
-    if not sampling.stops or min(sampling.stops) < 1 or min(sampling.stops.values()) < 0:
-        raise ValueError(f"Expected numbers of stops from 1 on with shares in {where}, got {sampling.stops}.")
-    places = ("document_starts", "document_ends", "sentence_ends", "sentence_starts")
-    shares = (*places, "filled_windows", "max_filled", "utterances")
-    for name, share in [*((name, getattr(sampling, name)) for name in shares), *sampling.questions.items()]:
-        if not 0 <= share <= 1:
+    for what, least, shares in (
+        ("window lengths of 8 pieces or more", 8, sampling.lengths),
+        ("numbers of stops from 1 on", 1, sampling.stops),
+    ):
+        if not shares or min(shares) < least or min(shares.values()) < 0:
+            raise ValueError(f"Expected {what} with shares in {where}, got {dict(shares)}. Correct them.")
+    for name, share in {**asdict(sampling), **asdict(augmentation), **sampling.questions}.items():
+        if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= 1:
             raise ValueError(f"Expected {name} in {where} from 0 to 1, got {share}. Correct it.")
-    if sum(getattr(sampling, name) for name in places) > 1:
-        raise ValueError(
-            f"Expected {', '.join(places[:-1])} and {places[-1]} in {where} to add up to 1 at most. Lower one."
-        )
+    for settings, parts in (
+        (sampling, ("document_starts", "document_ends", "sentence_ends", "sentence_starts")),
+        (augmentation, ("substitute", "delete")),
+        (augmentation, ("fillers", "repeats", "cut_offs", "losses")),
+    ):
+        if sum(getattr(settings, name) for name in parts) > 1:
+            listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
+            raise ValueError(f"Expected {listed} in {where} to add up to 1 at most. Lower one.")
     if sampling.temperature <= 0:
         raise ValueError(f"Expected a temperature above 0 in {where}, got {sampling.temperature}. Raise it.")
-
-
-def _check_augmentation(augmentation: Augmentation, where: str) -> None:
-    for f in dataclasses.fields(augmentation):
-        share = getattr(augmentation, f.name)
-        if f.name != "filler_words" and not 0 <= share <= 1:
-            raise ValueError(f"Expected {f.name} in {where}, augmentation, from 0 to 1, got {share}. Correct it.")
-    if augmentation.substitute + augmentation.delete > 1:
-        raise ValueError(f"Expected substitute and delete in {where} to add up to 1 at most. Lower one.")
-    if augmentation.fillers + augmentation.repeats + augmentation.cut_offs + augmentation.losses > 1:
-        raise ValueError(f"Expected the rates of noise in {where} to add up to 1 at most. Lower them.")

@@ -1,7 +1,6 @@
 """Shards: files of piece ids, labels and document starts, and the index that lists them.
 
-Takes and gives numpy arrays. A shard is a safetensors file, so a machine with torch and transformers can read it; we
-map it into memory instead of loading it. Knows nothing about text.
+Takes and gives numpy arrays. A shard is a safetensors file, mapped into memory. Knows nothing about text.
 
     words            hello    this  is  josh
     piece_counts         2       1   1     2      uint8, one a word
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,13 +24,12 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
+from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
 from punctuation_restoration.whole_files import write_whole, written_whole
 
 INDEX_NAME = "index.json"
 MAX_SHARD_BYTES = 30_000_000
-MAX_WORD_PIECES = 255  # the largest uint8; the slot encoder cuts words far below it
-_KINDS = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "I32": np.int32, "F16": np.float16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +89,8 @@ class ShardWriter:
         name = f"{self.stem}-{len(self.written):04d}.safetensors"
         with written_whole(self.folder / name) as beside:
             save_arrays(arrays, beside)
-        self.written.append(
-            {
-                "file": name,
-                "n_documents": len(counts),
-                "n_words": int(sum(counts)),
-                "n_pieces": len(arrays["piece_ids"]),
-            }
-        )
+        n_pieces = len(arrays["piece_ids"])
+        self.written.append({"file": name, "n_documents": len(counts), "n_words": sum(counts), "n_pieces": n_pieces})
         self._waiting, self._n_bytes = [], 0
 
 
@@ -121,24 +112,12 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
     Raises:
         ValueError: if the file is missing, cut off or no shard.
     """
-    path = Path(path)
     try:
-        size = path.stat().st_size
-        with open(path, "rb") as file:
-            (header_length,) = struct.unpack("<Q", file.read(8))
-            header = json.loads(file.read(header_length)) if header_length < size else {}
-        content = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + header_length)
-        header.pop("__metadata__", None)
-        arrays = {}
-        for name, row in header.items():
-            begin, end = row["data_offsets"]
-            if end > len(content):
-                raise ValueError(f"{name} ends at byte {end} of {len(content)}")
-            arrays[name] = content[begin:end].view(_KINDS[row["dtype"]]).reshape(row["shape"])
+        arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
         n_words = len(arrays["labels"])
         if n_words != len(arrays["piece_counts"]) or not n_words:
             raise ValueError("labels and piece_counts differ in length or are empty")
-    except (OSError, ValueError, KeyError, struct.error, TypeError) as error:
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
     return arrays
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from punctuation_restoration.data.shards import open_shard
 
-BLOCK_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
+OFFSET_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
 BANK_QUESTIONS = 20_000  # kept a language: enough variety, little memory
 
@@ -38,13 +38,13 @@ class WordStream:
         self.document_starts = arrays["document_starts"]
         self.n_words = len(self.labels)
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
-        sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, BLOCK_WORDS), dtype=np.int64)
+        sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, OFFSET_WORDS), dtype=np.int64)
         self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
 
     def piece_offset(self, word: int) -> int:
         """Where the pieces of a word begin."""
-        block = word // BLOCK_WORDS
-        return int(self._block_offsets[block] + self.piece_counts[block * BLOCK_WORDS : word].sum(dtype=np.int64))
+        block = word // OFFSET_WORDS
+        return int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : word].sum(dtype=np.int64))
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""

@@ -1,16 +1,12 @@
 """Finds the pieces that a vocabulary lacks in new text, and adds them to a model, for languages new to it.
 
-    python -m punctuation_restoration.data.vocabulary --from MODEL --texts my_language/ --pieces 1000 --out extended/
-
-Takes a model folder and texts, writes a model folder: old pieces keep their ids, so data prepared before still fit. New
-pieces are whole words that were cut into many, and signs that were unknown. Knows SentencePiece (Unigram) tokenizers.
+Takes a model and texts, writes a model folder: old pieces keep their ids, so data prepared before still fit. New pieces
+are whole words that were cut into many, and signs that were unknown. Knows SentencePiece (Unigram) tokenizers.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,28 +22,6 @@ from punctuation_restoration.pipeline.words import WordFinder
 
 MIN_COUNT = 3  # a piece seen less often could not be trained
 NEW_PIECES_FILE = "new_pieces.json"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Extend a model's vocabulary. Gives 0, or 1 after an error message."""
-    args = parse_args(argv)
-    try:
-        added = extend_model(args.start, args.texts, args.pieces, Path(args.out))
-    except (ValueError, OSError) as error:
-        print(f"vocabulary: {error}", file=sys.stderr)
-        return 1
-    print(f"{len(added)} pieces added: {' '.join(added[:20])}{' ...' if len(added) > 20 else ''}")
-    return 0
-
-
-def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line of `vocabulary`."""
-    parser = argparse.ArgumentParser(prog="vocabulary", description="Add pieces from new text to a model.")
-    parser.add_argument("--from", dest="start", required=True, help="model of ours, folder or Hub id")
-    parser.add_argument("--texts", nargs="+", required=True, help="files or folders of text")
-    parser.add_argument("--pieces", type=int, default=1000, help="how many pieces at most")
-    parser.add_argument("--out", required=True, help="folder to write")
-    return parser.parse_args(argv)
 
 
 def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> list[str]:
@@ -142,7 +116,3 @@ def with_pieces(tokenizer: Any, found: Sequence[tuple[str, list[int]]]) -> Any:
     extended = AutoTokenizer.from_pretrained(tokenizer.name_or_path)
     extended._tokenizer = Tokenizer.from_str(json.dumps(content))
     return extended
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

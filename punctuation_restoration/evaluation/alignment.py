@@ -1,19 +1,18 @@
 """The pipeline's words -> one predicted label a unit of the reference.
 
 Takes an example and the words that the pipeline gave for its text, gives labels and scores in the order of the
-units. A word's mark belongs to the unit in which the word ends; the other
-units of a word have no mark and no score, since nothing was decided there. Knows nothing about files or models.
+units. A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score,
+since nothing was decided there. Knows nothing about files or models.
 """
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from punctuation_restoration.evaluation.counts import NO_MARK, Counts, count_labels
+from punctuation_restoration.evaluation.counts import NO_MARK, count_labels
 from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Part
+from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Block
 from punctuation_restoration.evaluation.labels import LabelSet
 
 
@@ -67,19 +66,18 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
     return Prediction(tuple(labels), tuple(scores), tuple(stray))
 
 
-def count_parts(example: Example, prediction: Prediction, label_names: Sequence[str]) -> list[Part]:
+def count_blocks(example: Example, prediction: Prediction, label_names: Sequence[str]) -> list[Block]:
     """Counts of an example in blocks of fixed length; the last block has what is left."""
     n_units = len(example.labels)
-    parts = []
-    for block, first in enumerate(range(0, n_units, BLOCK_WORDS)):
+    blocks = []
+    for number, first in enumerate(range(0, n_units, BLOCK_WORDS)):
         end = min(first + BLOCK_WORDS, n_units)
         counts = count_labels(
             example.labels[first:end],
             prediction.labels[first:end],
             label_names,
             ends_text=example.ends_text and end == n_units,
+            stray=[label for unit, label in prediction.stray if first <= unit < end],
         )
-        stray = Counter(label for unit, label in prediction.stray if first <= unit < end)
-        counts = Counts(counts.label_names, counts.mid_text, counts.end_text, stray)
-        parts.append(Part(example.id, example.source, block, counts))
-    return parts
+        blocks.append(Block(example.id, example.source, number, counts))
+    return blocks

@@ -3,17 +3,14 @@
 Takes names, or paths of files, gives examples. Knows nothing about models.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from punctuation_restoration.evaluation.counts import NO_MARK
 from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.reference_files import Keep, Reader, documents_in, stem
-
-if TYPE_CHECKING:
-    from punctuation_restoration.data.recipe import Recipe, Source
+from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.evaluation.reference_files import Keep, read_examples
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +34,11 @@ class Benchmark:
 
 def _mandarin() -> dict[str, Benchmark]:
     found = {}
-    for year in ("dev2010", "tst2010", "tst2011", "tst2012"):
-        files = (f"zh/iwslt-{year}.jsonl",)
-        found[f"zh-{year}"] = Benchmark("test", f"Mandarin TED captions, {year}, all talks", files)
-        found[f"zh-{year}-punctuated"] = Benchmark(
-            "test", f"Mandarin TED captions, {year}, punctuated talks", files, True
-        )
-    joined = ("zh/iwslt-tst2011.jsonl", "zh/iwslt-tst2012.jsonl")
-    found["zh-tst2011+2012"] = Benchmark("test", "Mandarin TED captions, both years, all talks", joined)
-    found["zh-tst2011+2012-punctuated"] = Benchmark(
-        "test", "Mandarin TED captions, both years, punctuated talks", joined, True
-    )
+    for years in ("dev2010", "tst2010", "tst2011", "tst2012", "tst2011+2012"):
+        files = tuple(f"zh/iwslt-{year}.jsonl" for year in years.replace("+", "+tst").split("+"))
+        about = f"Mandarin TED captions, {'both years' if '+' in years else years}"
+        found[f"zh-{years}"] = Benchmark("test", f"{about}, all talks", files)
+        found[f"zh-{years}-punctuated"] = Benchmark("test", f"{about}, punctuated talks", files, True)
     return found
 
 
@@ -104,44 +95,32 @@ def named(names: Sequence[str]) -> list[str]:
     return list(found)
 
 
-@dataclass(frozen=True)
-class Loader:
-    """Gives the examples of a benchmark or file.
+def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path) -> list[Example]:
+    """The examples of one benchmark or file.
 
     Args:
-        reader_for: the reader for a named benchmark (True), or for a file of the user's (False).
+        name: of a benchmark, or the path of a file.
+        label_set: the labels to read.
         bench_root: the folder of benchmarks.
-        recipe: path of the recipe whose held-out documents are scored.
-        documents: ids of the documents to score; all if None.
+        recipe: the recipe file whose held-out documents are scored.
+
+    Raises:
+        ValueError: if a file is missing or wrong, or no document is left.
     """
-
-    reader_for: Callable[[bool], Reader]
-    bench_root: Path
-    recipe: Path
-    documents: frozenset[str] | None = None
-
-    def __call__(self, name: str) -> list[Example]:
-        """The examples of one benchmark or file.
-
-        Raises:
-            ValueError: if a file is missing or wrong, or no document is left.
-        """
-        benchmark = BENCHMARKS.get(name)
-        reader = self.reader_for(benchmark is not None)
-        chosen = documents_in(self.documents) if self.documents is not None else None
-        if benchmark is None:
-            return _some(reader.read(name, chosen), name)
-        if benchmark.held_out:
-            from punctuation_restoration.data.recipe import load_recipe  # imported here: only this needs a YAML reader
-
-            return held_out(load_recipe(self.recipe), benchmark.held_out, reader, chosen)
-        punctuated: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
-        keep = _both(punctuated, chosen)
-        return _some([one for file in benchmark.files for one in reader.read(self.bench_root / file, keep)], name)
+    benchmark = BENCHMARKS.get(name)
+    if benchmark is None:
+        return read_examples(name, label_set)
+    if benchmark.held_out:
+        return held_out(recipe, benchmark.held_out, label_set)
+    keep: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
+    examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
+    if not examples:
+        raise ValueError(f"Expected punctuated documents in {name}, found none. Check the files.")
+    return examples
 
 
-def held_out(recipe: "Recipe", names: Sequence[str], reader: Reader, keep: Keep | None = None) -> list[Example]:
-    """The documents of these sources that data preparation holds out by the hash of their id.
+def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
+    """The documents of some sources of a recipe that data preparation holds out by the hash of their id.
 
     Documents outside the recipe's bounds of marks per word are left out, as in training: nobody punctuated them. The
     bounds are applied to units. In Han text these are characters, so there are fewer marks for each.
@@ -149,42 +128,29 @@ def held_out(recipe: "Recipe", names: Sequence[str], reader: Reader, keep: Keep 
     Raises:
         ValueError: if the recipe lacks a source, or holds out none of its documents.
     """
-    from punctuation_restoration.data.conversion import hash_id, split_of
+    from punctuation_restoration.data.conversion import hash_id, split_of  # needs PyYAML, as nothing else here
+    from punctuation_restoration.data.recipe import load_recipe
 
-    sources = {source.name: source for source in recipe.sources}
-    sources.update({stem(Path(source.path)): source for source in recipe.sources})
+    made = load_recipe(recipe)
+    sources = {source.name: source for source in made.sources}
     missing = sorted(set(names) - set(sources))
     if missing:
-        raise ValueError(f"Expected the sources {missing} in recipe {recipe.name!r}, which has none. Choose --recipe.")
+        raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
     found: list[Example] = []
-    for name in names:
-        source = sources[name]
-        share = recipe.validation if source.validation is None else source.validation
-        rows = _both(lambda row, share=share: split_of(hash_id(str(row["id"])), share) == "validation", keep)  # type: ignore[misc]
-        found += [
-            example for example in reader.read(Path(recipe.root) / source.path, rows) if _is_punctuated(example, source)
-        ]
+    for source in (sources[name] for name in names):
+        share = made.validation if source.validation is None else source.validation
+        lowest, highest = source.filters.min_marks_per_word, source.filters.max_marks_per_word
+        for example in read_examples(
+            Path(made.root) / source.path,
+            label_set,
+            keep=lambda row, share=share: split_of(hash_id(str(row["id"])), share) == "validation",  # type: ignore[misc]
+        ):
+            n_marks, n_units = sum(label != NO_MARK for label in example.labels), len(example.labels)
+            if lowest * n_units <= n_marks <= highest * n_units:
+                found.append(example)
     if not found:
         raise ValueError(
-            f"Expected held-out documents of {list(names)} in recipe {recipe.name!r}, found none. "
+            f"Expected held-out documents of {list(names)} in recipe {made.name!r}, found none. "
             "Raise the share that it holds out, and prepare and train again."
         )
     return found
-
-
-def _some(examples: list[Example], name: str) -> list[Example]:
-    if not examples:
-        raise ValueError(f"Expected documents to score in {name}, none was chosen. Check --documents.")
-    return examples
-
-
-def _is_punctuated(example: Example, source: "Source") -> bool:
-    n_marks = sum(label != NO_MARK for label in example.labels)
-    lowest = source.filters.min_marks_per_word
-    return lowest * len(example.labels) <= n_marks <= source.filters.max_marks_per_word * len(example.labels)
-
-
-def _both(first: Keep | None, second: Keep | None) -> Keep | None:
-    if first is None or second is None:
-        return first or second
-    return lambda row: first(row) and second(row)

@@ -4,82 +4,64 @@ Takes scores of decisions and whether each was right, gives additive bins, a rel
 calibration error. Knows nothing about marks or texts.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 N_BINS = 15  # of equal width, as in Guo et al. 2017, section 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Reliability:
     """Additive bins of equal width over scores from 0 to 1.
 
-    Attributes:
-        n: decisions in each bin.
-        n_right: decisions in each bin that were right.
-        score_sums: sum of the scores in each bin.
+    `bins` (3, 15) holds for each bin how many decisions fell into it, how many of them were right, and the sum of
+    their scores.
     """
 
-    n: tuple[int, ...] = (0,) * N_BINS
-    n_right: tuple[int, ...] = (0,) * N_BINS
-    score_sums: tuple[float, ...] = (0.0,) * N_BINS
+    bins: np.ndarray = field(default_factory=lambda: np.zeros((3, N_BINS)))
 
     def __add__(self, other: "Reliability") -> "Reliability":
-        if len(self.n) != len(other.n):
-            raise ValueError(
-                f"Expected equally many bins, got {len(self.n)} and {len(other.n)}. Evaluate both with one version."
-            )
-        return Reliability(
-            tuple(a + b for a, b in zip(self.n, other.n, strict=True)),
-            tuple(a + b for a, b in zip(self.n_right, other.n_right, strict=True)),
-            tuple(a + b for a, b in zip(self.score_sums, other.score_sums, strict=True)),
-        )
+        return Reliability(self.bins + other.bins)
 
     @property
     def expected_calibration_error(self) -> float | None:
         """Mean distance between score and share of right decisions, by bin (Naeini et al. 2015); None if empty."""
-        total = sum(self.n)
-        if not total:
-            return None
-        return sum(abs(right - score) for right, score in zip(self.n_right, self.score_sums, strict=True)) / total
+        n, n_right, score_sums = self.bins
+        return float(abs(n_right - score_sums).sum() / n.sum()) if n.any() else None
 
-    def curve(self) -> list[tuple[float, float, int]]:
-        """(mean score, share right, decisions) of every bin that is not empty."""
-        return [
-            (score / n, right / n, n)
-            for n, right, score in zip(self.n, self.n_right, self.score_sums, strict=True)
-            if n
-        ]
+    def curve(self) -> np.ndarray:
+        """(mean score, share right) of every bin that is not empty, (n, 2)."""
+        n, n_right, score_sums = self.bins[:, self.bins[0] > 0]
+        return np.stack([score_sums / n, n_right / n], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Bins, curve and error as JSON can hold them."""
+        """Bins and error as JSON can hold them."""
+        n, n_right, score_sums = self.bins
         return {
-            "n": list(self.n),
-            "n_right": list(self.n_right),
-            "score_sums": [round(value, 6) for value in self.score_sums],
+            "n": n.astype(int).tolist(),
+            "n_right": n_right.astype(int).tolist(),
+            "score_sums": score_sums.round(6).tolist(),
             "expected_calibration_error": self.expected_calibration_error,
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "Reliability":
         """The bins that `to_dict` wrote."""
-        return cls(tuple(content["n"]), tuple(content["n_right"]), tuple(content["score_sums"]))
+        return cls(np.array([content["n"], content["n_right"], content["score_sums"]]))
 
 
-def count_reliability(decisions: Iterable[tuple[float, bool]]) -> Reliability:
+def count_reliability(decisions: Sequence[tuple[float, bool]]) -> Reliability:
     """Bins of (score, right) pairs.
 
     Raises:
         ValueError: if a score lies outside 0 to 1.
     """
-    n, n_right, score_sums = [0] * N_BINS, [0] * N_BINS, [0.0] * N_BINS
-    for score, right in decisions:
-        # Rounding in fp32 may leave a probability slightly above 1.
-        if not -1e-3 <= score <= 1.001:
-            raise ValueError(f"Expected a score from 0 to 1, got {score}. Give probabilities, not logits.")
-        index = min(max(int(score * N_BINS), 0), N_BINS - 1)
-        n[index] += 1
-        n_right[index] += right
-        score_sums[index] += score
-    return Reliability(tuple(n), tuple(n_right), tuple(score_sums))
+    scores, right = np.array(decisions, dtype=float).reshape(-1, 2).T
+    wrong = scores[(scores < -1e-3) | (scores > 1.001)]  # rounding in fp32 may leave a probability slightly above 1
+    if len(wrong):
+        raise ValueError(f"Expected a score from 0 to 1, got {wrong[0]}. Give probabilities, not logits.")
+    places = np.clip((scores * N_BINS).astype(int), 0, N_BINS - 1)
+    return Reliability(np.stack([np.bincount(places, rows, N_BINS) for rows in (np.ones_like(scores), right, scores)]))

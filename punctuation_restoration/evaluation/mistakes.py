@@ -1,11 +1,10 @@
-"""The worst mistakes: reference and prediction side by side.
+"""Mistakes: reference and prediction side by side.
 
-Takes an example and its prediction, gives the wrong decisions with their surroundings. The higher
-the score of a wrong decision, the worse. Knows nothing about tables or files.
+Takes an example and its prediction, gives the wrong decisions with the text around them. The higher the score of a
+wrong decision, the worse. Knows nothing about tables or files.
 """
 
-import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from punctuation_restoration.evaluation.alignment import Prediction
@@ -13,7 +12,7 @@ from punctuation_restoration.evaluation.counts import NO_MARK
 from punctuation_restoration.evaluation.examples import Example
 
 N_AROUND = 8  # units shown on each side
-SIGNS = {"COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other labels are shown by name
+SIGNS = {NO_MARK: "", "COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other labels are shown by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +20,10 @@ class Mistake:
     """One wrong decision.
 
     Attributes:
-        document: id of the document; `unit`: which of its units.
-        reference, predicted: the two labels.
-        score: probability that the model gave to the wrong one.
-        reference_text, predicted_text: the surroundings with the marks of either; the wrong place is in brackets.
+        score: probability that the model gave to the wrong label.
+        reference_text, predicted_text: the text around with the marks of either; the wrong place is in brackets.
     """
 
-    document: str
-    unit: int
-    reference: str
-    predicted: str
     score: float
     reference_text: str
     predicted_text: str
@@ -38,29 +31,12 @@ class Mistake:
 
 def find_mistakes(example: Example, prediction: Prediction) -> list[Mistake]:
     """All wrong decisions of one example; places inside a word of the model, where none was made, are left out."""
-    found = []
-    for unit, (reference, predicted, score) in enumerate(
-        zip(example.labels, prediction.labels, prediction.scores, strict=True)
-    ):
-        if reference == predicted or score is None:
-            continue
-        found.append(
-            Mistake(
-                example.id,
-                unit,
-                reference,
-                predicted,
-                score,
-                around(example, example.labels, unit),
-                around(example, prediction.labels, unit),
-            )
-        )
-    return found
-
-
-def worst(mistakes: Iterable[Mistake], n: int) -> list[Mistake]:
-    """The `n` mistakes with the highest scores, the worst first."""
-    return heapq.nlargest(n, mistakes, key=lambda mistake: mistake.score)
+    decisions = zip(example.labels, prediction.labels, prediction.scores, strict=True)
+    return [
+        Mistake(score, around(example, example.labels, unit), around(example, prediction.labels, unit))
+        for unit, (reference, predicted, score) in enumerate(decisions)
+        if reference != predicted and score is not None
+    ]
 
 
 def around(example: Example, labels: Sequence[str], unit: int) -> str:
@@ -69,8 +45,6 @@ def around(example: Example, labels: Sequence[str], unit: int) -> str:
     pieces = []
     for index in range(first, end):
         start = example.spans[index - 1][1] if index > first else example.spans[index][0]
-        pieces.append(example.text[start : example.spans[index][1]])
-        label = labels[index]
-        sign = "" if label == NO_MARK else SIGNS.get(label, f" {label}")
-        pieces.append(f"[{sign}]" if index == unit else sign)
+        sign = SIGNS.get(labels[index], f" {labels[index]}")
+        pieces += [example.text[start : example.spans[index][1]], f"[{sign}]" if index == unit else sign]
     return "".join(pieces)

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from punctuation_restoration.evaluation.calibration import Reliability
-from punctuation_restoration.evaluation.counts import Counts
+from punctuation_restoration.evaluation.counts import add_counts
+from punctuation_restoration.evaluation.result_files import file_name, unpack_blocks
 
 
 def save_pictures(result: dict[str, Any], folder: Path) -> list[Path]:
@@ -24,15 +27,13 @@ def save_pictures(result: dict[str, Any], folder: Path) -> list[Path]:
 def save_confusion(result: dict[str, Any], path: Path) -> None:
     """Rows: reference, columns: predicted; each cell with its number and its share of the row, which is its shade."""
     names = result["label_names"]
-    pairs = Counts.from_dict(names, result["scores"]["counts"]).pairs
-    numbers = [[pairs[reference, predicted] for predicted in names] for reference in names]
-    shares = [[number / max(sum(row), 1) for number in row] for row in numbers]
+    numbers = add_counts(names, [block.counts for block in unpack_blocks(result["blocks"], names)]).pairs
+    shares = numbers / numbers.sum(axis=1, keepdims=True).clip(1)
     figure, axes = _figure()
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for y, row in enumerate(numbers):
-        for x, number in enumerate(row):
-            shade = "white" if shares[y][x] > 0.5 else "black"
-            axes.text(x, y, f"{number:,}\n{100 * shares[y][x]:.1f} %", ha="center", va="center", color=shade)
+    for (y, x), number in np.ndenumerate(numbers):
+        shade = "white" if shares[y, x] > 0.5 else "black"
+        axes.text(x, y, f"{number:,}\n{100 * shares[y, x]:.1f} %", ha="center", va="center", color=shade)
     shown = [name.lower() if name != "O" else "no mark" for name in names]
     axes.set_xticks(range(len(names)), shown)
     axes.set_yticks(range(len(names)), shown)
@@ -46,19 +47,12 @@ def save_reliability(result: dict[str, Any], path: Path) -> None:
     axes.plot([0, 1], [0, 1], color="grey", linestyle=":", label="perfectly calibrated")
     for key, shown in (("all_words", "all words"), ("marks", "words that got a mark")):
         bins = Reliability.from_dict(result["calibration"][key])
-        if bins.expected_calibration_error is None:
-            continue
-        curve = bins.curve()
-        label = f"{shown} (ECE {100 * bins.expected_calibration_error:.1f} %)"
-        axes.plot([point[0] for point in curve], [point[1] for point in curve], marker="o", label=label)
+        error = bins.expected_calibration_error
+        if error is not None:
+            axes.plot(*bins.curve().T, marker="o", label=f"{shown} (ECE {100 * error:.1f} %)")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="score", ylabel="share right", title=result["benchmark"])
     axes.legend(loc="upper left")
     figure.savefig(path, dpi=120)
-
-
-def file_name(benchmark: str) -> str:
-    """A benchmark's name, or a path, as the name of a file."""
-    return Path(benchmark).name.removesuffix(".gz").replace(".", "-")
 
 
 def _figure() -> Any:

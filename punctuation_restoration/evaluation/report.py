@@ -13,20 +13,21 @@ from rich.text import Text
 from punctuation_restoration.evaluation.mistakes import Mistake
 from punctuation_restoration.evaluation.result_files import by_document
 
+KINDS = ("precision", "recall", "f1")
+N_GROUPS = 20  # sources or documents shown, the lowest first
+
 
 def overview(results: Sequence[dict[str, Any]]) -> Table:
     """One line a benchmark: micro-F1 with its interval first, then F1 by mark and the other kinds of "overall"."""
     names = dict.fromkeys(name for result in results for name in result["scores"]["marks"])
-    table = _table("F1 (%), micro first", "benchmark")
-    for column in ("micro", "95 %", *(name.lower() for name in names), "macro", "weighted", "SER", "ECE", "words/s"):
-        table.add_column(column, justify="right", no_wrap=True)
+    columns = ("micro", "95 %", *(name.lower() for name in names), "macro", "weighted", "SER", "ECE", "words/s")
+    table = _table("F1 (%), micro first", "benchmark", *columns)
     for result in results:
         scores = result["scores"]
-        low, high = result["intervals_95"]["micro"]
         table.add_row(
             result["benchmark"],
             Text(percent(scores["micro"]["f1"]), style="bold"),
-            f"{percent(low)}–{percent(high)}",
+            _interval(result["intervals_95"]["micro"]),
             *(percent(scores["marks"].get(name, {}).get("f1")) for name in names),
             percent(scores["macro"]["f1"]),
             percent(scores["weighted"]["f1"]),
@@ -39,11 +40,33 @@ def overview(results: Sequence[dict[str, Any]]) -> Table:
 
 def details(result: dict[str, Any]) -> Iterator[Table]:
     """The tables of one benchmark: per mark, merged classes and places in the text, and per source or document."""
-    yield _marks(result)
-    yield _other_readings(result)
+    scores, intervals = result["scores"], result["intervals_95"]
+    table = _table(
+        f"{result['benchmark']}: {scores['n_words']:,} units in {result['n_documents']:,} documents; intervals over "
+        f"{intervals['n_units']:,} {intervals['unit']}",
+        "mark", "precision", "recall", "F1", "95 %", "in reference", "predicted", "right",
+    )  # fmt: skip
+    for name, mark in {**scores["marks"], "micro": scores["micro"]}.items():
+        interval = intervals["micro"] if name == "micro" else intervals["marks"][name]
+        numbers = (f"{mark[key]:,}" for key in ("n_reference", "n_predicted", "n_correct"))
+        table.add_row(name, *_percents(mark), _interval(interval), *numbers)
+    for name in ("macro", "weighted"):
+        table.add_row(name, *_percents(scores[name]))
+    yield table
+    table = _table("the same counts read otherwise (micro)", "", "precision", "recall", "F1", "in reference")
+    for n_classes, mark in scores["merged"].items():
+        table.add_row(f"{n_classes} classes", *_percents(mark), f"{mark['n_reference']:,}")
+    for name, key in (("mid-text", "mid_text"), ("end of text", "end_text")):
+        table.add_row(name, *_percents(scores[key]), f"{scores[key]['n_reference']:,}")
+    yield table
     for groups, title in ((result["by_source"], "source"), (by_document(result), "document")):
         if len(groups) > 1:
-            yield _groups(groups, title)
+            rows = sorted(groups.items(), key=lambda item: item[1]["f1"])
+            note = f", the {N_GROUPS} lowest of {len(rows):,}" if len(rows) > N_GROUPS else ""
+            table = _table(f"by {title}{note}", title, "F1", "units", "marks")
+            for name, group in rows[:N_GROUPS]:
+                table.add_row(name, percent(group["f1"]), f"{group['n_words']:,}", f"{group['n_marks']:,}")
+            yield table
 
 
 def mistakes_table(mistakes: Sequence[Mistake]) -> Table:
@@ -63,56 +86,18 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
 
 
-def _table(title: str, first: str) -> Table:
+def _percents(mark: dict[str, Any]) -> list[str]:
+    return [percent(mark[kind]) for kind in KINDS]
+
+
+def _interval(ends: Sequence[float]) -> str:
+    return "–".join(map(percent, ends))
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    """An empty table; all columns but the first hold numbers."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column(first, overflow="fold")
-    return table
-
-
-def _marks(result: dict[str, Any]) -> Table:
-    scores, intervals = result["scores"], result["intervals_95"]
-    title = (
-        f"{result['benchmark']}: {scores['n_words']:,} units in {result['n_documents']:,} documents; intervals over "
-        f"{intervals['n_units']:,} {intervals['unit']}"
-    )
-    table = _table(title, "mark")
-    for column in ("precision", "recall", "F1", "95 %", "in reference", "predicted", "right"):
-        table.add_column(column, justify="right")
-    rows = [(name, mark, intervals["marks"][name]) for name, mark in scores["marks"].items()]
-    rows.append(("micro", scores["micro"], intervals["micro"]))
-    for name, mark, (low, high) in rows:
-        table.add_row(
-            name,
-            percent(mark["precision"]),
-            percent(mark["recall"]),
-            percent(mark["f1"]),
-            f"{percent(low)}–{percent(high)}",
-            *(f"{mark[key]:,}" for key in ("n_reference", "n_predicted", "n_correct")),
-            end_section=name == rows[-2][0],
-        )
-    for name in ("macro", "weighted"):
-        table.add_row(name, *(percent(scores[name][key]) for key in ("precision", "recall", "f1")))
-    return table
-
-
-def _other_readings(result: dict[str, Any]) -> Table:
-    scores = result["scores"]
-    table = _table("the same counts read otherwise (micro)", "")
-    for column in ("precision", "recall", "F1", "in reference"):
-        table.add_column(column, justify="right")
-    rows = [(f"{n_classes} classes", merged) for n_classes, merged in scores["merged"].items()]
-    rows += [("mid-text", scores["mid_text"]), ("end of text", scores["end_text"])]
-    for name, mark in rows:
-        table.add_row(name, *(percent(mark[key]) for key in ("precision", "recall", "f1")), f"{mark['n_reference']:,}")
-    return table
-
-
-def _groups(groups: dict[str, dict[str, Any]], title: str, n_shown: int = 20) -> Table:
-    rows = sorted(groups.items(), key=lambda item: item[1]["f1"])
-    note = f", the {n_shown} lowest of {len(rows):,}" if len(rows) > n_shown else ""
-    table = _table(f"by {title}{note}", title)
-    for column in ("F1", "units", "marks"):
-        table.add_column(column, justify="right")
-    for name, group in rows[:n_shown]:
-        table.add_row(name, percent(group["f1"]), f"{group['n_words']:,}", f"{group['n_marks']:,}")
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
     return table

@@ -4,18 +4,19 @@ Takes a pipeline as users get it and examples, gives an `Evaluation`: counts by 
 speed. Knows nothing about files, tables or pictures.
 """
 
+import heapq
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from punctuation_restoration.evaluation.alignment import Prediction, align, count_parts
+from punctuation_restoration.evaluation.alignment import align, count_blocks
 from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
-from punctuation_restoration.evaluation.counts import NO_MARK, Counts, count_labels
+from punctuation_restoration.evaluation.counts import NO_MARK, Counts, add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.intervals import Part, add_counts
+from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.labels import LabelSet
-from punctuation_restoration.evaluation.mistakes import Mistake, find_mistakes, worst
+from punctuation_restoration.evaluation.mistakes import Mistake, find_mistakes
 from punctuation_restoration.evaluation.scores import micro
 
 
@@ -25,7 +26,7 @@ class Evaluation:
 
     Attributes:
         label_names: the labels scored, the no-mark label first.
-        parts: additive counts of every block of every document.
+        blocks: additive counts of every block of every document.
         all_decisions: calibration of the score over all words.
         marks_only: calibration over the words that got a mark.
         mistakes: the mistakes of which the model was most certain.
@@ -34,17 +35,17 @@ class Evaluation:
     """
 
     label_names: tuple[str, ...]
-    parts: list[Part]
+    blocks: list[Block]
     all_decisions: Reliability = field(default_factory=Reliability)
     marks_only: Reliability = field(default_factory=Reliability)
-    mistakes: list[Mistake] = field(default_factory=list)
+    mistakes: Sequence[Mistake] = ()
     seconds: float = 0.0
     n_words: int = 0
 
     @property
     def counts(self) -> Counts:
-        """The sum over all parts."""
-        return add_counts(self.label_names, [part.counts for part in self.parts])
+        """The sum over all blocks."""
+        return add_counts(self.label_names, [block.counts for block in self.blocks])
 
 
 def evaluate_examples(
@@ -66,33 +67,34 @@ def evaluate_examples(
         on_document: called after each document with its number of units.
         settings: keywords for the pipeline, such as `window` or `thresholds`.
     """
-    parts: list[Part] = []
+    blocks: list[Block] = []
     all_decisions, marks_only = Reliability(), Reliability()
     mistakes: list[Mistake] = []
     n_words = 0
     started = time.perf_counter()
     # A generator, so that only one document's result is in memory at a time.
     for example, result in zip(examples, restore((example.text for example in examples), **settings), strict=True):
-        prediction = align(example, result["words"], label_set)
+        found = align(example, result["words"], label_set)
         n_words += len(result["words"])
-        parts += count_parts(example, prediction, label_set.names)
-        all_decisions += count_reliability(_decisions(example, prediction, marks_only=False))
-        marks_only += count_reliability(_decisions(example, prediction, marks_only=True))
-        mistakes = worst(mistakes + find_mistakes(example, prediction), n_mistakes)
+        blocks += count_blocks(example, found, label_set.names)
+        decisions = [
+            (label, (score, label == reference))
+            for reference, label, score in zip(example.labels, found.labels, found.scores, strict=True)
+            if score is not None
+        ]
+        all_decisions += count_reliability([decision for _, decision in decisions])
+        marks_only += count_reliability([decision for label, decision in decisions if label != NO_MARK])
+        mistakes = heapq.nlargest(n_mistakes, mistakes + find_mistakes(example, found), key=lambda one: one.score)
         if on_document is not None:
             on_document(len(example.spans))
     seconds = time.perf_counter() - started
-    return Evaluation(label_set.names, parts, all_decisions, marks_only, mistakes, seconds, n_words)
+    return Evaluation(label_set.names, blocks, all_decisions, marks_only, mistakes, seconds, n_words)
 
 
 def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, Any]]], label_set: LabelSet) -> float:
     """Micro-F1, 0 to 1, of the words that the pipeline gave for each example."""
-    predicted = [align(example, found, label_set).labels for example, found in zip(examples, words, strict=True)]
-    counts = [count_labels(one.labels, own, label_set.names) for one, own in zip(examples, predicted, strict=True)]
+    counts = (
+        count_labels(example.labels, align(example, found, label_set).labels, label_set.names)
+        for example, found in zip(examples, words, strict=True)
+    )
     return micro(add_counts(label_set.names, counts)).f1
-
-
-def _decisions(example: Example, prediction: Prediction, *, marks_only: bool) -> Iterator[tuple[float, bool]]:
-    for reference, label, score in zip(example.labels, prediction.labels, prediction.scores, strict=True):
-        if score is not None and (label != NO_MARK or not marks_only):
-            yield score, label == reference

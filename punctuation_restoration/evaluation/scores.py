@@ -11,11 +11,13 @@ For the validation loop of a trainer, plain lists of labels are enough:
     (0.8, 4)
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from punctuation_restoration.evaluation.counts import NO_MARK, Counts, Pairs, count_labels
+import numpy as np
+
+from punctuation_restoration.evaluation.counts import Counts, count_labels
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 
 # `FULL_QUESTION` is the usual name of a label that writes a mark before its sentence, too.
@@ -49,10 +51,10 @@ class Scores:
 
     Attributes:
         n_words: words scored, each once (in Han text: characters).
-        marks: the score of every mark, by label name. The no-mark label is never averaged in.
         micro: all marks counted together: the first figure of this project.
         macro: the mean over the marks that the reference uses.
         weighted: the mean weighted by each mark's number in the reference ("support-weighted" in the MLM-Punct paper).
+        marks: the score of every mark, by label name. The no-mark label is never averaged in.
         mid_text, end_text: micro over all words but the last of each text, and over the last words alone
             (Li & Lin 2020 score them apart, since a stop at the end of a text is easy).
         merged: micro by number of classes, no-mark included: all labels; sentence ends joined into one; any mark at
@@ -63,10 +65,10 @@ class Scores:
     """
 
     n_words: int
-    marks: dict[str, MarkScore]
     micro: MarkScore
     macro: MeanScore
     weighted: MeanScore
+    marks: dict[str, MarkScore]
     mid_text: MarkScore
     end_text: MarkScore
     merged: dict[str, MarkScore]
@@ -75,18 +77,7 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """The scores as JSON can hold them, with the counts as nested dictionaries."""
-        return {
-            "n_words": self.n_words,
-            "micro": asdict(self.micro),
-            "macro": asdict(self.macro),
-            "weighted": asdict(self.weighted),
-            "marks": {name: asdict(mark) for name, mark in self.marks.items()},
-            "mid_text": asdict(self.mid_text),
-            "end_text": asdict(self.end_text),
-            "merged": {n_classes: asdict(merged) for n_classes, merged in self.merged.items()},
-            "slot_error_rate": self.slot_error_rate,
-            "counts": self.counts.to_dict(),
-        }
+        return {**asdict(self), "counts": self.counts.to_dict()}
 
 
 def score_labels(reference: Sequence[int | str], predicted: Sequence[int | str], label_names: Sequence[str]) -> Scores:
@@ -100,35 +91,50 @@ def score_labels(reference: Sequence[int | str], predicted: Sequence[int | str],
 
 def score(counts: Counts) -> Scores:
     """All scores that follow from the counts."""
-    mark_names = [name for name in counts.label_names if name != NO_MARK]
-    pairs = counts.pairs
-    marks = {name: _mark_score([name], pairs, counts.stray) for name in mark_names}
+    pairs, stray = counts.pairs, counts.stray
+    mark_names = counts.label_names[1:]
+    rows = mark_numbers(pairs, stray)
+    marks = {name: _mark_score(row) for name, row in zip(mark_names, rows, strict=True)}
     used = [mark for mark in marks.values() if mark.n_reference]
+    groupings = (
+        counts.label_names,
+        [*counts.label_names[:1], *("END" if name in SENTENCE_END_NAMES else name for name in mark_names)],
+        [*counts.label_names[:1], *("MARK" for _ in mark_names)],
+    )
+    n_marks = int(pairs[1:].sum())
+    n_errors = int(pairs.sum() - pairs.trace() + stray.sum())
     return Scores(
         n_words=counts.n_words,
-        marks=marks,
-        micro=micro(counts),
+        micro=_mark_score(rows.sum(axis=0)),
         macro=_mean(used, [1] * len(used)),
         weighted=_mean(used, [mark.n_reference for mark in used]),
-        mid_text=_mark_score(mark_names, counts.mid_text, counts.stray),
-        end_text=_mark_score(mark_names, counts.end_text, {}),
-        merged=_merged(counts),
-        slot_error_rate=_slot_error_rate(counts),
+        marks=marks,
+        mid_text=_mark_score(mark_numbers(counts.mid_text, stray).sum(axis=0)),
+        end_text=_mark_score(mark_numbers(counts.end_text, 0 * stray).sum(axis=0)),
+        merged={str(len(set(names))): _merged(pairs, stray, names) for names in groupings},
+        slot_error_rate=n_errors / n_marks if n_marks else None,
         counts=counts,
     )
 
 
 def micro(counts: Counts) -> MarkScore:
     """Precision, recall and F1 over all marks counted together; words without a mark on either side do not count."""
-    return _mark_score([name for name in counts.label_names if name != NO_MARK], counts.pairs, counts.stray)
+    return _mark_score(mark_numbers(counts.pairs, counts.stray).sum(axis=0))
 
 
-def _mark_score(names: Sequence[str], pairs: Pairs, stray: dict[str, int]) -> MarkScore:
-    wanted = set(names)
-    n_correct = sum(n for (reference, predicted), n in pairs.items() if reference == predicted in wanted)
-    n_reference = sum(n for (reference, _), n in pairs.items() if reference in wanted)
-    n_predicted = sum(n for (_, predicted), n in pairs.items() if predicted in wanted)
-    n_predicted += sum(n for label, n in stray.items() if label in wanted)
+def mark_numbers(pairs: np.ndarray, stray: np.ndarray) -> np.ndarray:
+    """Of every mark how many are right, in the reference, and predicted: (..., M - 1, 3).
+
+    Args:
+        pairs: words by reference and predicted label (..., M, M), the no-mark label first.
+        stray: further predictions (..., M).
+    """
+    right = np.diagonal(pairs, axis1=-2, axis2=-1)
+    return np.stack([right, pairs.sum(-1), pairs.sum(-2) + stray], axis=-1)[..., 1:, :]
+
+
+def _mark_score(numbers: np.ndarray) -> MarkScore:
+    n_correct, n_reference, n_predicted = numbers.tolist()
     return MarkScore(
         precision=n_correct / n_predicted if n_predicted else 0.0,
         recall=n_correct / n_reference if n_reference else 0.0,
@@ -139,32 +145,15 @@ def _mark_score(names: Sequence[str], pairs: Pairs, stray: dict[str, int]) -> Ma
     )
 
 
-def _mean(marks: Sequence[MarkScore], weights: Iterable[int]) -> MeanScore:
-    weights = list(weights)
-    total = sum(weights)
-    if not total:
+def _mean(marks: Sequence[MarkScore], weights: Sequence[int]) -> MeanScore:
+    if not marks:
         return MeanScore(0.0, 0.0, 0.0)
-
-    def mean(values: Iterable[float]) -> float:
-        return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total
-
-    return MeanScore(
-        mean(mark.precision for mark in marks), mean(mark.recall for mark in marks), mean(mark.f1 for mark in marks)
-    )
+    rows = [(mark.precision, mark.recall, mark.f1) for mark in marks]
+    return MeanScore(*np.average(rows, axis=0, weights=weights).tolist())
 
 
-def _merged(counts: Counts) -> dict[str, MarkScore]:
-    mark_names = [name for name in counts.label_names if name != NO_MARK]
-    groupings: list[dict[str, str]] = [
-        {},
-        {name: "SENTENCE_END" for name in mark_names if name in SENTENCE_END_NAMES},
-        dict.fromkeys(mark_names, "MARK"),
-    ]
-    merged = [counts.merged(groups) for groups in groupings]
-    return {str(len(joined.label_names)): micro(joined) for joined in merged}
-
-
-def _slot_error_rate(counts: Counts) -> float | None:
-    n_errors = sum(n for (reference, predicted), n in counts.pairs.items() if reference != predicted)
-    n_marks = sum(n for (reference, _), n in counts.pairs.items() if reference != NO_MARK)
-    return (n_errors + counts.stray.total()) / n_marks if n_marks else None
+def _merged(pairs: np.ndarray, stray: np.ndarray, names: Sequence[str]) -> MarkScore:
+    """Micro over the classes that labels of one name make."""
+    classes = list(dict.fromkeys(names))
+    belongs = np.array([[name == one for one in classes] for name in names], dtype=np.int64)  # (M, classes)
+    return _mark_score(mark_numbers(belongs.T @ pairs @ belongs, stray @ belongs).sum(axis=0))

@@ -25,12 +25,25 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
         settings: what was asked of the pipeline and of the evaluation.
         device: where the model ran.
     """
+    folder = Path(model).resolve()
+    shown = model
+    if folder.is_dir():  # not where this machine keeps it
+        shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
+    described = {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": device,
+    }
+    if device.startswith("cuda"):
+        described["gpu"] = torch.cuda.get_device_name(torch.device(device))
     return {
         "commit": commit(),
-        "model": _shown(model),
-        "model_sha256": model_digest(model),
+        "model": shown,
+        "model_sha256": model_digest(folder) if folder.is_dir() else None,
         "settings": settings,
-        "machine": machine(device),
+        "machine": described,
         "versions": {
             "python": platform.python_version(),
             "torch": torch.__version__,
@@ -50,11 +63,8 @@ def commit() -> str | None:
     return head + ("+changes" if changes else "")
 
 
-def model_digest(model: str) -> str | None:
-    """SHA-256 over configuration, weights and tokenizer of a model folder; None for a name on the Hub."""
-    folder = Path(model)
-    if not folder.is_dir():
-        return None
+def model_digest(folder: Path) -> str:
+    """SHA-256 over configuration, weights and tokenizer of a model."""
     digest = hashlib.sha256()
     for path in sorted([folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
         digest.update(path.name.encode("utf-8"))
@@ -62,29 +72,6 @@ def model_digest(model: str) -> str | None:
             while block := file.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
-
-
-def machine(device: str) -> dict[str, Any]:
-    """Processor, cores and device, without the name of the machine."""
-    described: dict[str, Any] = {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "torch_threads": torch.get_num_threads(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "device": device,
-    }
-    if device.startswith("cuda"):
-        described["gpu"] = torch.cuda.get_device_name(torch.device(device))
-    return described
-
-
-def _shown(model: str) -> str:
-    """The name of a model, without where this machine keeps it."""
-    folder = Path(model)
-    if not folder.is_dir():
-        return model
-    folder = folder.resolve()
-    return str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
 
 
 def _processor() -> str:

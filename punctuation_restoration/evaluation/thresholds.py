@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
-from punctuation_restoration.evaluation.reference_files import Reader
 from punctuation_restoration.evaluation.runner import micro_f1
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
@@ -31,10 +30,10 @@ N_ROUNDS = 3
 # and made "boleh? saya tahu nama encik?" of the README's example.
 LEAST_GAIN = 0.0005
 
-Read = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
+ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
 
 
-def read_once(restore: Any, examples: Sequence[Example]) -> list[Read]:
+def read_once(restore: Any, examples: Sequence[Example]) -> list[ReadExample]:
     """What the model thinks of every word of the examples."""
     names = restore.model.config.label_names
     read = []
@@ -45,7 +44,7 @@ def read_once(restore: Any, examples: Sequence[Example]) -> list[Read]:
 
 
 def f1_with(
-    given: Mapping[str, float], read: Sequence[Read], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+    given: Mapping[str, float], read: Sequence[ReadExample], labels: Sequence[Mapping[str, str]], label_set: LabelSet
 ) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
     choice = make_choice(labels, "all", given)
@@ -57,7 +56,7 @@ def f1_with(
 
 
 def tune(
-    benchmarks: Mapping[str, Sequence[Read]], labels: Sequence[Mapping[str, str]], label_set: LabelSet
+    benchmarks: Mapping[str, Sequence[ReadExample]], labels: Sequence[Mapping[str, str]], label_set: LabelSet
 ) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """The best thresholds, and every step on the way: thresholds and F1 of each benchmark.
 
@@ -97,10 +96,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
     restore = load_pipeline(args.model, None, "auto")
     label_set = standard_labels(restore.model.config)
-    loader = Loader(lambda _: Reader.for_labels(label_set), args.bench_root, args.recipe, None)
     benchmarks = {}
     for name in args.benchmark:
-        examples = loader(name)
+        examples = load_examples(name, label_set, args.bench_root, args.recipe)
         benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
     best, steps = tune(benchmarks, restore.model.config.labels, label_set)
     text = json.dumps({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, indent=1)

@@ -11,8 +11,7 @@ Takes label names, one list a text; gives fractions from 0 to 1. Needs the packa
 import datasets
 
 import evaluate
-from punctuation_restoration.evaluation.counts import count_labels
-from punctuation_restoration.evaluation.intervals import add_counts
+from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.scores import score
 
 DESCRIPTION = "Precision, recall and F1 of restored punctuation, per mark and overall; words without mark do not count."
