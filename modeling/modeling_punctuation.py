@@ -305,7 +305,9 @@ class PunctuationRestorationModel(PreTrainedModel):
     def _compare_layers(self) -> bool:
         """Whether `attend` gives what the encoder gives for a batch with padding, as nearly as the precision allows."""
         pad_id = getattr(self.encoder.embeddings, "padding_idx", 0)
-        ids = ([index for index in range(min(self.config.get_text_config().vocab_size, 32)) if index != pad_id] * 12)[:12]
+        ids = ([index for index in range(min(self.config.get_text_config().vocab_size, 32)) if index != pad_id] * 12)[
+            :12
+        ]
         input_ids = torch.tensor([ids, [*reversed(ids[4:]), *[pad_id] * 4]], device=self.device)
         mask = torch.tensor([[1] * 12, [1] * 8 + [0] * 4], device=self.device)
         was_training = self.training

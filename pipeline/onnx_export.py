@@ -94,9 +94,7 @@ def _attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torc
     """As the model's `attend`, in operations that ONNX Runtime computes fast."""
     attention = layer.attention.self
     projected = attention.query(states), attention.key(seen), attention.value(seen)
-    query, key, value = (
-        part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected
-    )
+    query, key, value = (part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected)
     # A large number, where -inf would make ONNX Runtime look for rows without any piece.
     bias = (1.0 - is_piece.to(torch.float32)) * -1e9
     scores = (query * attention.attention_head_size**-0.5) @ key.transpose(2, 3) + bias  # (B, heads, N, P)
