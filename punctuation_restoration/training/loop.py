@@ -19,7 +19,6 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import AutocastKwargs
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.dataset import Batch, read_ahead
@@ -137,6 +136,8 @@ class TrainingRun:
             use_fp32_attention(self.model)
         groups = parameter_groups(self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay)
         self.prepared, self.optimiser = accelerator.prepare(self.model, build_optimiser(settings.optimiser, groups))
+        # Of accelerate, in the number format of training, which `_loss` asks for; validation computes as serving does.
+        self.model.__dict__.pop("forward", None)
         self.averages = AveragedWeights(self.model, settings.average_decay)
         self.state = RunState()
         self.last_scores: dict[str, Any] = {}
@@ -273,8 +274,7 @@ class TrainingRun:
         soft = inputs.pop("soft_labels", None)
         if soft is not None:
             soft = (soft.float() / 255) ** 2  # as `soft_labels.as_bytes` stores them
-        # Only here: validation calls the same model, and computes in fp32 as serving does.
-        with self.accelerator.autocast(AutocastKwargs(enabled=True)):
+        with self.accelerator.autocast():
             logits = self.prepared(**inputs).logits
         return total_loss(logits, labels, self.settings, is_pseudo, soft)
 

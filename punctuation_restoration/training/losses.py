@@ -26,13 +26,10 @@ def slot_losses(
         labels: (B, W), -100 where a slot is not scored.
         is_pseudo: (B,) of bool, windows that a teacher labelled; None for none.
     """
-    if is_pseudo is None and not settings.label_smoothing:
-        flat = functional.cross_entropy(
-            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="none"
-        )
-        return flat.view_as(labels)
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
-    chosen = -log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, W)
+    chosen = functional.nll_loss(log_probabilities.transpose(1, 2), labels, ignore_index=NOT_SCORED, reduction="none")
+    if is_pseudo is None and not settings.label_smoothing:
+        return chosen
     uniform = -log_probabilities.mean(-1)
     if is_pseudo is None:
         is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)

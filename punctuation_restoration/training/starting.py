@@ -12,7 +12,6 @@ from typing import IO, Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import AutocastKwargs
 from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.prepare import explain, is_disk_full, prepare, recipe_for_texts
@@ -44,8 +43,7 @@ def train(args: Namespace) -> dict[str, Any]:
     torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
     use_cpu = args.cpu or not torch.cuda.is_available()
     precision, message = choose_precision(settings.precision, "cpu" if use_cpu else "cuda")
-    no_autocast = AutocastKwargs(enabled=False)  # but in the run's own loss
-    accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision, kwargs_handlers=[no_autocast])
+    accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     with hold_folder(out) if accelerator.is_main_process else nullcontext():
