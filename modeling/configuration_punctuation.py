@@ -123,6 +123,25 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""
         return self.encoder_config if isinstance(self.encoder_config, PreTrainedConfig) else self
 
+    def check_window(
+        self, window: int | None = None, left_context: int | None = None, right_context: int | None = None
+    ) -> None:
+        """Check numbers of words in a window and in its contexts; None stands for this configuration's own.
+
+        Raises:
+            ValueError: where they do not fit together.
+        """
+        window = self.window if window is None else window
+        left = self.left_context if left_context is None else left_context
+        right = self.right_context if right_context is None else right_context
+        are_counts = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
+        if not are_counts or window <= left + right:
+            raise ValueError(
+                f"Expected whole numbers of words with window greater than left_context plus right_context, got window "
+                f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the "
+                "contexts."
+            )
+
     def _check_labels(self) -> None:
         wanted = {"name", "before", "after", "fill"}
         for index, label in enumerate(self.labels or ()):
@@ -178,10 +197,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 f"Expected head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
                 f"{self.head_dropout}. Correct them."
             )
-        if min(self.left_context, self.right_context) < 0 or self.window <= self.left_context + self.right_context:
-            raise ValueError(
-                f"Expected window ({self.window} words) to exceed left_context ({self.left_context}) plus "
-                f"right_context ({self.right_context}), both 0 or more. Widen the window or narrow the contexts."
-            )
+        self.check_window()
         if self.max_window_pieces < 8:
             raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")

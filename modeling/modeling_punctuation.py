@@ -5,6 +5,8 @@ languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word)
 """
 
 import inspect
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -12,7 +14,7 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import MODEL_MAPPING, AutoConfig, AutoModel, PreTrainedModel
 from transformers import initialization as init
-from transformers.modeling_outputs import TokenClassifierOutput
+from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import PunctuationRestorationConfig
@@ -21,6 +23,7 @@ NOT_SCORED = -100  # label of a slot that takes no part in the loss
 
 # Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
 LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
+TOLERANCE, HALF_TOLERANCE = 1e-4, 5e-2  # between states, relative to the largest: sums are in another order
 
 
 class SlotClassifier(nn.Module):
@@ -66,6 +69,7 @@ class PunctuationRestorationModel(PreTrainedModel):
                     f"{type(self.encoder).__name__}. Use slot_style 'mask', which works with any encoder."
                 )
             self.mask_state = nn.Parameter(torch.zeros(hidden_size))  # what tells a mask from the word before it
+        self._attend_agrees: bool | None = None  # found out when it is first asked
         if config.bidirectional_from is not None:
             unmask_layers(self.encoder, config.bidirectional_from)
         self.post_init()
@@ -158,9 +162,12 @@ class PunctuationRestorationModel(PreTrainedModel):
     ) -> TokenClassifierOutput:
         """One pass over a batch of windows.
 
+        Where the encoder allows it, the last layer is computed at the slots alone: of the other pieces only keys and
+        values are needed there. `output_hidden_states=True` and `output_attentions=True` compute it whole.
+
         Args:
             input_ids: (B, P) piece ids.
-            attention_mask: (B, P), 1 for pieces, 0 for padding.
+            attention_mask: (B, P), 1 for pieces, 0 for padding; None where nothing is padded.
             slot_positions: (B, W) index of each word's slot among the pieces; 0, where no slot ever stands, pads.
             labels: (B, W) label ids, -100 where a slot is not scored (padding, or a slot that was filled).
             inputs_embeds: (B, P, H) in place of `input_ids`.
@@ -177,14 +184,25 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
                 "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
             )
-        wanted = {name: kwargs[name] for name in ("output_hidden_states", "output_attentions") if name in kwargs}
-        if self.n_slot_layers:
-            wanted["output_hidden_states"] = True
-        outputs = self.encoder(
-            input_ids=input_ids, attention_mask=attention_mask, inputs_embeds=inputs_embeds, return_dict=True, **wanted
-        )
-        if self.n_slot_layers:
-            slot_states = self._late_masks(outputs.hidden_states, attention_mask, slot_positions)
+        wanted = {
+            name: kwargs.get(name, getattr(self.encoder.config, name, False))
+            for name in ("output_hidden_states", "output_attentions")
+        }
+        is_short = not any(wanted.values()) and self.reads_short
+        is_piece = None if attention_mask is None else attention_mask.bool()[:, None, None, :]  # (B, 1, 1, P)
+        outputs = BaseModelOutput()
+        if is_short:
+            seen = self._layer_by_layer(input_ids, inputs_embeds, is_piece)
+        else:
+            outputs = self.encoder(
+                input_ids=input_ids, attention_mask=attention_mask, inputs_embeds=inputs_embeds, return_dict=True,
+                output_attentions=wanted["output_attentions"],
+                output_hidden_states=wanted["output_hidden_states"] or self.n_slot_layers > 0,
+            )  # fmt: skip
+            seen = outputs.hidden_states
+        n_slot_layers = self.n_slot_layers or int(is_short)
+        if n_slot_layers:
+            slot_states = self._slots_in_last_layers(n_slot_layers, seen, slot_positions, is_piece)
         else:
             slot_states = self.slot_states(outputs.last_hidden_state, slot_positions)
         logits = self.classifier(slot_states)  # (B, W, M)
@@ -199,9 +217,27 @@ class PunctuationRestorationModel(PreTrainedModel):
                 logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
             )
             loss = total / (labels != NOT_SCORED).sum().clamp(min=1)
+        hidden_states = outputs.hidden_states if wanted["output_hidden_states"] else None
         return TokenClassifierOutput(
-            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
+            loss=loss, logits=logits, hidden_states=hidden_states, attentions=outputs.attentions
         )
+
+    @property
+    def reads_short(self) -> bool:
+        """Whether `forward` computes the last layer at the slots alone.
+
+        Not where layers do what `attend` leaves out (dropout of attention weights, checkpoints of gradients, attention
+        of flash or flex), or where it gives other states than the encoder, whose parts may be rebuilt in transformers.
+        """
+        attention = self.config.get_text_config()._attn_implementation or "sdpa"
+        if not self.is_layered or not attention.endswith(("sdpa", "eager")):
+            return False
+        if self._attend_agrees is None:
+            self._attend_agrees = self._compare_layers()
+        if not self.training or not self._attend_agrees:
+            return self._attend_agrees
+        layers = self.encoder.encoder.layer
+        return not any(layer.gradient_checkpointing or layer.attention.self.dropout.p for layer in layers)
 
     @property
     def is_layered(self) -> bool:
@@ -228,27 +264,65 @@ class PunctuationRestorationModel(PreTrainedModel):
         `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
         """
         attention = layer.attention.self
-
-        def heads(projected: torch.Tensor) -> torch.Tensor:
-            return projected.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2)
-
-        mixed = nn.functional.scaled_dot_product_attention(
-            heads(attention.query(states)), heads(attention.key(seen)), heads(attention.value(seen)), attn_mask=is_piece
-        )
+        projected = attention.query(states), attention.key(seen), attention.value(seen)
+        heads = [part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected]
+        if not torch.is_autocast_enabled("cpu"):
+            mixed = nn.functional.scaled_dot_product_attention(*heads, attn_mask=is_piece)
+        else:  # there torch's attention, above all its gradient, is slow in bf16 (docs/log.md, "bf16")
+            with torch.autocast("cpu", enabled=False):
+                mixed = nn.functional.scaled_dot_product_attention(*map(torch.Tensor.float, heads), attn_mask=is_piece)
         states = layer.attention.output(mixed.transpose(1, 2).flatten(2), states)
         return layer.output(layer.intermediate(states), states)
 
-    def _late_masks(
-        self, hidden_states: tuple[torch.Tensor, ...], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
+    def _layer_by_layer(
+        self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None, is_piece: torch.Tensor | None
+    ) -> Iterator[torch.Tensor]:
+        """The states (B, P, H) that each layer reads, and those behind the last one; each computed when it is taken."""
+        states = self.encoder.embeddings(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        for layer in self.encoder.encoder.layer:
+            yield states
+            states = self.attend(layer, states, states, is_piece)
+        yield states
+
+    def _slots_in_last_layers(
+        self, n_layers: int, seen: Iterable[torch.Tensor], slot_positions: torch.Tensor, is_piece: torch.Tensor | None
     ) -> torch.Tensor:
-        """The states of the masks behind the last layer; `hidden_states` are what each layer reads."""
-        is_piece = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
+        """The states (B, W, H) of the slots behind the last layer, of which `n_layers` compute them apart.
+
+        `seen` gives the states of the pieces that each layer of the encoder reads.
+        """
         layers = self.encoder.encoder.layer
-        first = len(layers) - self.n_slot_layers
-        states = self.slot_states(hidden_states[first], slot_positions)
-        for layer, seen in zip(layers[first:], hidden_states[first:-1], strict=True):
-            states = self.attend(layer, states, seen, is_piece)
-        return states
+        first = len(layers) - n_layers
+        slot_states = None
+        # In this order nothing is taken from `seen`, and so computed, after the last layer.
+        for layer, states in zip(layers[first:], itertools.islice(seen, first, None), strict=False):
+            if slot_states is None:
+                slot_states = self.slot_states(states, slot_positions)
+            slot_states = self.attend(layer, slot_states, states, is_piece)
+        return slot_states
+
+    @torch.no_grad()
+    def _compare_layers(self) -> bool:
+        """Whether `attend` gives what the encoder gives for a batch with padding, as nearly as the precision allows."""
+        pad_id = getattr(self.encoder.embeddings, "padding_idx", 0)
+        ids = ([index for index in range(min(self.config.get_text_config().vocab_size, 32)) if index != pad_id] * 12)[
+            :12
+        ]
+        input_ids = torch.tensor([ids, [*reversed(ids[4:]), *[pad_id] * 4]], device=self.device)
+        mask = torch.tensor([[1] * 12, [1] * 8 + [0] * 4], device=self.device)
+        was_training = self.training
+        self.eval()
+        try:
+            with torch.autocast(self.device.type, enabled=False):
+                expected = self.encoder(input_ids=input_ids, attention_mask=mask).last_hidden_state
+                *_, got = self._layer_by_layer(input_ids, None, mask.bool()[:, None, None, :])
+        except (AttributeError, TypeError):
+            return False
+        finally:
+            self.train(was_training)
+        difference = ((expected - got).abs() * mask[:, :, None]).max()
+        tolerance = TOLERANCE if self.dtype == torch.float32 else HALF_TOLERANCE
+        return bool(difference <= tolerance * (1 + expected.abs().max()))
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)

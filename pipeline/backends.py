@@ -22,7 +22,6 @@ from huggingface_hub import constants
 from transformers.utils import cached_file
 
 from .onnx_export import FORMAT, export_onnx, fingerprint
-from .slot_reader import reader_of
 
 BACKENDS = ("torch", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
@@ -47,7 +46,7 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     if name not in BACKENDS:
         raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
     if name == "torch":
-        return TorchBackend(model, pad_id)
+        return TorchBackend(model)
     return OnnxBackend(backend_file(name, model, pad_id))
 
 
@@ -88,7 +87,7 @@ class OnnxBackend:
 class TorchBackend:
     """The model itself."""
 
-    def __init__(self, model: Any, pad_id: int) -> None:
+    def __init__(self, model: Any) -> None:
         if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
             warnings.warn(
                 "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
@@ -96,12 +95,13 @@ class TorchBackend:
                 stacklevel=2,
             )
             model.float()
-        self._read = reader_of(model, pad_id)
+        self._model = model
 
     def __call__(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
     ) -> torch.Tensor:
-        return self._read(input_ids, attention_mask, slot_positions).float().softmax(dim=-1)
+        outputs = self._model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions)
+        return outputs.logits.float().softmax(dim=-1)
 
 
 def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:

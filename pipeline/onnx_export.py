@@ -23,10 +23,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from .slot_reader import reads_short
-
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
-FORMAT = 4  # raised when files made by an earlier version of this module should not be used any more
+FORMAT = 5  # raised when files made by an earlier version of this module should not be used any more
 
 
 def fingerprint(model: Any) -> str:
@@ -61,8 +59,6 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
     path = Path(path)
     _check_packages()
     weights = fingerprint(model)
-    if model.dtype != torch.float32:
-        model = copy.deepcopy(model).float()
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as beside:
         whole = Path(beside) / "fp32.onnx"
@@ -74,98 +70,67 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
         os.replace(whole, path)
 
 
-class GraphReader(nn.Module):
-    """The model as it is exported: queries, keys and values in one product, word embeddings in int8 if wanted."""
-
-    words: torch.Tensor  # (V, H)
-    scales: torch.Tensor  # (V, 1)
-    places: torch.Tensor  # (longest window, H)
+class _Graph(nn.Module):
+    """The model as it is exported, a copy: tensors in, logits out."""
 
     def __init__(self, model: Any, in_int8: bool) -> None:
         super().__init__()
-        embeddings = model.encoder.embeddings
-        words = embeddings.word_embeddings.weight.detach().float()  # (V, H)
-        self.has_int8_words = in_int8
+        self.model = copy.deepcopy(model).float().eval()
+        if not self.model.reads_short:
+            return
+        self.model.attend = _attend
         if in_int8:
-            scales = words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
-            self.register_buffer("words", (words / scales).round().to(torch.int8))
-            self.register_buffer("scales", scales)
-        else:
-            self.register_buffer("words", words)
-        first = getattr(embeddings, "padding_idx", -1) + 1  # RoBERTa counts positions from behind its padding id
-        places = embeddings.position_embeddings.weight[first:] + embeddings.token_type_embeddings.weight[0]
-        self.register_buffer("places", places.detach().float())
-        self.norm = embeddings.LayerNorm
-        layers = list(model.encoder.encoder.layer)
-        n_slot_layers = max(model.n_slot_layers, 1)
-        self.layers = nn.ModuleList(_GraphLayer(layer, 3, in_int8) for layer in layers[:-n_slot_layers])
-        self.slot_layers = nn.ModuleList(_GraphLayer(layer, 2, in_int8) for layer in layers[-n_slot_layers:])
-        self.slot_states = model.slot_states
-        self.classifier = model.classifier
-
-    def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
-    ) -> torch.Tensor:
-        states = self.words[input_ids]
-        if self.has_int8_words:
-            states = states.to(torch.float32) * self.scales[input_ids]
-        states = self.norm(states + self.places[: input_ids.shape[1]])
-        # Added to the scores; a large number, where -inf would make ONNX Runtime look for rows without any piece.
-        bias = (1.0 - attention_mask.to(torch.float32))[:, None, None, :] * -1e9
-        for layer in self.layers:
-            states = layer(states, states, bias)
-        slot_states = self.slot_states(states, slot_positions)
-        for layer in self.slot_layers[:-1]:
-            both = layer(torch.cat([states, slot_states], dim=1), states, bias)
-            states, slot_states = both[:, : states.shape[1]], both[:, states.shape[1] :]
-        return self.classifier(self.slot_layers[-1](slot_states, states, bias))
-
-
-class _GraphLayer(nn.Module):
-    """An encoder layer whose last `n_joined` of query, key and value are one matrix product.
-
-    With `by_piece`, the inner states of each piece are divided by the largest of them, and the product multiplied.
-    """
-
-    def __init__(self, layer: Any, n_joined: int, by_piece: bool) -> None:
-        super().__init__()
-        attention = layer.attention.self
-        self.head_size = attention.attention_head_size
-        parts = [attention.query, attention.key, attention.value]
-        self.separate = nn.ModuleList(parts[: 3 - n_joined])
-        joined = parts[3 - n_joined :]
-        self.joined = nn.Linear(joined[0].in_features, sum(part.out_features for part in joined))
-        with torch.no_grad():
-            self.joined.weight.copy_(torch.cat([part.weight for part in joined]))
-            self.joined.bias.copy_(torch.cat([part.bias for part in joined]))
-        self.n_joined, self.by_piece = n_joined, by_piece
-        self.mix, self.intermediate, self.output = layer.attention.output, layer.intermediate, layer.output
-
-    def forward(self, states: torch.Tensor, seen: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        parts = [*(part(states) for part in self.separate), *self.joined(seen).chunk(self.n_joined, dim=-1)]
-        query, key, value = (part.unflatten(-1, (-1, self.head_size)).transpose(1, 2) for part in parts)
-        scores = (query * self.head_size**-0.5) @ key.transpose(2, 3) + bias  # (B, heads, P or W, P)
-        mixed = (scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2)
-        states = self.mix(mixed, states)
-        inner = self.intermediate(states)
-        if not self.by_piece:
-            return self.output(inner, states)
-        largest = inner.abs().amax(dim=-1, keepdim=True).clamp(min=1e-6)
-        outer = nn.functional.linear(inner / largest, self.output.dense.weight) * largest + self.output.dense.bias
-        return self.output.LayerNorm(outer + states)
-
-
-class _WholeModel(nn.Module):
-    """Any other model as it is exported."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model = model
+            self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
+            for layer in self.model.encoder.encoder.layer:
+                layer.output = _OutputByPiece(layer.output)
 
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
     ) -> torch.Tensor:
         return self.model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions).logits
+
+
+def _attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor) -> torch.Tensor:
+    """As the model's `attend`, in operations that ONNX Runtime computes fast."""
+    attention = layer.attention.self
+    projected = attention.query(states), attention.key(seen), attention.value(seen)
+    query, key, value = (part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected)
+    # A large number, where -inf would make ONNX Runtime look for rows without any piece.
+    bias = (1.0 - is_piece.to(torch.float32)) * -1e9
+    scores = (query * attention.attention_head_size**-0.5) @ key.transpose(2, 3) + bias  # (B, heads, N, P)
+    mixed = (scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2)
+    states = layer.attention.output(mixed, states)
+    return layer.output(layer.intermediate(states), states)
+
+
+class _Int8Embedding(nn.Module):
+    """Word embeddings with one scale a row."""
+
+    words: torch.Tensor  # (V, H)
+    scales: torch.Tensor  # (V, 1)
+
+    def __init__(self, embedding: nn.Embedding) -> None:
+        super().__init__()
+        words = embedding.weight.detach().float()
+        scales = words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
+        self.register_buffer("words", (words / scales).round().to(torch.int8))
+        self.register_buffer("scales", scales)
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        return self.words[input_ids].to(torch.float32) * self.scales[input_ids]
+
+
+class _OutputByPiece(nn.Module):
+    """The end of a layer: the inner states of each piece are divided by the largest, and the product multiplied."""
+
+    def __init__(self, output: Any) -> None:
+        super().__init__()
+        self.dense, self.norm = output.dense, output.LayerNorm
+
+    def forward(self, inner: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        largest = inner.abs().amax(dim=-1, keepdim=True).clamp(min=1e-6)
+        outer = nn.functional.linear(inner / largest, self.dense.weight) * largest + self.dense.bias
+        return self.norm(outer + states)
 
 
 def _check_packages() -> None:
@@ -180,8 +145,8 @@ def _check_packages() -> None:
         ) from error
 
 
-def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> None:
-    graph = GraphReader(model, has_int8_words) if reads_short(model, pad_id) else _WholeModel(model)
+def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
+    graph = _Graph(model, in_int8)
     # Sizes above 1, which torch takes for constants.
     example = {
         "input_ids": torch.full((2, 12), pad_id + 1),
@@ -191,7 +156,7 @@ def _write_fp32(model: Any, path: Path, pad_id: int, has_int8_words: bool) -> No
     sizes = {"input_ids": {0: "B", 1: "P"}, "attention_mask": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}
     try:
         torch.onnx.export(
-            graph.eval(), (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
+            graph, (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
             output_names=["logits"], external_data=False, verbose=False,
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:

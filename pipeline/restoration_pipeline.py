@@ -120,7 +120,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
-        _check_window(config, preprocess)
+        config.check_window(**{name: size for name, size in preprocess.items() if name != "existing"})
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
@@ -322,17 +322,3 @@ def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
 def _kept(window: Window, probabilities: np.ndarray) -> np.ndarray:
     """The rows of the words that a window decides."""
     return probabilities[window.keep_from - window.first : window.keep_to - window.first]
-
-
-def _check_window(config: Any, given: Mapping[str, Any]) -> None:
-    """Raise ValueError where window and contexts do not fit together."""
-    window, left, right = (
-        getattr(config, name) if given.get(name) is None else given[name]
-        for name in ("window", "left_context", "right_context")
-    )
-    are_counts = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
-    if not are_counts or window <= left + right:
-        raise ValueError(
-            f"Expected whole numbers of words with window greater than left_context plus right_context, got window "
-            f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the contexts."
-        )

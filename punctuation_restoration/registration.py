@@ -1,14 +1,18 @@
 """Tells transformers about our configuration, model and task. Knows where the default model is, and nothing else.
 
-transformers is imported in the functions, so that who only asks for the default model need not wait for it.
+Importing transformers takes seconds; `punctuate --help` should not. So registering waits until somebody else loads it.
 """
 
 import functools
 import importlib
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
-
-from punctuation_restoration.after_import import after_import
 
 HUB_MODEL = "punctuation-restoration/en-zh-ms"
 CHECKOUT_MODEL = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
@@ -30,6 +34,44 @@ class DefaultModel(dict):
                 'pipeline("punctuation-restoration", model="path/to/checkpoint").'
             )
         return super().__getitem__(key)
+
+
+class _Finder(MetaPathFinder):
+    """Finds nothing itself: it adds the action to what the others find."""
+
+    def __init__(self) -> None:
+        self.actions: dict[str, Callable[[], object]] = {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        action = self.actions.pop(name, None)  # gone, so that the search below passes this finder by
+        if action is None:
+            return None
+        spec = find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_act(module: ModuleType) -> None:
+            execute(module)
+            action()
+
+        spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
+        return spec
+
+
+_finder = _Finder()
+
+
+def after_import(name: str, action: Callable[[], object]) -> None:
+    """Call `action` once the module `name` has been imported: at once, if it has been already."""
+    if name in sys.modules:
+        action()
+        return
+    _finder.actions[name] = action
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
 
 
 def register() -> None:

@@ -16,7 +16,6 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline import backends
 from punctuation_restoration.pipeline.backends import cpu_has_bf16, make_backend
-from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
 
 TEXTS = ["hello are you the 你好我们大家今天 saya is the awak in 北京", "you are", "", "saya awak " * 40]
 PAD_ID = 1
@@ -38,17 +37,35 @@ def test_reading_only_what_slots_need_gives_what_the_whole_model_gives(kind):
     )  # fmt: skip
     model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder.to_dict())).eval()
     batch = batch_of()
-    assert reads_short(model, PAD_ID)
-    torch.testing.assert_close(read_slots(model, **batch), read_all(model, **batch), atol=1e-5, rtol=1e-5)
-    whole = {**batch, "attention_mask": None}
-    torch.testing.assert_close(read_slots(model, **whole), read_all(model, **whole), atol=1e-5, rtol=1e-5)
+    assert model.reads_short
+    for inputs in (batch, {**batch, "attention_mask": None}):
+        whole = model(**inputs, output_hidden_states=True)
+        torch.testing.assert_close(model(**inputs).logits, whole.logits, atol=1e-5, rtol=1e-5)
+        embedded = {**inputs, "inputs_embeds": model.get_input_embeddings()(inputs["input_ids"]), "input_ids": None}
+        whole = model(**embedded, output_attentions=True)
+        torch.testing.assert_close(model(**embedded).logits, whole.logits, atol=1e-5, rtol=1e-5)
+
+
+def test_the_last_layer_is_whole_in_training_where_attention_drops_weights_or_gradients_have_checkpoints(tiny_model):
+    model = PunctuationRestorationModel(tiny_model.config).train()
+    assert not model.reads_short
+    for layer in model.encoder.encoder.layer:
+        layer.attention.self.dropout.p = 0.0
+    assert model.reads_short
+    enable = "activation_checkpointing_enable"
+    getattr(model, enable if hasattr(model, enable) else "gradient_checkpointing_enable")()  # its name before 5.23
+    assert not model.reads_short
+    assert model.eval().reads_short
 
 
 def test_an_encoder_that_is_built_otherwise_is_read_by_its_own_forward_pass(tiny_model):
-    model = copy.deepcopy(tiny_model)
-    assert reads_short(tiny_model, PAD_ID)
+    model = PunctuationRestorationModel(tiny_model.config).eval()
     model.encoder.encoder.layer[-1].forward = lambda states, *args, **kwargs: 2 * states
-    assert not reads_short(model, PAD_ID)
+    assert not model.reads_short
+    batch = batch_of()
+    states = model.encoder(batch["input_ids"], batch["attention_mask"]).last_hidden_state
+    expected = model.classifier(model.slot_states(states, batch["slot_positions"]))
+    torch.testing.assert_close(model(**batch).logits, expected)
 
 
 def test_an_unknown_backend_is_refused(tiny_model, tiny_tokenizer):

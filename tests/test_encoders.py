@@ -172,7 +172,7 @@ def test_a_gguf_file_is_refused_with_the_way_out(folders, tmp_path, capsys):
 
 
 def test_a_punctuation_model_is_no_encoder(tiny_checkpoint, folders, tmp_path, capsys):
-    assert "Give it as --from" in _said(capsys, tiny_checkpoint, folders / "prepared", tmp_path / "out")
+    assert "give it to train.py as --from" in _said(capsys, tiny_checkpoint, folders / "prepared", tmp_path / "out")
 
 
 def test_a_folder_that_is_none_of_that_is_refused(folders, tmp_path, capsys):
@@ -184,14 +184,13 @@ def test_an_encoder_that_onnx_cannot_hold_is_refused_by_name(tiny_model, tiny_to
     from punctuation_restoration.pipeline import onnx_export
 
     class Odd(torch.nn.Module):
-        def __init__(self, model):
+        def __init__(self, model, in_int8):
             super().__init__()
 
         def forward(self, input_ids, attention_mask, slot_positions):
             return input_ids.float() if input_ids.sum().item() > 3 else slot_positions  # torch cannot trace this
 
-    monkeypatch.setattr(onnx_export, "reads_short", lambda *_: False)
-    monkeypatch.setattr(onnx_export, "_WholeModel", Odd)
+    monkeypatch.setattr(onnx_export, "_Graph", Odd)
     with pytest.raises(ValueError, match=r"BertModel is none.*backend 'torch'"):
         onnx_export.export_onnx(tiny_model, tmp_path / "model.onnx", 1, in_int8=False)
     assert not list(tmp_path.iterdir())

@@ -18,7 +18,6 @@ ORDER = [
     "slots",
     "windows",
     "batching",
-    "slot_reader",
     "onnx_export",
     "backends",
     "decoding",

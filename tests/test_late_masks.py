@@ -11,7 +11,6 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.backends import make_backend
 from punctuation_restoration.pipeline.onnx_export import fingerprint
-from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
 
 PAD_ID = 1
 N_LAYERS = 3
@@ -56,18 +55,21 @@ def test_a_new_mask_is_the_last_piece_of_its_word(tmp_path, batch):
 
 @torch.no_grad()
 @pytest.mark.parametrize("kind", [BertConfig, XLMRobertaConfig], ids=["bert", "xlm-roberta"])
-def test_the_short_way_gives_what_the_model_gives(kind, batch):
+def test_the_last_layer_at_the_slots_alone_gives_what_the_whole_one_gives(kind, batch):
     model = model_with(kind)
     torch.nn.init.normal_(model.mask_state)
-    assert reads_short(model, PAD_ID)
+    assert model.reads_short
     for mask in (batch["attention_mask"], None):
         inputs = {**batch, "attention_mask": mask}
-        torch.testing.assert_close(read_slots(model, **inputs), read_all(model, **inputs), atol=1e-5, rtol=1e-5)
+        whole = model(**inputs, output_hidden_states=True)
+        assert len(whole.hidden_states) == N_LAYERS + 1
+        torch.testing.assert_close(model(**inputs).logits, whole.logits, atol=1e-5, rtol=1e-5)
 
 
 @torch.no_grad()
 def test_every_number_of_mask_layers_is_read_alike(model, batch):
-    torch.testing.assert_close(read_slots(model, **batch), read_all(model, **batch), atol=1e-5, rtol=1e-5)
+    whole = model(**batch, output_hidden_states=True)
+    torch.testing.assert_close(model(**batch).logits, whole.logits, atol=1e-5, rtol=1e-5)
 
 
 @torch.no_grad()

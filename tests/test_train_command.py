@@ -10,9 +10,10 @@ import torch
 from accelerate.state import AcceleratorState
 from training_runs import arguments, same, weights
 
-from punctuation_restoration.cli.train import is_out_of_memory
 from punctuation_restoration.cli.train import main as run_training
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.loop import TrainingRun
+from punctuation_restoration.training.starting import is_out_of_memory
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,7 +49,7 @@ def test_a_killed_run_goes_on_exactly_averages_of_weights_too(
     take_step = TrainingRun._take_step
 
     def die_at_seven(run: TrainingRun, batches: Any, factor: float) -> Any:
-        if run.step == 7:
+        if run.state.step == 7:
             raise KeyboardInterrupt
         return take_step(run, batches, factor)
 
@@ -110,16 +111,20 @@ def test_a_model_that_is_gone_on_from_is_trained_with_dropout(
 def test_computing_the_last_layer_at_slots_alone_learns_the_same(
     prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from punctuation_restoration.training import building
+    called: list[bool] = []
+    forward = PunctuationRestorationModel.forward
 
-    called: list[str] = []
-    for name, where in (("slots", "read_slots"), ("all", "read_all")):
-        read = getattr(building, where)
-        monkeypatch.setattr(building, where, lambda *given, name=name, read=read: called.append(name) or read(*given))
-        more = ["--dropout", "0", "--max-steps", "3"]
-        assert run_training(arguments(prepared, tmp_path / name, no_dropout, *more)) == 0
-        monkeypatch.setattr(building, "reads_short", lambda *_: False)
-    assert called == ["slots"] * 3 + ["all"] * 3
+    def counted(model: PunctuationRestorationModel, *args: Any, **inputs: Any) -> Any:
+        if model.training:
+            called.append(model.reads_short)
+        return forward(model, *args, **inputs)
+
+    monkeypatch.setattr(PunctuationRestorationModel, "forward", counted)
+    more = ["--dropout", "0", "--max-steps", "3"]
+    assert run_training(arguments(prepared, tmp_path / "slots", no_dropout, *more)) == 0
+    monkeypatch.setattr(PunctuationRestorationModel, "reads_short", False)
+    assert run_training(arguments(prepared, tmp_path / "all", no_dropout, *more)) == 0
+    assert called == [True] * 3 + [False] * 3
     assert same(weights(tmp_path / "slots"), weights(tmp_path / "all"), 1e-5)
 
 
@@ -139,13 +144,12 @@ def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(
         "--optimiser",
         "radam",
     ]
-    slow = [*more, "--encoder-rate", "3e-3", "--head-rate", "3e-3", "--average-decay", "0.9", "--tensorboard"]
+    slow = [*more, "--encoder-rate", "3e-3", "--head-rate", "3e-3", "--average-decay", "0.9"]
     assert run_training(arguments(prepared, out, tiny_checkpoint, *slow)) == 0
     rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     losses = [row["loss"] for row in rows if "loss" in row]
     assert losses[-1] < 0.7 * losses[0]
     assert rows[-1]["step"] < 200
-    assert list((out / "tensorboard").iterdir())
 
 
 def test_a_time_limit_ends_the_run(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> None:

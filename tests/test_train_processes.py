@@ -15,8 +15,8 @@ from accelerate import Accelerator
 from safetensors.torch import load_file
 from training_runs import arguments, same, weights
 
-from punctuation_restoration.cli.train import hold_folder
 from punctuation_restoration.cli.train import main as run_training
+from punctuation_restoration.training.starting import hold_folder
 
 ROOT = Path(__file__).parents[1]
 
@@ -95,7 +95,7 @@ def test_processes_apart_take_the_mean_of_what_each_learned(
     assert "2 processes" in run_two(together, 29614)
     for number in range(2):
         monkeypatch.setattr(OneOfTwo, "number", number)
-        monkeypatch.setattr("punctuation_restoration.cli.train.Accelerator", OneOfTwo)
+        monkeypatch.setattr("punctuation_restoration.training.starting.Accelerator", OneOfTwo)
         assert run_training(arguments(prepared, tmp_path / str(number), no_dropout, *more)) == 0
     one, other, mean = at_step_3("0"), at_step_3("1"), at_step_3("together")
     assert not same(one, other, 1e-4)

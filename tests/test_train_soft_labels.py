@@ -110,7 +110,7 @@ def test_a_stopped_run_goes_on(prepared, tiny_checkpoint, soft, tmp_path, monkey
     assert len(SoftLabels(out).parts) == 2
     monkeypatch.setattr(labelling, "write_part", write)
     done = labelling.label_folder_softly(tiny_checkpoint, [prepared], out)
-    assert done["share"] == 1.0
+    assert done["n_labelled"] == done["n_words"]
     whole, resumed = (soft_labels_of_shard(_shard(prepared), _mapping(folder), 4) for folder in (soft, out))
     assert np.abs(whole.astype(int) - resumed).max() <= 1
 
@@ -118,7 +118,7 @@ def test_a_stopped_run_goes_on(prepared, tiny_checkpoint, soft, tmp_path, monkey
 def test_a_time_limit_ends_it_and_says_how_much_is_done(prepared, tiny_checkpoint, tmp_path, monkeypatch):
     monkeypatch.setattr(labelling, "WORDS_PER_PART", 200)
     done = labelling.label_folder_softly(tiny_checkpoint, [prepared], tmp_path / "soft", minutes=1e-9)
-    assert 0 < done["share"] < 1
+    assert 0 < done["n_labelled"] < done["n_words"]
 
 
 def test_labels_of_another_teacher_are_not_mixed_in(

@@ -10,33 +10,11 @@ to do.
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import asdict
-from pathlib import Path
-from typing import IO, Any
 
-import torch
-from accelerate import Accelerator
-from safetensors import SafetensorError
-from transformers.utils.logging import disable_progress_bar
-
-from punctuation_restoration.data.prepare import explain, is_disk_full, prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Recipe, load_recipe
-from punctuation_restoration.data.shards import INDEX_NAME, read_index
-from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_model
-from punctuation_restoration.training.loop import TrainingRun
-from punctuation_restoration.training.precision import choose_precision
-from punctuation_restoration.training.settings import TrainingSettings, parse_args, settings_of
-
-try:
-    import fcntl
-except ImportError:  # Windows: nobody is kept out
-    fcntl = None  # type: ignore[assignment]
+from punctuation_restoration.training.settings import parse_args
+from punctuation_restoration.training.starting import failure_message, train
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,127 +22,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse_args(argv)
     try:
         train(args)
-    except (ValueError, OSError, FloatingPointError) as error:
-        print(f"train: {explain(error)}", file=sys.stderr)
-        return 1
-    except (MemoryError, RuntimeError, SafetensorError) as error:
-        if is_disk_full(error):
-            print(f"train: {explain(error)}", file=sys.stderr)
-            return 1
-        if not is_out_of_memory(error):
-            raise
-        print("train: Expected to fit into memory, did not. Lower --pieces-per-batch and raise --accumulate by the "
-              "same factor: the result stays the same.", file=sys.stderr)  # fmt: skip
+    except Exception as error:
+        print(f"train: {failure_message(error)}", file=sys.stderr)
         return 1
     return 0
-
-
-def train(args: Namespace) -> dict[str, Any]:
-    """Run a training. Gives the last validation scores.
-
-    Raises:
-        ValueError: for settings or data that cannot work.
-        FloatingPointError: if the loss is not a number.
-    """
-    disable_progress_bar()  # of transformers: a bar for every file that is written
-    recipe = load_recipe(args.recipe) if args.recipe else Recipe(name="default", sources=())
-    settings = settings_of(vars(args), recipe.model, recipe.training)
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
-    torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
-    use_cpu = args.cpu or not torch.cuda.is_available()
-    precision, message = choose_precision(settings.precision, "cpu" if use_cpu else "cuda")
-    accelerator = Accelerator(cpu=use_cpu, mixed_precision=precision)
-    out = Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
-    with hold_folder(out) if accelerator.is_main_process else nullcontext():
-        return start_run(args, settings, recipe, accelerator, message)
-
-
-def start_run(
-    args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator, message: str | None
-) -> dict[str, Any]:
-    """Prepare texts, build the run and do its steps. Gives the last validation scores."""
-    out = Path(args.out)
-    start, folders = prepared_folders(args, settings, out, accelerator)
-    if accelerator.is_main_process:
-        (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
-    new_pieces = Path(start or "") / NEW_PIECES_FILE
-    run = TrainingRun(
-        settings,
-        recipe,
-        read_index(*folders),
-        out,
-        accelerator,
-        start,
-        args.soft_labels,
-        json.loads(new_pieces.read_text(encoding="utf-8")) if start and new_pieces.is_file() else (),
-    )
-    n_trained = sum(parameter.numel() for parameter in run.model.parameters() if parameter.requires_grad)
-    n_processes, precision = accelerator.num_processes, accelerator.mixed_precision
-    run.log.tell(
-        f"{n_processes} {'process' if n_processes == 1 else 'processes'} on {accelerator.device.type}, "
-        f"{'fp32' if precision == 'no' else precision}, {n_trained:,} trained parameters"
-    )
-    if message:
-        run.log.tell(message)
-    return run.train()
-
-
-def hold_folder(out: Path) -> IO[str]:
-    """Keep other runs out of a folder for as long as the file that is given stays open; the system sees to the rest.
-
-    Raises:
-        ValueError: if another run holds it.
-    """
-    lock = open(out / ".lock", "a+", encoding="utf-8")  # noqa: SIM115  (it has to stay open)
-    if fcntl is not None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.seek(0)
-            owner = lock.read().strip() or "unknown"
-            lock.close()
-            raise ValueError(
-                f"Expected {out} for this run alone, process {owner} is writing there. Wait for it, or end it (the "
-                "processes of torchrun can outlive it), or choose another --out."
-            ) from error
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
-    return lock
-
-
-def prepared_folders(
-    args: Namespace, settings: TrainingSettings, out: Path, accelerator: Accelerator
-) -> tuple[str | None, list[str]]:
-    """What to start from, and folders of prepared data; texts among `--data` are prepared into `out` once.
-
-    The first process does the work, the others wait for it.
-    """
-    texts = [path for path in args.data if not (Path(path) / INDEX_NAME).is_file()]
-    folders = [path for path in args.data if path not in texts]
-    start = args.start
-    if args.add_pieces and not (texts and start):
-        raise ValueError("Expected texts under --data and a model under --from to add pieces, got not both. Give both.")
-    if not texts:
-        return start, folders
-    extended, prepared = out / "extended", out / "prepared"
-    with accelerator.main_process_first():
-        if accelerator.is_main_process and args.add_pieces and not (extended / NEW_PIECES_FILE).is_file():
-            added = extend_model(start, texts, args.add_pieces, extended)
-            print(f"{len(added)} pieces added to the vocabulary", flush=True)
-        start = str(extended) if args.add_pieces else start
-        if accelerator.is_main_process and not (prepared / INDEX_NAME).is_file():
-            tokenizer = start or settings.encoder or ""
-            prepare(recipe_for_texts(texts, args.language), prepared, tokenizer)
-    return start, [*folders, str(prepared)]
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on a GPU or here."""
-    message = str(error).lower()
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "not enough memory" in message
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel, layers_of
 from punctuation_restoration.training.checkpoints import save_model_folder
 from punctuation_restoration.training.embeddings import plain_embeddings, train_rows_only
+from punctuation_restoration.training.settings import TrainingSettings
 
 NOT_FIELDS = ("model_type", "sub_configs", "encoder_config")
 CONFIG_FIELDS = [name for name in PunctuationRestorationConfig.__annotations__ if name not in NOT_FIELDS]
@@ -53,6 +54,23 @@ class Adapters:
     rank: int
     first_layer: int
     rows: list[int]
+
+
+def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], base: str) -> Adapters | None:
+    """Freeze what is not trained: word embeddings but for some rows, and the layers that the settings leave out.
+
+    Gives the adapters, where there are any; `base` is what they stand in.
+    """
+    n_frozen = settings.frozen_layers
+    if not settings.adapter_rank:
+        train_rows_only(model, rows)
+        if n_frozen:
+            freeze_layers(model, n_frozen)
+        return None
+    base_hash = weights_hash(model.encoder)
+    train_rows_only(model, rows)
+    add_adapters(model, settings.adapter_rank, n_frozen, settings.dropout)
+    return Adapters(base, base_hash, settings.layers, settings.adapter_rank, n_frozen, sorted({*rows}))
 
 
 def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0.0) -> None:

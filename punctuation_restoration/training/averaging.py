@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer
 
+from punctuation_restoration.training.adapters import save_plain
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 
@@ -61,12 +62,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
         for name, weight in weights.items():
             weight.copy_(sums[name] / len(sources))
     tokenizer = AutoTokenizer.from_pretrained(sources[0])
-
-    def save(place: Path) -> None:
-        model.save_pretrained(place)
-        tokenizer.save_pretrained(place)
-
-    save_model_folder(target, save)
+    save_model_folder(target, lambda place: save_plain(model, tokenizer, place))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,32 +17,8 @@ from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.slot_reader import read_all, read_slots, reads_short
 from punctuation_restoration.training.encoders import best_slot_style, read_encoder
-from punctuation_restoration.training.precision import Fp32Attention
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
-
-
-class SlotLogits(torch.nn.Module):
-    """A model that gives the logits (B, W, M) of its slots, computing the last layer at the slots alone if it can.
-
-    Args:
-        model: a `PunctuationRestorationModel`.
-        pad_id: id of the padding piece.
-        attention_dropout: above 0, the whole layer is computed, since dropout of attention weights happens inside it.
-    """
-
-    def __init__(self, model: Any, pad_id: int, attention_dropout: float = 0.0):
-        super().__init__()
-        self.model = model
-        self.read = read_slots if not attention_dropout and reads_short(model, pad_id) else read_all
-
-    def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
-    ) -> torch.Tensor:
-        # A mode costs a little time at each operation, so it is entered only where it changes something.
-        with Fp32Attention() if torch.is_autocast_enabled("cpu") else nullcontext():
-            return self.read(self.model, input_ids, attention_mask, slot_positions)
 
 
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
@@ -60,7 +35,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     else:
         raise ValueError("Expected something to start from, got neither --from nor --encoder. Give one.")
     check_data_fit(model, index, start or str(settings.encoder))
-    set_dropout(model, settings.dropout, settings.attention_dropout)
+    set_dropout(model, settings.dropout)
     return model
 
 
@@ -214,14 +189,14 @@ def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Aug
     return Augmenter(augmentation, slots.unk_id, ordinary, fillers)
 
 
-def set_dropout(model: Any, hidden: float, attention: float) -> None:
-    """Set the encoder's dropout, in the modules, where attention reads it from as well.
+def set_dropout(model: Any, share: float) -> None:
+    """Set the encoder's dropout of hidden states, in the modules; attention weights get none, which is slow on a CPU.
 
     Decoders mostly have none to set; adapters bring their own.
     """
     for name, module in model.encoder.named_modules():
         if isinstance(module, torch.nn.Dropout):
-            module.p = attention if name.endswith(_ATTENTION_DROPOUTS) else hidden
+            module.p = 0.0 if name.endswith(_ATTENTION_DROPOUTS) else share
 
 
 # Dropout of attention weights, in the classes of transformers: BERT's, ModernBERT's, DistilBERT's, DeBERTa's, MPNet's.

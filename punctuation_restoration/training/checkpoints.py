@@ -30,12 +30,14 @@ def save_checkpoint(folder: Path, step: int, save_model: Callable[[Path], None],
         state: what the loop needs to go on; saved with torch.
     """
     place = folder / f"step-{step:06d}"
-    with written_whole(place) as beside:
-        beside.mkdir()
+
+    def save(beside: Path) -> None:
         save_model(beside)
         torch.save(state, beside / STATE_FILE)
         files = {path.name: _fingerprint(path) for path in sorted(beside.iterdir())}
         (beside / FILES_FILE).write_text(json.dumps(files, indent=1), encoding="utf-8")
+
+    save_model_folder(place, save)
     return place
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, PunctuationRestorationConfig
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODERS, encoder_class_of
 
 
@@ -30,10 +30,6 @@ def read_encoder(name: str) -> tuple[Any, Any]:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise ValueError(f"Expected an encoder at {name!r}, could not load it: {error}") from error
-    if isinstance(config, PunctuationRestorationConfig):
-        raise ValueError(
-            f"Expected a pretrained encoder under --encoder, {name} is a punctuation model already. Give it as --from."
-        )
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,21 @@ from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim
 from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import check_pieces_fit, load_own_model
-from punctuation_restoration.training.validation import in_batches, source_windows
+from punctuation_restoration.training.validation import batched_windows, decided_words, source_windows
 
 WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
+
+
+def open_teacher(name: str, data: Sequence[str], device: Any) -> tuple[Any, SlotEncoder, dict[str, Any]]:
+    """A model that is to label, its slot encoder, and the index of the prepared folders that it labels.
+
+    Raises:
+        ValueError: if they were prepared with other pieces than the model's.
+    """
+    model = load_own_model(name).eval().to(device)
+    index = read_index(*data)
+    check_pieces_fit(model, index, name)
+    return model, SlotEncoder(AutoTokenizer.from_pretrained(name), model.config), index
 
 
 def label_folder_softly(
@@ -56,10 +68,7 @@ def label_folder_softly(
         ValueError: if the data has other pieces than the teacher, a source is unknown, or `out` is another teacher's.
     """
     started = time.perf_counter()
-    model = load_own_model(teacher).eval().to(device)
-    slots = SlotEncoder(AutoTokenizer.from_pretrained(teacher), model.config)
-    index = read_index(*data)
-    check_pieces_fit(model, index, teacher)
+    model, slots, index = open_teacher(teacher, data, device)
     rows = {row["name"]: row for row in index["sources"]}
     unknown = sorted(set(only) - set(rows))
     if unknown:
@@ -71,6 +80,7 @@ def label_folder_softly(
     known = SoftLabels(out)
     n_there = sum(row["splits"]["train"]["n_words"] for row in chosen)
     n_labelled = n_new = 0
+    counts = {"n_words": n_there, "n_labelled": 0, "words_per_second": 0.0}
     with ProgressBar("labelling", n_there) as bar:
         for row in chosen:
             for shard in row["splits"]["train"]["shards"]:
@@ -81,19 +91,11 @@ def label_folder_softly(
                         write_part(out, arrays)
                         n_new += len(arrays["probabilities"])
                     bar.update(n_labelled + n_new, "words", row["name"])
-                    if minutes and time.perf_counter() - started > 60 * minutes:
-                        return _counts(n_there, n_labelled + n_new, n_new, started)
-    return _counts(n_there, n_labelled + n_new, n_new, started)
-
-
-def _counts(n_there: int, n_labelled: int, n_new: int, started: float) -> dict[str, Any]:
-    seconds = time.perf_counter() - started
-    return {
-        "n_words": n_there,
-        "n_labelled": n_labelled,
-        "share": n_labelled / max(n_there, 1),
-        "words_per_second": n_new / seconds,
-    }
+                    seconds = time.perf_counter() - started
+                    counts.update(n_labelled=n_labelled + n_new, words_per_second=n_new / seconds)
+                    if minutes and seconds > 60 * minutes:
+                        return counts
+    return counts
 
 
 def _parts(path: Path, known: SoftLabels) -> Iterator[tuple[list[int], int]]:
@@ -133,10 +135,7 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
     Raises:
         ValueError: if the folder was prepared with other pieces than the model's.
     """
-    model = load_own_model(model_name).eval().to(device)
-    slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
-    index = read_index(folder)
-    check_pieces_fit(model, index, model_name)
+    model, slots, index = open_teacher(model_name, [str(folder)], device)
     out.mkdir(parents=True, exist_ok=True)
     rows = []
     n_words = 0
@@ -153,27 +152,25 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
                 n_words += len(labels)
                 bar.update(n_words, "words", row["name"])
             writer.flush()
-            rows.append(pseudo_row(row, writer, n_labels))
+            train = {**writer.finish(), "n_labels": n_labels.tolist()}
+            empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
+            splits = {"train": train, "validation": empty}
+            name = f"{row['name']}-pseudo"
+            rows.append({**row, "name": name, "is_labelled": True, "is_pseudo": True, "splits": splits})
     write_index(out, {**index, "sources": rows})
     return read_index(out)
 
 
-@torch.no_grad()
 def predicted_probabilities(
     model: Any, slots: Any, path: Path, device: Any, documents: Sequence[int] | None = None
 ) -> np.ndarray:
     """The model's probabilities (n_words, M) of the words of a shard, or of some of its documents in turn."""
-    collator = WindowCollator(slots)
     windows = source_windows(path, 0, None, model.config, slots.has_masks, documents)
     firsts = np.cumsum([0, *(scored.keep_to - scored.keep_from for scored in windows)])
     probabilities = np.zeros((firsts[-1], len(model.config.label_names)), dtype=np.float32)
-    for batch in in_batches(windows):
-        inputs = collator([windows[number].window for number in batch])
-        inputs.pop("labels")
-        logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
-        for number, rows in zip(batch, logits.float().softmax(-1).cpu().numpy(), strict=True):
-            kept = rows[windows[number].keep_from : windows[number].keep_to]
-            probabilities[firsts[number] : firsts[number] + len(kept)] = kept
+    batches = batched_windows(windows)
+    for number, _, logits in decided_words(model, WindowCollator(slots), windows, batches, device):
+        probabilities[firsts[number] : firsts[number + 1]] = logits.softmax(-1).numpy()
     return probabilities
 
 
@@ -191,19 +188,6 @@ def relabelled(path: Path, labels: np.ndarray) -> list[PackedDocument]:
         )
         for number, (first, end) in enumerate(document_borders(arrays))
     ]
-
-
-def pseudo_row(row: Mapping[str, Any], writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
-    """The row of the index of a source that a model has labelled; it has no validation split."""
-    train = {**writer.finish(), "n_labels": n_labels.tolist()}
-    empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
-    return {
-        **row,
-        "name": f"{row['name']}-pseudo",
-        "is_labelled": True,
-        "is_pseudo": True,
-        "splits": {"train": train, "validation": empty},
-    }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -225,8 +209,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"labelling: {explain(error)}", file=sys.stderr)
         return 1
+    share = done["n_labelled"] / max(done["n_words"], 1)
     print(
-        f"{done['n_labelled']:,} of {done['n_words']:,} words ({done['share']:.0%}) are labelled; "
+        f"{done['n_labelled']:,} of {done['n_words']:,} words ({share:.0%}) are labelled; "
         f"{done['words_per_second']:,.0f} words a second."
     )
     return 0

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +25,8 @@ from punctuation_restoration.data.dataset import Batch, read_ahead
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.adapters import (
-    Adapters,
-    add_adapters,
-    freeze_layers,
-    load_adapters,
-    save_adapters,
-    save_plain,
-    weights_hash,
-)
-from punctuation_restoration.training.building import (
-    SlotLogits,
-    batch_source,
-    build_model,
-)
+from punctuation_restoration.training.adapters import choose_trained, load_adapters, save_adapters, save_plain
+from punctuation_restoration.training.building import batch_source, build_model
 from punctuation_restoration.training.checkpoints import (
     load_state,
     newest_checkpoint,
@@ -46,8 +34,7 @@ from punctuation_restoration.training.checkpoints import (
     save_checkpoint,
     save_model_folder,
 )
-from punctuation_restoration.training.embeddings import train_rows_only
-from punctuation_restoration.training.losses import LossSettings, total_loss
+from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,
     build_optimiser,
@@ -55,6 +42,8 @@ from punctuation_restoration.training.optimisation import (
     rate_factor,
     set_rates,
 )
+from punctuation_restoration.training.precision import use_fp32_attention
+from punctuation_restoration.training.processes import Processes
 from punctuation_restoration.training.run_log import LogWindow, RunLog
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import Validation
@@ -62,7 +51,6 @@ from punctuation_restoration.training.validation import Validation
 # What is counted in each batch, by the value that does not count: scored slots, and words.
 COUNTED = (("labels", NOT_SCORED), ("slot_positions", 0))
 STYLES = {"mask": "slots are masks", "late-mask": "masks join in the last layers", "last-piece": "words are tagged"}
-KEPT_STATE = ("step", "seconds", "best_f1", "best_of_language", "n_stale")
 
 
 def reading(config: Any) -> str:
@@ -71,6 +59,35 @@ def reading(config: Any) -> str:
     seen = "" if first is None else f", layers from {first} on read both ways"
     style = f"slot style {config.slot_style}: {STYLES[config.slot_style]}"
     return f"{style}{seen}; windows of {config.max_window_pieces} pieces"
+
+
+@dataclass
+class RunState:
+    """How far a run is, and how good it was; kept in checkpoints.
+
+    Attributes:
+        seconds: that the run has taken.
+        best_f1: the best mean F1 of all languages, in points of 100.
+        best_of_language: the best F1 of each language.
+        n_stale: evaluations since any language got better.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+    best_f1: float = -1.0
+    best_of_language: dict[str, float] = field(default_factory=dict)
+    n_stale: int = 0
+
+    def take(self, scores: Mapping[str, Any]) -> bool:
+        """Take in the scores of an evaluation; gives whether they are the best on the whole."""
+        better = False
+        for language, row in scores["languages"].items():
+            better |= row["f1"] > self.best_of_language.get(language, -1.0)
+            self.best_of_language[language] = max(row["f1"], self.best_of_language.get(language, -1.0))
+        self.n_stale = 0 if better else self.n_stale + 1
+        is_best = bool(scores["languages"]) and scores["mean_f1"] > self.best_f1
+        self.best_f1 = scores["mean_f1"] if is_best else self.best_f1
+        return is_best
 
 
 class TrainingRun:
@@ -99,10 +116,8 @@ class TrainingRun:
         new_pieces: Sequence[int] = (),
     ):
         self.settings, self.out, self.accelerator = settings, out, accelerator
-        self.process, self.n_processes = accelerator.process_index, accelerator.num_processes
-        self.apart = self.n_processes > 1 and settings.local_steps > 1
-        self.adapters: Adapters | None = None
-        self.log = RunLog(out, accelerator.is_main_process, settings.tensorboard, settings.max_steps)
+        self.processes = Processes(accelerator, settings.local_steps)
+        self.log = RunLog(out, accelerator.is_main_process, settings.max_steps)
         self.checkpoints = out / "checkpoints"
         resumed = newest_checkpoint(self.checkpoints, self.log.tell)
         place = str(resumed or start or "")
@@ -111,26 +126,25 @@ class TrainingRun:
         torch.manual_seed(settings.seed)  # a new classifier, and new adapters, are drawn
         self.model = build_model(settings, recipe, index, place)
         self.tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
-        self.slots = SlotEncoder(self.tokenizer, self.model.config)
-        part = (self.process, self.n_processes)
-        self.source = batch_source(settings, recipe, index, self.slots, self.model.config, part, soft_labels)
-        self.validation = Validation(index, self.slots, self.model.config, settings.validation_words, *part)
-        self.loss_settings = LossSettings(**{f.name: getattr(settings, f.name) for f in fields(LossSettings)})
-        own_rows = [row for row in (self.slots.mask_id, *self.slots.fill_ids) if row is not None]
-        self._set_trained([*own_rows, *new_pieces], place)
+        slots = SlotEncoder(self.tokenizer, self.model.config)
+        part = (self.processes.number, self.processes.n_processes)
+        self.source = batch_source(settings, recipe, index, slots, self.model.config, part, soft_labels)
+        self.validation = Validation(index, slots, self.model.config, settings.validation_words, *part)
+        rows = [row for row in (slots.mask_id, *slots.fill_ids, *new_pieces) if row is not None]
+        self.adapters = choose_trained(self.model, settings, rows, place or str(settings.encoder))
+        if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
+            use_fp32_attention(self.model)
         groups = parameter_groups(self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay)
-        reader = SlotLogits(self.model, self.slots.pad_id, settings.attention_dropout)
-        self.prepared, self.optimiser = accelerator.prepare(reader, build_optimiser(settings.optimiser, groups))
+        self.prepared, self.optimiser = accelerator.prepare(self.model, build_optimiser(settings.optimiser, groups))
+        # Of accelerate, in the number format of training, which `_loss` asks for; validation computes as serving does.
+        self.model.__dict__.pop("forward", None)
         self.averages = AveragedWeights(self.model, settings.average_decay)
-        self.step, self.seconds, self.best_f1 = 0, 0.0, -1.0
-        self._time_used: float | None = None
-        self.best_of_language: dict[str, float] = {}
-        self.n_stale = 0
+        self.state = RunState()
         self.last_scores: dict[str, Any] = {}
-        self._scored_step = -1
         if resumed:
             self._resume(resumed)
-        self._joined_step = self.step
+        self._time_used: float | None = None
+        self._scored_step, self._joined_step = -1, self.state.step
         self.log.tell(reading(self.model.config))
 
     def train(self) -> dict[str, Any]:
@@ -141,90 +155,84 @@ class TrainingRun:
         """
         with self.log.bar:
             self._take_steps()
-        if self._scored_step != self.step:
+        if self._scored_step != self.state.step:
             self.evaluate()
         self.save()
         if self.accelerator.is_main_process:
             with self.averages.applied():
                 save_model_folder(self.out / "final", self._save_model)
         self.accelerator.wait_for_everyone()
-        self.log.close()
         return self.last_scores
 
     def progress(self) -> float:
         """How much of the run is over, 0 to 1: by steps, or by time where that runs out first."""
-        by_steps = self.step / self.settings.max_steps
+        by_steps = self.state.step / self.settings.max_steps
         if not self.settings.time_limit:
             return by_steps
         # Processes that learn apart wait for each other at lines of progress only, not at each step.
-        if not self.apart or self._time_used is None or self.step % self.settings.log_every == 0:
-            by_time = self.seconds / (60 * self.settings.time_limit)
-            self._time_used = self._number_of_all(by_time, "mean")  # all processes must stop at the same step
+        if not self.processes.apart or self._time_used is None or self.state.step % self.settings.log_every == 0:
+            by_time = self.state.seconds / (60 * self.settings.time_limit)
+            self._time_used = float(self.processes.reduced(by_time, "mean"))  # all must stop at the same step
         return max(by_steps, self._time_used)
 
-    def evaluate(self) -> dict[str, Any]:
+    def evaluate(self) -> None:
         """Score the validation windows, keep the best model, and count evaluations without progress."""
         self._join()
         with self.averages.applied():
-            counts = torch.from_numpy(self.validation.counts(self.model, self.accelerator.device))
-            scores = self.validation.scores(self._reduced(counts.to(self.accelerator.device)).cpu().numpy())
-            if scores["languages"] and scores["mean_f1"] > self.best_f1:
-                self.best_f1 = scores["mean_f1"]
-                if self.accelerator.is_main_process:
-                    save_model_folder(self.out / "best", self._save_model)
-        better = False
-        for language, row in scores["languages"].items():
-            better |= row["f1"] > self.best_of_language.get(language, -1.0)
-            self.best_of_language[language] = max(row["f1"], self.best_of_language.get(language, -1.0))
-        self.n_stale = 0 if better else self.n_stale + 1
+            counts = self.processes.reduced(self.validation.counts(self.model, self.accelerator.device))
+            scores = self.validation.scores(counts.cpu().numpy())
+            if self.state.take(scores) and self.accelerator.is_main_process:
+                save_model_folder(self.out / "best", self._save_model)
         line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in scores["languages"].items())
-        self.log.tell(f"step {self.step}: validation F1 {line or 'not measured: no validation documents'}")
-        self.log.write(self.step, {"validation": scores})
-        self.last_scores, self._scored_step = scores, self.step
-        return scores
+        self.log.tell(f"step {self.state.step}: validation F1 {line or 'not measured: no validation documents'}")
+        self.log.write(self.state.step, {"validation": scores})
+        self.last_scores, self._scored_step = scores, self.state.step
 
     def save(self) -> None:
         """Write a checkpoint of this step and drop old ones."""
         self._join()
         if self.accelerator.is_main_process:
-            state = {name: getattr(self, name) for name in KEPT_STATE}
+            state = asdict(self.state)
             state["optimiser"] = self.optimiser.state_dict()
             state["averages"] = self.averages.averaged.state_dict()
             state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
-            save_checkpoint(self.checkpoints, self.step, self._save_trained, state)
+            save_checkpoint(self.checkpoints, self.state.step, self._save_trained, state)
             rotate(self.checkpoints, self.settings.keep_checkpoints)
         self.accelerator.wait_for_everyone()
 
     def _take_steps(self) -> None:
-        settings, started = self.settings, time.perf_counter() - self.seconds
+        settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
         since, waiting = LogWindow(), time.perf_counter()
-        for batches in read_ahead(self.source, self.step, settings.max_steps):
+        for batches in read_ahead(self.source, state.step, settings.max_steps):
             since.waited += time.perf_counter() - waiting
-            self.seconds = time.perf_counter() - started
+            state.seconds = time.perf_counter() - started
             progress = self.progress()
-            if progress >= 1 or (settings.patience and self.n_stale >= settings.patience):
+            if progress >= 1 or (settings.patience and state.n_stale >= settings.patience):
                 break
-            factor = rate_factor(self.step, settings.warmup_steps, progress)
+            factor = rate_factor(state.step, settings.warmup_steps, progress)
             loss, n_words = self._take_step(batches, factor)
-            self.step += 1
-            self.seconds = time.perf_counter() - started
+            state.step += 1
+            state.seconds = time.perf_counter() - started
             since.add(loss, n_words, batches)
-            if self.step % settings.log_every == 0:
-                done = max(self.progress(), 1e-9)
-                row = {**since.row(self.n_processes), "rate": factor * settings.encoder_rate}
-                if self.apart:  # each counted its own steps alone
-                    row["loss"] = round(self._number_of_all(row["loss"], "mean"), 4)
-                    row["words_per_second"] = round(self._number_of_all(row["words_per_second"], "sum"), 1)
-                self.log.progress(self.step, row, self.seconds / 60, self.seconds / 60 * (1 - done) / done)
+            if state.step % settings.log_every == 0:
+                self._log_progress(since, factor)
                 since = LogWindow()
-            if self.step % settings.local_steps == 0:
+            if state.step % settings.local_steps == 0:
                 self._join()
-            if self.step % settings.evaluate_every == 0:
+            if state.step % settings.evaluate_every == 0:
                 self.evaluate()
-            if self.step % settings.checkpoint_every == 0:
+            if state.step % settings.checkpoint_every == 0:
                 self.save()
             waiting = time.perf_counter()
+
+    def _log_progress(self, since: LogWindow, factor: float) -> None:
+        row = {**since.row(self.processes.n_processes), "rate": factor * self.settings.encoder_rate}
+        if self.processes.apart:  # each counted its own steps alone
+            row["loss"] = round(float(self.processes.reduced(row["loss"], "mean")), 4)
+            row["words_per_second"] = round(float(self.processes.reduced(row["words_per_second"])), 1)
+        done, minutes = max(self.progress(), 1e-9), self.state.seconds / 60
+        self.log.progress(self.state.step, row, minutes, minutes * (1 - done) / done)
 
     def _take_step(self, batches: list[Batch], factor: float) -> tuple[float, int]:
         """One step of the optimiser. Gives the mean loss of its scored slots, and the number of words.
@@ -232,25 +240,24 @@ class TrainingRun:
         Both are those of all processes, or of this one alone where each takes its own steps: none waits for another.
         """
         set_rates(self.optimiser, factor)
+        apart, device = self.processes.apart, self.accelerator.device
         counts = [sum(int((batch[key] != empty).sum()) for batch in batches) for key, empty in COUNTED]
-        if not self.apart:
-            counts = self._reduced(torch.tensor(counts, device=self.accelerator.device)).tolist()
-        n_scored, n_words = counts
-        total = torch.zeros((), device=self.accelerator.device)
+        n_scored, n_words = counts if apart else self.processes.reduced(counts).tolist()
+        total = torch.zeros((), device=device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
-            part = self.process * self.settings.accumulate + number
-            torch.manual_seed(hash((self.settings.seed, self.step, part)) & 0x7FFFFFFF)
+            part = self.processes.number * self.settings.accumulate + number
+            torch.manual_seed(hash((self.settings.seed, self.state.step, part)) & 0x7FFFFFFF)
             is_last = number == len(batches) - 1
-            with nullcontext() if is_last and not self.apart else self.accelerator.no_sync(self.prepared):
+            with nullcontext() if is_last and not apart else self.accelerator.no_sync(self.prepared):
                 loss = self._loss(batch) / max(n_scored, 1)
                 # Gradients that are shared are averaged over processes.
-                self.accelerator.backward(loss if self.apart else loss * self.n_processes)
+                self.accelerator.backward(loss if apart else loss * self.processes.n_processes)
             total += loss.detach()
-        mean_loss = float(total if self.apart else self._reduced(total))
+        mean_loss = float(total if apart else self.processes.reduced(total))
         if not math.isfinite(mean_loss):
             raise FloatingPointError(
-                f"Expected a finite loss at step {self.step}, got {mean_loss} over {n_words} words. Lower "
+                f"Expected a finite loss at step {self.state.step}, got {mean_loss} over {n_words} words. Lower "
                 "--encoder-rate, raise --warmup-steps, or use --precision fp32."
             )
         if self.settings.max_norm:
@@ -260,22 +267,6 @@ class TrainingRun:
         self.averages.update()
         return mean_loss, n_words
 
-    @torch.no_grad()
-    def _join(self) -> None:
-        """Make processes that learn apart alike: all take the mean of their weights and of the optimiser's moments.
-
-        Local SGD (Stich 2019, Algorithm 1). accelerate's `LocalSGD` leaves the moments apart; the mean of those, too,
-        makes the first process's checkpoint that of all, so that a resumed run repeats the unbroken one.
-        """
-        if not self.apart or self._joined_step == self.step:
-            return
-        moments = [moment for state in self.optimiser.state.values() for moment in state.values()]
-        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
-        for tensor in [*weights, *self.averages.averaged.parameters(), *moments]:
-            if tensor.dim():  # the optimiser's count of steps is the same everywhere
-                tensor.copy_(self._reduced(tensor, "mean"))
-        self._joined_step = self.step
-
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
@@ -283,46 +274,26 @@ class TrainingRun:
         soft = inputs.pop("soft_labels", None)
         if soft is not None:
             soft = (soft.float() / 255) ** 2  # as `soft_labels.as_bytes` stores them
-        return total_loss(self.prepared(**inputs), labels, self.loss_settings, is_pseudo, soft)
+        with self.accelerator.autocast():
+            logits = self.prepared(**inputs).logits
+        return total_loss(logits, labels, self.settings, is_pseudo, soft)
 
-    def _reduced(self, tensor: torch.Tensor, how: str = "sum") -> torch.Tensor:
-        """The sum or mean of a tensor over all processes."""
-        return self.accelerator.reduce(tensor, how) if self.n_processes > 1 else tensor
-
-    def _number_of_all(self, number: float, how: str) -> float:
-        """The sum or mean of a number over all processes."""
-        return float(self._reduced(torch.tensor(number, device=self.accelerator.device), how))
-
-    def _set_trained(self, rows: Sequence[int], base: str) -> None:
-        """Freeze what is not trained: the word embeddings but for some rows, and what the settings say."""
-        settings = self.settings
-        if settings.adapter_rank:
-            self.adapters = Adapters(
-                base or str(settings.encoder),
-                weights_hash(self.model.encoder),
-                settings.layers,
-                settings.adapter_rank,
-                settings.frozen_layers,
-                sorted({*rows}),
-            )
-        if not settings.train_word_embeddings:
-            train_rows_only(self.model, rows)
-        if settings.adapter_rank:
-            add_adapters(self.model, settings.adapter_rank, settings.frozen_layers, settings.dropout)
-        elif settings.frozen_layers:
-            freeze_layers(self.model, settings.frozen_layers)
+    def _join(self) -> None:
+        """Make processes that learn apart alike."""
+        if self.processes.apart and self._joined_step != self.state.step:
+            self.processes.make_alike(self.model, self.averages.averaged, self.optimiser)
+            self._joined_step = self.state.step
 
     def _resume(self, place: Path) -> None:
-        if self.settings.adapter_rank:
+        if self.adapters:
             load_adapters(self.model, place)
-        state = load_state(place)
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.averages.averaged.load_state_dict(state["averages"])
-        if self.accelerator.scaler and state["scaler"]:
-            self.accelerator.scaler.load_state_dict(state["scaler"])
-        for name in KEPT_STATE:
-            setattr(self, name, state[name])
-        self.log.tell(f"Going on from {place} (step {self.step}).")
+        kept = load_state(place)
+        self.optimiser.load_state_dict(kept["optimiser"])
+        self.averages.averaged.load_state_dict(kept["averages"])
+        if self.accelerator.scaler and kept["scaler"]:
+            self.accelerator.scaler.load_state_dict(kept["scaler"])
+        self.state = RunState(**{own.name: kept[own.name] for own in fields(RunState)})
+        self.log.tell(f"Going on from {place} (step {self.state.step}).")
 
     def _save_model(self, place: Path) -> None:
         if self.adapters:

@@ -6,27 +6,15 @@ windows, W slots, M labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch.nn import functional
 
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-
-
-@dataclass(frozen=True, slots=True)
-class LossSettings:
-    """What `slot_loss` weighs."""
-
-    label_smoothing: float = 0.0  # beta of human labels
-    pseudo_weight: float = 1.0  # alpha: weight of pseudo labels
-    pseudo_smoothing: float = 0.0  # beta of pseudo labels
-    distil_weight: float = 0.0  # share of the teacher's soft labels in the loss
-    temperature: float = 1.0  # both sides' logits are divided by it for the soft labels
+from punctuation_restoration.training.settings import TrainingSettings
 
 
 def slot_losses(
-    logits: torch.Tensor, labels: torch.Tensor, settings: LossSettings, is_pseudo: torch.Tensor | None = None
+    logits: torch.Tensor, labels: torch.Tensor, settings: TrainingSettings, is_pseudo: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Cross-entropy (B, W) of each slot, 0 where it is not scored, after the self-training of Chen et al. (2021).
 
@@ -38,13 +26,10 @@ def slot_losses(
         labels: (B, W), -100 where a slot is not scored.
         is_pseudo: (B,) of bool, windows that a teacher labelled; None for none.
     """
-    if is_pseudo is None and not settings.label_smoothing:
-        flat = functional.cross_entropy(
-            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="none"
-        )
-        return flat.view_as(labels)
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
-    chosen = -log_probabilities.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, W)
+    chosen = functional.nll_loss(log_probabilities.transpose(1, 2), labels, ignore_index=NOT_SCORED, reduction="none")
+    if is_pseudo is None and not settings.label_smoothing:
+        return chosen
     uniform = -log_probabilities.mean(-1)
     if is_pseudo is None:
         is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
@@ -76,7 +61,7 @@ def distillation_losses(
 def total_loss(
     logits: torch.Tensor,
     labels: torch.Tensor,
-    settings: LossSettings,
+    settings: TrainingSettings,
     is_pseudo: torch.Tensor | None = None,
     soft_labels: torch.Tensor | None = None,
 ) -> torch.Tensor:

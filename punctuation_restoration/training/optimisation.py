@@ -35,26 +35,26 @@ def parameter_groups(model: nn.Module, encoder_rate: float, head_rate: float, we
     ]
 
 
-def build_optimiser(kind: str, groups: list[dict], betas: tuple[float, float] = (0.9, 0.999)) -> torch.optim.Optimizer:
+def build_optimiser(kind: str, groups: list[dict]) -> torch.optim.Optimizer:
     """AdamW, or RAdam (Liu et al. 2020) as the MLM-Punct paper uses, with decoupled weight decay.
 
     Raises:
         ValueError: for another kind.
     """
     if kind == "adamw":
-        return torch.optim.AdamW(groups, betas=betas, eps=1e-6, fused=True)
+        return torch.optim.AdamW(groups, eps=1e-6, fused=True)
     if kind == "radam":
-        return torch.optim.RAdam(groups, betas=betas, eps=1e-6, decoupled_weight_decay=True, foreach=True)
+        return torch.optim.RAdam(groups, eps=1e-6, decoupled_weight_decay=True, foreach=True)
     raise ValueError(f"Expected an optimiser out of {OPTIMISERS}, got {kind!r}. Choose one.")
 
 
-def rate_factor(step: int, warmup_steps: int, progress: float, final: float = 0.0) -> float:
+def rate_factor(step: int, warmup_steps: int, progress: float) -> float:
     """What the full learning rates are multiplied with at a step.
 
-    Rises linearly over `warmup_steps`, and falls linearly with `progress` (0 to 1 over the run) to `final`.
+    Rises linearly over `warmup_steps`, and falls linearly with `progress` (0 to 1 over the run) to 0.
     """
     warm = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
-    return warm * max(final, 1.0 - (1.0 - final) * min(max(progress, 0.0), 1.0))
+    return warm * (1.0 - min(max(progress, 0.0), 1.0))
 
 
 def set_rates(optimiser: Any, factor: float) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.nn.functional import scaled_dot_product_attention
-from torch.overrides import TorchFunctionMode
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 from punctuation_restoration.pipeline.backends import cpu_has_bf16
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+FP32_ATTENTION = "fp32-sdpa"  # its name in transformers
 
 
 def choose_precision(wanted: str, device_type: str) -> tuple[str, str | None]:
@@ -36,28 +37,27 @@ def choose_precision(wanted: str, device_type: str) -> tuple[str, str | None]:
     return {"fp32": "no"}.get(wanted, wanted), None
 
 
-class Fp32Attention(TorchFunctionMode):
-    """While entered, attention and its gradients are computed in fp32, on a CPU under bf16 autocast.
+def attend_in_fp32(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, **options: Any
+) -> tuple[torch.Tensor, None]:
+    """transformers' attention "sdpa", in fp32 where a CPU computes the rest in bf16.
 
     Only the matrix products of the layers are faster in bf16 there. The backward pass of torch's bf16 attention took
     nearly half of a step (torch 2.13, AMX, heads of 32 values, windows of 160 pieces: `docs/log.md`, "bf16").
     """
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        kwargs = dict(kwargs or {})
-        if func is not scaled_dot_product_attention or not torch.is_autocast_enabled("cpu"):
-            return func(*args, **kwargs)
-        with torch.autocast("cpu", enabled=False):
-            mixed = func(*map(_in_fp32, args), **{name: _in_fp32(value) for name, value in kwargs.items()})
-        return mixed.to(torch.get_autocast_dtype("cpu"))
+    if not torch.is_autocast_enabled("cpu"):
+        return sdpa_attention_forward(module, query, key, value, mask, **options)
+    if mask is not None and mask.is_floating_point():
+        mask = mask.float()
+    with torch.autocast("cpu", enabled=False):
+        return sdpa_attention_forward(module, query.float(), key.float(), value.float(), mask, **options)
 
 
-def _in_fp32(value: Any) -> Any:
-    """A bf16 tensor as fp32; anything else, such as a mask of bools, as it is."""
-    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+AttentionInterface.register(FP32_ATTENTION, attend_in_fp32)
+AttentionMaskInterface.register(FP32_ATTENTION, sdpa_mask)
+
+
+def use_fp32_attention(model: Any) -> None:
+    """Let the encoder of a model attend in fp32 under bf16 autocast on a CPU, as the model itself does at the slots."""
+    if model.encoder.config._attn_implementation == "sdpa":
+        model.encoder.set_attn_implementation(FP32_ATTENTION)

@@ -1,4 +1,4 @@
-"""The log of a run: lines or a bar on the terminal, `log.jsonl`, and TensorBoard where asked for."""
+"""The log of a run: lines or a bar on the terminal, and `log.jsonl`."""
 
 from __future__ import annotations
 
@@ -45,21 +45,13 @@ class RunLog:
     Args:
         out: folder of the run.
         is_main: whether this is the first process.
-        tensorboard: whether to write events to `out/tensorboard`.
         n_steps: steps of the run, for the bar.
     """
 
-    def __init__(self, out: Path, is_main: bool, tensorboard: bool = False, n_steps: int | None = None):
+    def __init__(self, out: Path, is_main: bool, n_steps: int | None = None):
         self.file = out / "log.jsonl" if is_main else None
         self.bar = ProgressBar("steps", n_steps, None if is_main else False)
         self.is_main = is_main
-        self._events: Any = None
-        if tensorboard and is_main:
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError as error:
-                raise ValueError("Expected tensorboard, it is missing. Run `pip install tensorboard`.") from error
-            self._events = SummaryWriter(str(out / "tensorboard"))
 
     def tell(self, line: str) -> None:
         """Print a line, in the first process only."""
@@ -71,9 +63,6 @@ class RunLog:
         if self.file:
             with open(self.file, "a", encoding="utf-8") as file:
                 file.write(json.dumps({"step": step, **row}) + "\n")
-        if self._events:
-            for name, number in _numbers(row):
-                self._events.add_scalar(name, number, step)
 
     def progress(self, step: int, row: Mapping[str, float], minutes: float, minutes_left: float) -> None:
         """Say how the last steps went."""
@@ -85,19 +74,3 @@ class RunLog:
         self.write(step, {**row, "minutes": round(minutes, 2)})
         self.bar.update(step, "steps", line)
         self.tell(f"step {step}: {line}")
-
-    def close(self) -> None:
-        """Write out what is waiting."""
-        if self._events:
-            self._events.close()
-
-
-def _numbers(row: Mapping[str, Any], prefix: str = "") -> list[tuple[str, float]]:
-    """Names with slashes, and numbers, of nested rows."""
-    numbers: list[tuple[str, float]] = []
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            numbers += _numbers(value, f"{prefix}{name}/")
-        elif isinstance(value, (int, float)):
-            numbers.append((prefix + name, float(value)))
-    return numbers

@@ -20,11 +20,12 @@ from pathlib import Path
 
 import torch
 
-from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.data.prepare import explain, prepare, recipe_for_texts
+from punctuation_restoration.data.prepare import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME
 from punctuation_restoration.training.labelling import label_folder
+from punctuation_restoration.training.settings import parse_args as parse_training_args
+from punctuation_restoration.training.starting import failure_message, train
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,12 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 label_folder(teacher, unlabelled, place / "pseudo", device)
             start = [] if args.student == "encoder" else ["--from", args.student or args.teacher]
             folders = ["--data", *args.data, str(place / "pseudo")]
-            status = run_training([*folders, "--out", str(place / "student"), *start, *rest])
-            if status:
-                return status
+            train(parse_training_args([*folders, "--out", str(place / "student"), *start, *rest]))
             teacher = str(place / "student" / "final")
-    except (ValueError, OSError) as error:
-        print(f"self_training: {explain(error)}", file=sys.stderr)
+    except Exception as error:
+        print(f"self_training: {failure_message(error)}", file=sys.stderr)
         return 1
     return 0
 

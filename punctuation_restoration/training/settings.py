@@ -6,15 +6,28 @@ Takes arguments and a recipe, gives one frozen, checked object. Reads no data.
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args, get_type_hints
 
 from punctuation_restoration.data.recipe import settings_from
 from punctuation_restoration.modeling.configuration_punctuation import SLOT_STYLES
 from punctuation_restoration.training.optimisation import OPTIMISERS
 from punctuation_restoration.training.precision import PRECISIONS
+
+RANGES = {
+    "of 1 or more": lambda value: value >= 1,
+    "of 0 or more": lambda value: value >= 0,
+    "above 0": lambda value: value > 0,
+    "from 0 to 1": lambda value: 0 <= value <= 1,
+    "from 0 to below 1": lambda value: 0 <= value < 1,
+}
+
+
+def setting(default: Any, meaning: str, limits: str | None = None, choices: Sequence[str] | None = None) -> Any:
+    """A field with its help text, and the name of its range in `RANGES`."""
+    return field(default=default, metadata={"help": meaning, "range": limits, "choices": choices})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,92 +35,72 @@ class TrainingSettings:
     """Everything that decides a run, but for the data and the recipe's sampling."""
 
     # What to start from
-    encoder: str | None = None
-    layers: int | None = None
-    slot_style: str | None = None
-    bidirectional_from: int | None = None
-    frozen_layers: int = 0
-    adapter_rank: int = 0
-    dropout: float = 0.1  # of the encoder's hidden states
-    attention_dropout: float = 0.0  # with any, torch has no fast attention on a CPU
-    train_word_embeddings: bool = False
+    encoder: str | None = setting(None, "pretrained encoder to start from, folder or Hub id")
+    layers: int | None = setting(None, "keep only the first N layers of the encoder", "above 0")
+    slot_style: str | None = setting(
+        None,
+        "mask (slot filling), late-mask (masks join in the last layers) or last-piece (tagging)",
+        None,
+        SLOT_STYLES,
+    )
+    bidirectional_from: int | None = setting(
+        None, "first layer of a causal encoder that reads to the right too; default: the middle one"
+    )
+    frozen_layers: int = setting(
+        0, "so many of the first layers keep their weights, as do the word embeddings", "of 0 or more"
+    )
+    adapter_rank: int = setting(
+        0,
+        "train low-rank adapters of this rank in place of the encoder's weights; 0 trains the weights",
+        "of 0 or more",
+    )
+    dropout: float = setting(
+        0.1, "dropout of the encoder's hidden states, or of what adapters read", "from 0 to below 1"
+    )
     # How long
-    max_steps: int = 6000
-    time_limit: float | None = None  # minutes
-    patience: int | None = None  # evaluations without a better language before stopping
+    max_steps: int = setting(6000, "steps of the optimiser", "of 1 or more")
+    time_limit: float | None = setting(
+        None, "minutes after which the run ends; the learning rate reaches 0 by then", "above 0"
+    )
+    patience: int | None = setting(None, "stop after so many evaluations in which no language got better", "above 0")
     # Batches
-    pieces_per_batch: int = 2048  # of one process, one accumulated batch
-    accumulate: int = 1
-    local_steps: int = 1  # of each process, between means of the weights
+    pieces_per_batch: int = setting(2048, "pieces in one batch of one process", "of 1 or more")
+    accumulate: int = setting(1, "batches whose gradients are added up in a step", "of 1 or more")
+    local_steps: int = setting(
+        1,
+        "steps that each process takes alone before all take the mean of their weights; 1 shares gradients",
+        "of 1 or more",
+    )
     # Optimiser
-    optimiser: str = "adamw"
-    encoder_rate: float = 2e-4
-    head_rate: float = 4e-4
-    weight_decay: float = 0.01
-    warmup_steps: int = 200
-    max_norm: float = 1.0
-    average_decay: float = 0.0
-    precision: str = "auto"
-    seed: int = 1
+    optimiser: str = setting("adamw", "adamw or radam", None, OPTIMISERS)
+    encoder_rate: float = setting(2e-4, "learning rate of the encoder", "of 0 or more")
+    head_rate: float = setting(4e-4, "learning rate of the classifier", "of 0 or more")
+    weight_decay: float = setting(0.01, "weight decay", "of 0 or more")
+    warmup_steps: int = setting(200, "steps over which the learning rate rises", "of 0 or more")
+    max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", "of 0 or more")
+    average_decay: float = setting(
+        0.0, "decay of the moving average of weights that is evaluated and saved; 0 turns it off", "from 0 to below 1"
+    )
+    precision: str = setting("auto", "auto, fp32, bf16 or fp16", None, PRECISIONS)
+    seed: int = setting(1, "seed")
     # Loss, see `training.losses`
-    label_smoothing: float = 0.0
-    pseudo_weight: float = 1.0
-    pseudo_smoothing: float = 0.0
-    distil_weight: float = 0.5
-    temperature: float = 2.0
+    label_smoothing: float = setting(0.0, "label smoothing of human labels", "from 0 to below 1")
+    pseudo_weight: float = setting(1.0, "weight of pseudo labels in the loss", "of 0 or more")
+    pseudo_smoothing: float = setting(0.0, "label smoothing of pseudo labels", "from 0 to below 1")
+    distil_weight: float = setting(
+        0.5, "share of the teachers' soft labels in the loss, where there are --soft-labels", "from 0 to 1"
+    )
+    temperature: float = setting(2.0, "temperature of the teachers' soft labels", "above 0")
     # What is written
-    evaluate_every: int = 500
-    validation_words: int = 6000  # of each language
-    checkpoint_every: int = 500
-    keep_checkpoints: int = 2
-    log_every: int = 20
-    tensorboard: bool = False
-    threads: int | None = None
+    evaluate_every: int = setting(500, "steps between evaluations", "of 1 or more")
+    validation_words: int = setting(6000, "words of each language to evaluate on", "of 1 or more")
+    checkpoint_every: int = setting(500, "steps between checkpoints", "of 1 or more")
+    keep_checkpoints: int = setting(2, "how many checkpoints are kept", "of 1 or more")
+    log_every: int = setting(20, "steps between lines of progress", "of 1 or more")
+    threads: int | None = setting(None, "threads that torch computes with on a CPU", "above 0")
 
 
-_HELP = {
-    "encoder": "pretrained encoder to start from, folder or Hub id",
-    "layers": "keep only the first N layers of the encoder",
-    "slot_style": "mask (slot filling), late-mask (masks join in the last layers) or last-piece (tagging)",
-    "bidirectional_from": "first layer of a causal encoder that reads to the right too; default: the middle one",
-    "frozen_layers": "so many of the first layers keep their weights, as do the word embeddings",
-    "adapter_rank": "train low-rank adapters of this rank in place of the encoder's weights; 0 trains the weights",
-    "dropout": "dropout of the encoder's hidden states, or of what adapters read",
-    "attention_dropout": "dropout of attention weights; above 0 slow on a CPU",
-    "train_word_embeddings": "train all word embeddings, not only the rows of mask and fills",
-    "max_steps": "steps of the optimiser",
-    "time_limit": "minutes after which the run ends; the learning rate reaches 0 by then",
-    "patience": "stop after so many evaluations in which no language got better",
-    "pieces_per_batch": "pieces in one batch of one process",
-    "accumulate": "batches whose gradients are added up in a step",
-    "local_steps": "steps that each process takes alone before all take the mean of their weights; 1 shares gradients",
-    "optimiser": "adamw or radam",
-    "encoder_rate": "learning rate of the encoder",
-    "head_rate": "learning rate of the classifier",
-    "warmup_steps": "steps over which the learning rate rises",
-    "max_norm": "gradients are clipped to this norm; 0 does not clip",
-    "average_decay": "decay of the moving average of weights that is evaluated and saved; 0 turns it off",
-    "precision": "auto, fp32, bf16 or fp16",
-    "label_smoothing": "label smoothing of human labels",
-    "pseudo_weight": "weight of pseudo labels in the loss",
-    "pseudo_smoothing": "label smoothing of pseudo labels",
-    "distil_weight": "share of the teachers' soft labels in the loss, where there are --soft-labels",
-    "temperature": "temperature of the teachers' soft labels",
-    "evaluate_every": "steps between evaluations",
-    "validation_words": "words of each language to evaluate on",
-    "checkpoint_every": "steps between checkpoints",
-    "keep_checkpoints": "how many checkpoints are kept",
-    "log_every": "steps between lines of progress",
-    "tensorboard": "write TensorBoard events to OUT/tensorboard",
-    "threads": "threads that torch computes with on a CPU",
-}
-_CHOICES = {
-    "optimiser": OPTIMISERS,
-    "precision": PRECISIONS,
-    "slot_style": SLOT_STYLES,
-}
 MODEL_KEYS = ("encoder", "layers", "slot_style", "bidirectional_from")  # of a recipe's `model`, and of the command line
-_KINDS = {"int": int, "float": float, "str": str}
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -127,59 +120,33 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--soft-labels", nargs="+", default=(), help="folders of teachers' labels to learn, by training.labelling"
     )
     parser.add_argument("--cpu", action="store_true", help="compute on the CPU even if there is a GPU")
-    for field in dataclasses.fields(TrainingSettings):
-        flag = "--" + field.name.replace("_", "-")
-        kind = str(field.type).split(" | ")[0]
-        help_text = f"{_HELP.get(field.name, field.name.replace('_', ' '))} (default {field.default})"
-        if kind == "bool":
-            parser.add_argument(flag, action="store_true", default=argparse.SUPPRESS, help=help_text)
-        else:
-            parser.add_argument(
-                flag, type=_KINDS[kind], default=argparse.SUPPRESS, choices=_CHOICES.get(field.name), help=help_text
-            )
+    hints = get_type_hints(TrainingSettings)
+    for own in fields(TrainingSettings):
+        kinds = set(get_args(hints[own.name]) or [hints[own.name]]) - {types.NoneType}
+        parser.add_argument(
+            "--" + own.name.replace("_", "-"),
+            type=kinds.pop(),
+            choices=own.metadata["choices"],
+            default=argparse.SUPPRESS,
+            help=f"{own.metadata['help']} (default {own.default})",
+        )
     return parser.parse_args(argv)
 
 
-def settings_of(arguments: Mapping[str, Any], recipe_model: Mapping[str, Any], recipe_training: Mapping[str, Any]):
+def settings_of(
+    arguments: Mapping[str, Any], recipe_model: Mapping[str, Any], recipe_training: Mapping[str, Any]
+) -> TrainingSettings:
     """Settings from the recipe's `model` and `training`, overruled by what the command line gives.
 
     Raises:
         ValueError: for an unknown key, a value of the wrong type or out of range.
     """
-    names = {field.name for field in dataclasses.fields(TrainingSettings)}
-    own = {key: value for key, value in recipe_model.items() if key in MODEL_KEYS}
-    given = {key: value for key, value in arguments.items() if key in names}
-    settings = settings_from(TrainingSettings, {**own, **recipe_training, **given}, "the training settings")
-    _check(settings)
-    return settings
-
-
-def _check(settings: TrainingSettings) -> None:
-    at_least_one = (
-        "max_steps", "pieces_per_batch", "accumulate", "local_steps", "evaluate_every", "checkpoint_every",
-        "keep_checkpoints", "log_every", "validation_words",
-    )  # fmt: skip
-    for name in at_least_one:
-        if getattr(settings, name) < 1:
-            raise ValueError(f"Expected {name} of 1 or more, got {getattr(settings, name)}. Raise it.")
-    for name in ("dropout", "attention_dropout", "average_decay", "label_smoothing", "pseudo_smoothing"):
-        if not 0 <= getattr(settings, name) < 1:
-            raise ValueError(f"Expected {name} from 0 to below 1, got {getattr(settings, name)}. Correct it.")
-    if not 0 <= settings.distil_weight <= 1:
-        raise ValueError(f"Expected distil_weight from 0 to 1, got {settings.distil_weight}. Correct it.")
-    for name in (
-        "frozen_layers",
-        "adapter_rank",
-        "encoder_rate",
-        "head_rate",
-        "weight_decay",
-        "warmup_steps",
-        "max_norm",
-        "pseudo_weight",
-    ):
-        if getattr(settings, name) < 0:
-            raise ValueError(f"Expected {name} of 0 or more, got {getattr(settings, name)}. Correct it.")
-    for name in ("time_limit", "patience", "threads", "layers", "temperature"):
+    limits = {own.name: own.metadata["range"] for own in fields(TrainingSettings)}
+    from_model = {key: value for key, value in recipe_model.items() if key in MODEL_KEYS}
+    given = {key: value for key, value in arguments.items() if key in limits}
+    settings = settings_from(TrainingSettings, {**from_model, **recipe_training, **given}, "the training settings")
+    for name, limit in limits.items():
         value = getattr(settings, name)
-        if value is not None and value <= 0:
-            raise ValueError(f"Expected {name} above 0, got {value}. Correct it.")
+        if limit and value is not None and not RANGES[limit](value):
+            raise ValueError(f"Expected {name} {limit}, got {value}. Correct it.")
+    return settings

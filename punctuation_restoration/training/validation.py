@@ -5,7 +5,7 @@ Takes prepared validation shards, a model and its slot encoder; gives counts and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,29 +60,21 @@ class Validation:
         self.source_languages = [self.languages.index(row["language"]) for row in index["sources"]]
         self.n_labels = len(config.label_names)
         self.label_names = config.label_names
-        windows = []
+        self.windows: list[ScoredWindow] = []
         for source_id, n_words in enumerate(words_to_take(index, words_per_language)):
             for shard in index["sources"][source_id]["splits"]["validation"]["shards"]:
                 taken = source_windows(Path(shard["file"]), source_id, n_words, config, slots.has_masks)
                 n_words -= sum(scored.keep_to - scored.keep_from for scored in taken)
-                windows += taken
-        batches = [[windows[number] for number in numbers] for numbers in in_batches(windows)]
-        self.batches = batches[process::n_processes]
+                self.windows += taken
+        self.batches = list(batched_windows(self.windows))[process::n_processes]
 
-    @torch.no_grad()
     def counts(self, model: Any, device: Any = "cpu") -> np.ndarray:
         """Confusion counts (n_sources, M, M): true label, predicted label."""
         counts = np.zeros((len(self.source_names), self.n_labels, self.n_labels), dtype=np.int64)
         was_training = model.training
         model.eval()
-        for batch in self.batches:
-            inputs = self.collator([scored.window for scored in batch])
-            labels = inputs.pop("labels").numpy()
-            logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
-            predicted = logits.float().argmax(-1).cpu().numpy()
-            for row, scored in enumerate(batch):
-                kept = slice(scored.keep_from, scored.keep_to)
-                np.add.at(counts[scored.source_id], (labels[row, kept], predicted[row, kept]), 1)
+        for number, labels, logits in decided_words(model, self.collator, self.windows, self.batches, device):
+            np.add.at(counts[self.windows[number].source_id], (labels, logits.argmax(-1).numpy()), 1)
         model.train(was_training)
         return counts
 
@@ -165,7 +157,25 @@ def source_windows(
     return windows
 
 
-def in_batches(windows: Sequence[ScoredWindow]) -> Iterator[list[int]]:
+def batched_windows(windows: Sequence[ScoredWindow]) -> Iterator[list[int]]:
     """Numbers of windows, those of like length together, in batches of at most about `BATCH_PIECES` pieces."""
     n_pieces = [2 + len(scored.window.piece_ids) + len(scored.window.labels) for scored in windows]
     return batches_by_length(n_pieces, None, BATCH_PIECES)
+
+
+@torch.no_grad()
+def decided_words(
+    model: Any,
+    collator: WindowCollator,
+    windows: Sequence[ScoredWindow],
+    batches: Iterable[Sequence[int]],
+    device: Any = "cpu",
+) -> Iterator[tuple[int, np.ndarray, torch.Tensor]]:
+    """For each window its number, and of the words that it decides the labels (n,) and the model's logits (n, M)."""
+    for batch in batches:
+        inputs = collator([windows[number].window for number in batch])
+        labels = inputs.pop("labels").numpy()
+        logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.float().cpu()
+        for row, number in enumerate(batch):
+            kept = slice(windows[number].keep_from, windows[number].keep_to)
+            yield number, labels[row, kept], logits[row, kept]

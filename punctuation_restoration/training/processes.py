@@ -1,0 +1,45 @@
+"""What the processes of a run tell each other: sums and means of tensors. Knows nothing of models or text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+
+
+class Processes:
+    """All processes of a run, seen from one of them.
+
+    Args:
+        accelerator: devices and processes.
+        local_steps: steps that each process takes alone; 1 where gradients are shared.
+
+    Attributes:
+        apart: whether processes take steps alone.
+    """
+
+    def __init__(self, accelerator: Accelerator, local_steps: int):
+        self.accelerator = accelerator
+        self.number, self.n_processes = accelerator.process_index, accelerator.num_processes
+        self.apart = self.n_processes > 1 and local_steps > 1
+
+    def reduced(self, values: Any, how: str = "sum") -> torch.Tensor:
+        """The "sum" or "mean" over all processes of a tensor, or of numbers."""
+        tensor = torch.as_tensor(values, device=self.accelerator.device)
+        return self.accelerator.reduce(tensor, how) if self.n_processes > 1 else tensor
+
+    @torch.no_grad()
+    def make_alike(self, model: Any, averages: Any, optimiser: Any) -> None:
+        """Give all processes the mean of their weights, and of the moments of their optimisers.
+
+        Local SGD (Stich 2019, Algorithm 1). accelerate's `LocalSGD` takes the mean of the weights alone. With that of
+        the moments, too, one checkpoint serves all processes, and a resumed run repeats the unbroken one.
+        """
+        moments = [moment for state in optimiser.state.values() for moment in state.values()]
+        weights = [weight for weight in model.parameters() if weight.requires_grad]
+        tensors: Iterable[torch.Tensor] = [*weights, *averages.parameters(), *moments]
+        for tensor in tensors:
+            if tensor.dim():  # the optimiser's count of steps is the same everywhere
+                tensor.copy_(self.reduced(tensor, "mean"))
