@@ -15,10 +15,10 @@ from typing import Any
 from rich.console import Console
 
 from punctuation_restoration.data.progress import ProgressBar
+from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples, named
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, own_labels, standard_labels
-from punctuation_restoration.evaluation.mistakes import Mistake
 from punctuation_restoration.evaluation.pictures import save_pictures
 from punctuation_restoration.evaluation.reference_files import digest_of
 from punctuation_restoration.evaluation.report import details, mistakes_table, overview

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from punctuation_restoration.evaluation.alignment import align, count_blocks
+from punctuation_restoration.evaluation.alignment import Mistake, align, count_blocks, find_mistakes
 from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
 from punctuation_restoration.evaluation.counts import NO_MARK, Counts, add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.labels import LabelSet
-from punctuation_restoration.evaluation.mistakes import Mistake, find_mistakes
 from punctuation_restoration.evaluation.scores import micro
 
 
