@@ -124,19 +124,16 @@ class Converter:
 
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
         """The first filter that a document with these label ids fails, or None."""
-        n_words = len(labels)
-        if n_words < max(filters.min_words, 1):
-            return "too few words"
-        n_marks = np.count_nonzero(labels)
-        if not n_marks:
-            return "no marks"
-        if np.isin(labels, self.stop_ids).sum() < filters.min_sentences:
-            return "too few sentences"
-        if n_marks / n_words < filters.min_marks_per_word:
-            return "too few marks a word"
-        if n_marks / n_words > filters.max_marks_per_word:
-            return "too many marks a word"
-        return None
+        n_words, n_marks = len(labels), np.count_nonzero(labels)
+        density = n_marks / max(n_words, 1)
+        failed = {
+            "too few words": n_words < max(filters.min_words, 1),
+            "no marks": not n_marks,
+            "too few sentences": np.isin(labels, self.stop_ids).sum() < filters.min_sentences,
+            "too few marks a word": density < filters.min_marks_per_word,
+            "too many marks a word": density > filters.max_marks_per_word,
+        }
+        return next((reason for reason, is_failed in failed.items() if is_failed), None)
 
 
 _converter: Converter | None = None  # one a worker process

@@ -1,7 +1,8 @@
 """The pipeline's words -> one predicted label a unit of the reference, counted, and the wrong ones shown.
 
-Takes an example and the words that the pipeline gave for its text, gives labels and scores in the order of the units. A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score,
-since nothing was decided there. Knows nothing about files or models.
+Takes an example and the words that the pipeline gave for its text, gives labels and scores in the order of the units.
+A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score, since
+nothing was decided there. Knows nothing about files or models.
 """
 
 from bisect import bisect_right
