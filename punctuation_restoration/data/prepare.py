@@ -45,15 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
         tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
         prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MemoryError, BrokenExecutor) as error:
         print(f"prepare: {explain(error)}", file=sys.stderr)
-        return 1
-    except (MemoryError, BrokenExecutor):
-        print(
-            "prepare: Expected to fit into memory, did not: a worker ended. Lower --processes to 1, or split documents "
-            "of many megabytes.",
-            file=sys.stderr,
-        )
         return 1
     return 0
 
@@ -237,7 +230,12 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
 
 
 def explain(error: BaseException) -> str:
-    """The message of an error; a full disk is named as such."""
+    """The message of an error; a full disk, and a worker that ended for lack of memory, are named as such."""
+    if isinstance(error, MemoryError | BrokenExecutor):
+        return (
+            "Expected to fit into memory, did not: a worker ended. Lower --processes to 1, or split documents of many "
+            "megabytes."
+        )
     if is_disk_full(error):
         place = getattr(error, "filename", None) or "the output"
         return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
