@@ -56,7 +56,7 @@ reproduce: $(READY)  ## prepare the data, train the default model, ship it, and 
 	test -f $(RUN)/prepared/index.json || $(PYTHON) -m punctuation_restoration.data.prepare \
 		--recipe recipes/en-zh-ms.yaml --out $(RUN)/prepared
 	$(TRAIN) --recipe recipes/en-zh-ms.yaml --data $(RUN)/prepared --out $(RUN) --encoder $(SHARED)/encoder
-	$(PYTHON) -m punctuation_restoration.evaluation.thresholds --model $(RUN)/final \
+	$(PYTHON) -m benchmarks.thresholds --model $(RUN)/final \
 		--benchmark $(VALIDATION) --limit 60000 --output results/thresholds.json
 	$(PYTHON) -m benchmarks.shipping $(RUN)/final checkpoints/en-zh-ms \
 		--thresholds results/thresholds.json

@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("target", type=Path, help="folder of the checkpoint")
     for name in ("window", "left_context", "right_context", "max_window_pieces"):
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=argparse.SUPPRESS)
-    parser.add_argument("--thresholds", type=Path, help="JSON file that evaluation.thresholds wrote")
+    parser.add_argument("--thresholds", type=Path, help="JSON file that benchmarks.thresholds wrote")
     given = vars(parser.parse_args(argv))
     if thresholds := given.pop("thresholds"):
         given["thresholds"] = json.loads(thresholds.read_text(encoding="utf-8"))["thresholds"]

@@ -15,10 +15,10 @@ from typing import Any
 from rich.console import Console
 
 from punctuation_restoration.data.progress import ProgressBar
+from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples, named
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, own_labels, standard_labels
-from punctuation_restoration.evaluation.mistakes import Mistake
 from punctuation_restoration.evaluation.pictures import save_pictures
 from punctuation_restoration.evaluation.reference_files import digest_of
 from punctuation_restoration.evaluation.report import details, mistakes_table, overview
@@ -147,16 +147,14 @@ def score_one(
     args: argparse.Namespace,
 ) -> tuple[dict[str, Any], Sequence[Mistake]]:
     """The result of one benchmark, and its worst mistakes."""
-    n_done = 0
     with ProgressBar(name, sum(len(example.spans) for example in examples)) as bar:
-
-        def advance(n_units: int) -> None:
-            nonlocal n_done
-            n_done += n_units
-            bar.update(n_done, "words")
-
         evaluation = evaluate_examples(
-            restore, examples, label_set, n_mistakes=args.mistakes, on_document=advance, **settings
+            restore,
+            examples,
+            label_set,
+            n_mistakes=args.mistakes,
+            on_document=lambda n_units: bar.update(n_units, "units"),
+            **settings,
         )
     config = restore.model.config
     used = {key: getattr(config, key) for key in ("window", "left_context", "right_context", "max_window_pieces")}

@@ -59,12 +59,12 @@ class WindowCollator:
         batch["labels"] = torch.from_numpy(labels)
         if any(window.is_pseudo for window in windows):
             batch["is_pseudo"] = torch.tensor([window.is_pseudo for window in windows])
-        soft = {row: torch.from_numpy(one.soft.copy()) for row, one in enumerate(windows) if one.soft is not None}
-        if soft:
-            n_labels = next(iter(soft.values())).shape[1]
-            batch["soft_labels"] = torch.zeros((*labels.shape, n_labels), dtype=torch.uint8)
-            for row, said in soft.items():
-                batch["soft_labels"][row, : len(said)] = said
+        said = {row: window.soft for row, window in enumerate(windows) if window.soft is not None}
+        if said:
+            soft = np.zeros((*labels.shape, next(iter(said.values())).shape[1]), dtype=np.uint8)
+            for row, probabilities in said.items():
+                soft[row, : len(probabilities)] = probabilities
+            batch["soft_labels"] = torch.from_numpy(soft)
         return batch
 
     def _draw_filled(self, window: CutWindow) -> list[int | None]:

@@ -2,15 +2,21 @@
 
     text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
 
-Takes and gives no files. Each process has a copy of the converter, with its tokenizer and word finder.
+Takes and gives no files. A stream of documents is converted in several processes, in order and in bounded memory;
+each has a copy of the converter, with its tokenizer and word finder.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from multiprocessing import get_context
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +29,11 @@ from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
+
+BATCH_CHARACTERS = 100_000  # text sent to a worker at a time: about a second of its work
+N_AHEAD = 6  # batches sent before the first comes back
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +124,72 @@ class Converter:
 
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
         """The first filter that a document with these label ids fails, or None."""
-        n_words = len(labels)
-        if n_words < max(filters.min_words, 1):
-            return "too few words"
-        n_marks = np.count_nonzero(labels)
-        if not n_marks:
-            return "no marks"
-        if np.isin(labels, self.stop_ids).sum() < filters.min_sentences:
-            return "too few sentences"
-        if n_marks / n_words < filters.min_marks_per_word:
-            return "too few marks a word"
-        if n_marks / n_words > filters.max_marks_per_word:
-            return "too many marks a word"
-        return None
+        n_words, n_marks = len(labels), np.count_nonzero(labels)
+        density = n_marks / max(n_words, 1)
+        failed = {
+            "too few words": n_words < max(filters.min_words, 1),
+            "no marks": not n_marks,
+            "too few sentences": np.isin(labels, self.stop_ids).sum() < filters.min_sentences,
+            "too few marks a word": density < filters.min_marks_per_word,
+            "too many marks a word": density > filters.max_marks_per_word,
+        }
+        return next((reason for reason, is_failed in failed.items() if is_failed), None)
+
+
+_converter: Converter | None = None  # one a worker process
+
+
+def start_workers(converter: Converter, n_processes: int) -> Executor:
+    """A pool of `n_processes` processes with a copy of the converter each, or of one thread in this process for 1."""
+    if n_processes <= 1:
+        return ThreadPoolExecutor(1, initializer=_start, initargs=(converter,))
+    # Spawned: a forked tokenizer with threads can hang.
+    return ProcessPoolExecutor(n_processes, get_context("spawn"), initializer=_start, initargs=(converter,))
+
+
+def converted(pool: Executor, documents: Iterable[SourceDocument], source: Source) -> Iterator[Conversion]:
+    """Convert the documents of a source in a pool of `start_workers`, in order."""
+    convert = functools.partial(_convert, source=source)
+    for conversions in mapped_ahead(pool, convert, document_batches(documents), N_AHEAD):
+        yield from conversions
+
+
+def mapped_ahead(pool: Executor, function: Callable[[T], R], items: Iterable[T], n_ahead: int) -> Iterator[R]:
+    """What a function gives for each item, in order; a pool computes `n_ahead` items ahead of who reads."""
+    waiting = iter(items)
+    running = deque(pool.submit(function, item) for item in itertools.islice(waiting, n_ahead))
+    try:
+        while running:
+            result = running.popleft().result()
+            running.extend(pool.submit(function, item) for item in itertools.islice(waiting, 1))
+            yield result
+    finally:  # the caller may stop early
+        for future in running:
+            future.cancel()
+
+
+def document_batches(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
+    """Group documents into batches of about `BATCH_CHARACTERS` characters."""
+    batch: list[SourceDocument] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text) + 8 * len(document.words)
+        if size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _start(converter: Converter) -> None:
+    global _converter
+    _converter = converter
+
+
+def _convert(documents: list[SourceDocument], source: Source) -> list[Conversion]:
+    assert _converter is not None
+    return [_converter.convert(document, source) for document in documents]
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:

@@ -13,11 +13,10 @@ from typing import Any
 import torch
 
 from punctuation_restoration.data.collation import WindowCollator
-from punctuation_restoration.data.conversion import stop_label_ids
+from punctuation_restoration.data.conversion import mapped_ahead, stop_label_ids
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.shards import read_index
-from punctuation_restoration.data.workers import mapped_ahead
 from punctuation_restoration.pipeline.slots import SlotEncoder
 
 Batch = dict[str, torch.Tensor]

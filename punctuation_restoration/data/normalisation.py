@@ -169,8 +169,8 @@ def han_number(digits: str) -> str:
     n_groups = -(-len(whole) // 4)
     said = ""
     for index, group in enumerate(re.findall("....", whole.zfill(4 * n_groups))):
-        digits = zip(group, reversed(HAN_UNITS), strict=True)
-        part = "".join(HAN_DIGITS[int(digit)] + (unit if digit != "0" else "") for digit, unit in digits)
+        signs = zip(group, reversed(HAN_UNITS), strict=True)
+        part = "".join(HAN_DIGITS[int(digit)] + (unit if digit != "0" else "") for digit, unit in signs)
         said += part.rstrip("零") + HAN_GROUPS[n_groups - 1 - index] if int(group) else "零"
     said = re.sub("零+", "零", said).strip("零") or "零"  # one for each run of zeros, none at the ends
     return re.sub("^一十", "十", said) + tail

@@ -24,14 +24,13 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.data.conversion import Converter, split_of
+from punctuation_restoration.data.conversion import Converter, converted, split_of, start_workers
 from punctuation_restoration.data.leaks import LeakCheck, leak_report
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.data.readers import SourceDocument, read_documents
+from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
 from punctuation_restoration.data.recipe import Filters, Recipe, Source, load_recipe
 from punctuation_restoration.data.shards import ShardWriter, read_index, write_index
 from punctuation_restoration.data.summary import SPLITS, describe, table
-from punctuation_restoration.data.workers import converted, start_workers
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
@@ -46,15 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
         tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
         prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MemoryError, BrokenExecutor) as error:
         print(f"prepare: {explain(error)}", file=sys.stderr)
-        return 1
-    except (MemoryError, BrokenExecutor):
-        print(
-            "prepare: Expected to fit into memory, did not: a worker ended. Lower --processes to 1, or split documents "
-            "of many megabytes.",
-            file=sys.stderr,
-        )
         return 1
     return 0
 
@@ -76,17 +68,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def recipe_for_texts(paths: Sequence[str], language: str, validation: float = 0.05) -> Recipe:
     """A recipe for texts of one language, with gentle filters: every document with a mark is used."""
     filters = Filters(min_sentences=1, min_marks_per_word=0.01)
-    names = [Path(path).name.split(".")[0] or "texts" for path in paths]
-    sources = tuple(
-        Source(
-            name=f"{name}-{number}" if names.count(name) > 1 else name,
-            path=str(path),
-            language=language,
-            filters=filters,
-        )
-        for number, (path, name) in enumerate(zip(paths, names, strict=True))
-    )
-    return Recipe(name=language, sources=sources, validation=validation)
+    names = [plain_stem(Path(path)) or "texts" for path in paths]
+    sources = []
+    for number, (path, name) in enumerate(zip(paths, names, strict=True)):
+        name = f"{name}-{number}" if names.count(name) > 1 else name
+        sources.append(Source(name=name, path=str(path), language=language, filters=filters))
+    return Recipe(name=language, sources=tuple(sources), validation=validation)
 
 
 def prepare(
@@ -183,7 +170,10 @@ def prepare_source(
         "is_labelled": source.labelled,
         "filters": asdict(source.filters),
         "skipped": dict(skipped),
-        "splits": {split: split_counts(writer, n_labels[split]) for split, writer in writers.items()},
+        "splits": {
+            split: {**writer.finish(), "n_labels": np.trim_zeros(n_labels[split], "b").tolist()}
+            for split, writer in writers.items()
+        },
     }
 
 
@@ -196,11 +186,6 @@ def total_bytes(recipe: Recipe) -> int:
         n_bytes += sum(file.stat().st_size for file in files if file.is_file())
         n_bytes += LARGE_BYTES if source.format == "datasets" else 0
     return n_bytes
-
-
-def split_counts(writer: ShardWriter, n_labels: np.ndarray) -> dict[str, Any]:
-    """Finish the shards of a split; gives their files and counts."""
-    return {**writer.finish(), "n_labels": np.trim_zeros(n_labels, "b").tolist()}
 
 
 def drop_duplicates(
@@ -245,7 +230,12 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
 
 
 def explain(error: BaseException) -> str:
-    """The message of an error; a full disk is named as such."""
+    """The message of an error; a full disk, and a worker that ended for lack of memory, are named as such."""
+    if isinstance(error, MemoryError | BrokenExecutor):
+        return (
+            "Expected to fit into memory, did not: a worker ended. Lower --processes to 1, or split documents of many "
+            "megabytes."
+        )
     if is_disk_full(error):
         place = getattr(error, "filename", None) or "the output"
         return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."

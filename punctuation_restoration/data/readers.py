@@ -6,11 +6,12 @@ gzipped or not, and folders of them. Everything is read as a stream, so a source
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import itertools
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ DOCUMENT_FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
 SUFFIX_FORMATS = {".jsonl": "jsonl", ".json": "jsonl", ".txt": "text", ".md": "text", ".tsv": "tsv"}
 LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
 WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines
-ENCODINGS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,17 +208,20 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         ValueError: if the file is binary, cut off, or has a line in another encoding.
     """
     with open(path, "rb") as start:
-        magic = start.read(2)
-    opener = gzip.open if magic == b"\x1f\x8b" else open
-    number = 0
+        opener = gzip.open if start.read(2) == b"\x1f\x8b" else open
+    number, encoding = 0, "utf-8"
     try:
         with opener(path, "rb") as file:
             head = file.read(4096)
-            encoding = next((name for mark, name in ENCODINGS.items() if head.startswith(mark)), "utf-8")
-            if encoding != "utf-16" and b"\0" in head:
+            if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                encoding = "utf-16"
+            elif b"\0" in head:
                 raise ValueError(f"Expected text in {path}, it is a binary file. Remove it, or convert it to UTF-8.")
-            file.seek(0)
-            for number, line in enumerate(_decoded_lines(file, encoding), 1):
+            file.seek(len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0)
+            # Lines are decoded one by one, so that an error has a line number; those of UTF-16 are not split as bytes.
+            is_whole = encoding == "utf-16"
+            lines = file.read().decode(encoding).splitlines() if is_whole else (line.decode() for line in file)
+            for number, line in enumerate(lines, 1):
                 yield number, line
     except UnicodeDecodeError as error:
         raise ValueError(
@@ -229,12 +232,3 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise ValueError(
             f"Expected a whole gzip file in {path}, it is damaged after line {number}: {error}. Fetch it again."
         ) from error
-
-
-def _decoded_lines(file: Iterable[bytes], encoding: str) -> Iterator[str]:
-    """Lines decoded one by one, so that an error has a line number; UTF-16 lines cannot be split as bytes."""
-    if encoding == "utf-16":
-        yield from b"".join(file).decode(encoding).splitlines()
-        return
-    for number, line in enumerate(file):
-        yield line.decode("utf-8-sig" if number == 0 else "utf-8")

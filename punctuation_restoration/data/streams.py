@@ -85,6 +85,11 @@ def parted(words: Words, n_words: int) -> tuple[Words, Words]:
     return first, (ids[piece:], counts[n_words:], labels[n_words:], soft[n_words:])
 
 
+def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:
+    """The first word of each sentence, and the end of the last one, (n_sentences + 1,)."""
+    return np.concatenate([[0], np.isin(stream.labels, stop_ids).nonzero()[0] + 1])
+
+
 class SentenceBorders:
     """Where the sentences of a stream begin and end, in words and in pieces.
 
@@ -94,8 +99,7 @@ class SentenceBorders:
     """
 
     def __init__(self, stream: WordStream, stop_ids: np.ndarray):
-        ends = np.isin(stream.labels, stop_ids).nonzero()[0] + 1
-        self.words = np.concatenate([[0], ends])  # (n_sentences + 1,)
+        self.words = sentence_borders(stream, stop_ids)  # (n_sentences + 1,)
         self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts, dtype=np.int64)])[self.words]
 
     def utterances(
@@ -134,8 +138,8 @@ class QuestionBank:
         for stream_id, stream in enumerate(streams):
             if stream.is_pseudo:
                 continue
-            ends = np.isin(stream.labels, stop_ids).nonzero()[0] + 1
-            starts = np.concatenate([[0], ends[:-1]])
+            borders = sentence_borders(stream, stop_ids)
+            starts, ends = borders[:-1], borders[1:]
             is_short = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
             rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_short]
             found.setdefault(stream.language_id, []).append(rows)

@@ -6,9 +6,10 @@ are whole words that were cut into many, and signs that were unknown. Knows Sent
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,10 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
     model = PunctuationRestorationModel.from_pretrained(start, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(start)
     finder = WordFinder(model.config.mark_labels)
-    documents = (document for path in texts for document in read_documents(path))
-    words = count_words(documents, finder, model.config.lowercase)
+    words: Counter[str] = Counter()
+    for document in itertools.chain.from_iterable(map(read_documents, texts)):
+        spoken = document.words or [word.spoken for word in finder(document.text)]
+        words.update(word.lower() if model.config.lowercase else word for word in spoken)
     found = missing_pieces(words, tokenizer, n_pieces)
     n_before = len(tokenizer)
     extended = with_pieces(tokenizer, found)
@@ -54,15 +57,6 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
     return [piece for piece, _ in found]
 
 
-def count_words(documents: Iterable[Any], finder: WordFinder, lowercase: bool) -> Counter[str]:
-    """How often each spoken word occurs."""
-    words: Counter[str] = Counter()
-    for document in documents:
-        spoken = document.words or [word.spoken for word in finder(document.text)]
-        words.update(word.lower() if lowercase else word for word in spoken)
-    return words
-
-
 def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[tuple[str, list[int]]]:
     """Pieces to add, with the pieces that they stand as so far; those that shorten the text most come first.
 
@@ -71,12 +65,11 @@ def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[t
     """
     worth: Counter[str] = Counter()
     old: dict[str, list[int]] = {}
-    frequent = [(word, n) for word, n in words.items() if n >= MIN_COUNT]
-    if not frequent:
-        return []
-    encoded = tokenizer([word for word, _ in frequent], add_special_tokens=False, split_special_tokens=True).input_ids
     characters: Counter[str] = Counter()
-    for (word, n), ids in zip(frequent, encoded, strict=True):
+    for word, n in words.items():
+        if n < MIN_COUNT:
+            continue
+        ids = tokenizer(word, add_special_tokens=False, split_special_tokens=True).input_ids
         if tokenizer.unk_token_id in ids:
             characters.update({character: n * word.count(character) for character in set(word)})
         elif len(ids) >= 3:

@@ -1,8 +1,8 @@
-"""The pipeline's words -> one predicted label a unit of the reference.
+"""The pipeline's words -> one predicted label a unit of the reference, counted, and the wrong ones shown.
 
-Takes an example and the words that the pipeline gave for its text, gives labels and scores in the order of the
-units. A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score,
-since nothing was decided there. Knows nothing about files or models.
+Takes an example and the words that the pipeline gave for its text, gives labels and scores in the order of the units.
+A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score, since
+nothing was decided there. Knows nothing about files or models.
 """
 
 from bisect import bisect_right
@@ -14,6 +14,9 @@ from punctuation_restoration.evaluation.counts import NO_MARK, count_labels
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Block
 from punctuation_restoration.evaluation.labels import LabelSet
+
+N_AROUND = 8  # units shown on each side of a mistake
+SIGNS = {NO_MARK: "", "COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other labels are shown by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +84,38 @@ def count_blocks(example: Example, prediction: Prediction, label_names: Sequence
         )
         blocks.append(Block(example.id, example.source, number, counts))
     return blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One wrong decision.
+
+    Attributes:
+        score: probability that the model gave to the wrong label.
+        reference_text, predicted_text: the text around with the marks of either; the wrong place is in brackets.
+    """
+
+    score: float
+    reference_text: str
+    predicted_text: str
+
+
+def find_mistakes(example: Example, prediction: Prediction) -> list[Mistake]:
+    """All wrong decisions of one example; places inside a word of the model, where none was made, are left out."""
+    decisions = zip(example.labels, prediction.labels, prediction.scores, strict=True)
+    return [
+        Mistake(score, around(example, example.labels, unit), around(example, prediction.labels, unit))
+        for unit, (reference, predicted, score) in enumerate(decisions)
+        if reference != predicted and score is not None
+    ]
+
+
+def around(example: Example, labels: Sequence[str], unit: int) -> str:
+    """The text around a unit with its marks, the one after `unit` in brackets: `went home[,] and then`."""
+    first, end = max(unit - N_AROUND, 0), min(unit + N_AROUND + 1, len(labels))
+    pieces = []
+    for index in range(first, end):
+        start = example.spans[index - 1][1] if index > first else example.spans[index][0]
+        sign = SIGNS.get(labels[index], f" {labels[index]}")
+        pieces += [example.text[start : example.spans[index][1]], f"[{sign}]" if index == unit else sign]
+    return "".join(pieces)

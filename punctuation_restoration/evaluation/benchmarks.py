@@ -71,10 +71,8 @@ BENCHMARKS: dict[str, Benchmark] = {
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "all": tuple(BENCHMARKS),
-    **{
-        use: tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.use == use)
-        for use in ("test", "validation")
-    },
+    "test": tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.use == "test"),
+    "validation": tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.use == "validation"),
 }
 
 

@@ -12,7 +12,7 @@ is a word, or a token of a benchmark. Knows nothing about files or models.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -102,15 +102,8 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
             break
         n_units = min(len(example.spans), n_words)
         if n_units < len(example.spans):
-            end = example.spans[n_units - 1][1]
-            example = Example(
-                example.id,
-                example.source,
-                example.text[:end],
-                example.spans[:n_units],
-                example.labels[:n_units],
-                ends_text=False,
-            )
+            text, spans = example.text[: example.spans[n_units - 1][1]], example.spans[:n_units]
+            example = replace(example, text=text, spans=spans, labels=example.labels[:n_units], ends_text=False)
         kept.append(example)
         n_words -= n_units
     return kept
@@ -118,17 +111,13 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
 
 def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str) -> Example:
     """The units written one after the other, with a blank before each that is not `joined` to the one before."""
-    pieces: list[str] = []
+    text = ""
     spans: list[tuple[int, int]] = []
-    place = 0
     for unit, is_joined in zip(units, joined, strict=True):
-        if place and unit and not is_joined:
-            pieces.append(" ")
-            place += 1
-        pieces.append(unit)
-        spans.append((place, place + len(unit)))
-        place += len(unit)
-    return Example(id, source, "".join(pieces), tuple(spans), tuple(labels))
+        text += " " if text and unit and not is_joined else ""
+        spans.append((len(text), len(text) + len(unit)))
+        text += unit
+    return Example(id, source, text, tuple(spans), tuple(labels))
 
 
 def _without_marks(token: str, marks: frozenset[str]) -> str:

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from punctuation_restoration.evaluation.mistakes import Mistake
+from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.result_files import by_document
 
 KINDS = ("precision", "recall", "f1")

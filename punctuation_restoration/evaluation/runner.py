@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from punctuation_restoration.evaluation.alignment import align, count_blocks
+from punctuation_restoration.evaluation.alignment import Mistake, align, count_blocks, find_mistakes
 from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
 from punctuation_restoration.evaluation.counts import NO_MARK, Counts, add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.labels import LabelSet
-from punctuation_restoration.evaluation.mistakes import Mistake, find_mistakes
 from punctuation_restoration.evaluation.scores import micro
 
 
@@ -64,18 +63,19 @@ def evaluate_examples(
         examples: texts with references.
         label_set: the labels to score in.
         n_mistakes: how many mistakes to keep.
-        on_document: called after each document with its number of units.
+        on_document: called after each document with the number of units so far.
         settings: keywords for the pipeline, such as `window` or `thresholds`.
     """
     blocks: list[Block] = []
     all_decisions, marks_only = Reliability(), Reliability()
     mistakes: list[Mistake] = []
-    n_words = 0
+    n_words = n_units = 0
     started = time.perf_counter()
     # A generator, so that only one document's result is in memory at a time.
     for example, result in zip(examples, restore((example.text for example in examples), **settings), strict=True):
         found = align(example, result["words"], label_set)
         n_words += len(result["words"])
+        n_units += len(example.spans)
         blocks += count_blocks(example, found, label_set.names)
         decisions = [
             (label, (score, label == reference))
@@ -86,7 +86,7 @@ def evaluate_examples(
         marks_only += count_reliability([decision for label, decision in decisions if label != NO_MARK])
         mistakes = heapq.nlargest(n_mistakes, mistakes + find_mistakes(example, found), key=lambda one: one.score)
         if on_document is not None:
-            on_document(len(example.spans))
+            on_document(n_units)
     seconds = time.perf_counter() - started
     return Evaluation(label_set.names, blocks, all_decisions, marks_only, mistakes, seconds, n_words)
 

@@ -25,24 +25,21 @@ SENTENCE_END_NAMES = {prefix + name for name in SENTENCE_ENDS.values() for prefi
 
 
 @dataclass(frozen=True, slots=True)
-class MarkScore:
-    """Precision, recall and F1 (0 to 1) with the numbers of marks behind them; 0 instead of a division by 0."""
+class MeanScore:
+    """Precision, recall and F1 (0 to 1): each a mean over the marks."""
 
     precision: float
     recall: float
     f1: float
-    n_reference: int
-    n_predicted: int
-    n_correct: int
 
 
 @dataclass(frozen=True, slots=True)
-class MeanScore:
-    """A mean over the marks of precision, recall and F1 (0 to 1), each averaged on its own."""
+class MarkScore(MeanScore):
+    """Precision, recall and F1 (0 to 1) with the numbers of marks behind them; 0 instead of a division by 0."""
 
-    precision: float
-    recall: float
-    f1: float
+    n_reference: int
+    n_predicted: int
+    n_correct: int
 
 
 @dataclass(frozen=True)

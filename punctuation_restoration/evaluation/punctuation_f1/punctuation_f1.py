@@ -45,27 +45,15 @@ class PunctuationF1(evaluate.Metric):
         references: list[list[str]],
         label_names: tuple[str, ...] = LABEL_NAMES,
     ) -> dict[str, float | int | None]:
-        scores = score(
-            add_counts(
-                label_names,
-                [
-                    count_labels(reference, predicted, label_names, ends_text=True)
-                    for reference, predicted in zip(references, predictions, strict=True)
-                ],
-            )
+        counts = (
+            count_labels(reference, predicted, label_names, ends_text=True)
+            for reference, predicted in zip(references, predictions, strict=True)
         )
-        result: dict[str, float | int | None] = {
-            "micro_precision": scores.micro.precision,
-            "micro_recall": scores.micro.recall,
-            "micro_f1": scores.micro.f1,
-            "macro_f1": scores.macro.f1,
-            "weighted_f1": scores.weighted.f1,
-            "mid_text_f1": scores.mid_text.f1,
-            "end_text_f1": scores.end_text.f1,
-            "slot_error_rate": scores.slot_error_rate,
-            "n_words": scores.n_words,
-        }
+        scores = score(add_counts(label_names, counts))
+        kinds = ("precision", "recall", "f1")
+        result = {f"micro_{kind}": getattr(scores.micro, kind) for kind in kinds}
+        for name in ("macro", "weighted", "mid_text", "end_text"):
+            result[f"{name}_f1"] = getattr(scores, name).f1
         for name, mark in scores.marks.items():
-            for kind in ("precision", "recall", "f1"):
-                result[f"{name.lower()}_{kind}"] = getattr(mark, kind)
-        return result
+            result.update({f"{name.lower()}_{kind}": getattr(mark, kind) for kind in kinds})
+        return {**result, "slot_error_rate": scores.slot_error_rate, "n_words": scores.n_words}

@@ -1,6 +1,6 @@
 """Validation text → the thresholds with which a model scores best on it.
 
-    python -m punctuation_restoration.evaluation.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
+    python -m benchmarks.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
 
 A model that is unsure writes too few marks, since "no mark" is the likeliest answer in most places. The model reads
 each text once; then the threshold of one label after the other is moved as long as the mean micro-F1 over the

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from punctuation_restoration.evaluation import thresholds
+from benchmarks import thresholds
+from benchmarks.thresholds import f1_with, main, read_once, tune
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.thresholds import f1_with, main, read_once, tune
 
 
 @pytest.fixture
