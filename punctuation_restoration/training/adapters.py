@@ -103,8 +103,7 @@ def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0
 
 
 def freeze_layers(model: Any, n_layers: int) -> None:
-    """Freeze the word embeddings and the first layers of a model's encoder: no gradient is computed for them."""
-    model.get_input_embeddings().requires_grad_(False)
+    """Freeze the first layers of a model's encoder: where its word embeddings are, too, they need no gradients."""
     for layer in layers_of(model.encoder)[2][:n_layers]:
         layer.requires_grad_(False)
 
@@ -154,6 +153,45 @@ def load_adapters(model: Any, place: Path) -> None:
     model.load_state_dict(weights, strict=False)
 
 
+def holds_adapters(place: Path) -> bool:
+    """Whether a folder holds adapters and no whole model."""
+    return (place / DESCRIPTION_FILE).is_file()
+
+
+def go_on_from_adapters(model: Any, adapters: Adapters | None, place: Path) -> None:
+    """Start a run from adapters that an earlier one has learned.
+
+    Args:
+        model: that was given new adapters.
+        adapters: where they stand.
+        place: folder of the earlier ones.
+
+    Raises:
+        ValueError: if these stand elsewhere, or in another encoder.
+    """
+    there = read_description(place)
+    for name in ("rank", "first_layer", "layers", "base_hash"):
+        expected, got = getattr(there, name), getattr(adapters, name, None)
+        if expected != got:
+            raise ValueError(
+                f"Expected a run with the {name} of {place}, {expected}, got {got}. Give --encoder, --layers, "
+                "--adapter-rank and --frozen-layers as the adapters were trained with."
+            )
+    load_adapters(model, place)
+
+
+def read_description(place: Path) -> Adapters:
+    """Where the adapters of a folder stand.
+
+    Raises:
+        ValueError: if it holds none.
+    """
+    try:
+        return Adapters(**json.loads((place / DESCRIPTION_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"Expected a folder of adapters at {place}, could not read it: {error}") from error
+
+
 def weights_hash(encoder: Any) -> str:
     """SHA-256 over the weights of an encoder, as they would be stored in half precision."""
     digest = hashlib.sha256()
@@ -174,11 +212,7 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
     Raises:
         ValueError: if the folder holds no adapters, or the encoder is not the one that they were trained on.
     """
-    try:
-        description = Adapters(**json.loads((folder / DESCRIPTION_FILE).read_text(encoding="utf-8")))
-        config = PunctuationRestorationConfig.from_pretrained(folder)
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"Expected a folder of adapters at {folder}, could not read it: {error}") from error
+    description, config = read_description(folder), PunctuationRestorationConfig.from_pretrained(folder)
     base = base or description.base
     try:
         is_ours = isinstance(AutoConfig.from_pretrained(base), PunctuationRestorationConfig)

@@ -25,7 +25,14 @@ from punctuation_restoration.data.dataset import Batch, read_ahead
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.adapters import choose_trained, load_adapters, save_adapters, save_plain
+from punctuation_restoration.training.adapters import (
+    choose_trained,
+    go_on_from_adapters,
+    holds_adapters,
+    load_adapters,
+    save_adapters,
+    save_plain,
+)
 from punctuation_restoration.training.building import batch_source, build_model
 from punctuation_restoration.training.checkpoints import (
     load_state,
@@ -120,9 +127,10 @@ class TrainingRun:
         self.log = RunLog(out, accelerator.is_main_process, settings.max_steps)
         self.checkpoints = out / "checkpoints"
         resumed = newest_checkpoint(self.checkpoints, self.log.tell)
+        learned = Path(start) if start and holds_adapters(Path(start)) else None
         place = str(resumed or start or "")
-        if settings.adapter_rank:  # checkpoints hold the adapters alone
-            place = start or ""
+        if settings.adapter_rank or learned:  # checkpoints hold the adapters alone
+            place = "" if learned else start or ""
         torch.manual_seed(settings.seed)  # a new classifier, and new adapters, are drawn
         self.model = build_model(settings, recipe, index, place)
         self.tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
@@ -143,6 +151,8 @@ class TrainingRun:
         self.last_scores: dict[str, Any] = {}
         if resumed:
             self._resume(resumed)
+        elif learned:
+            go_on_from_adapters(self.model, self.adapters, learned)
         self._time_used: float | None = None
         self._scored_step, self._joined_step = -1, self.state.step
         self.log.tell(reading(self.model.config))
@@ -297,7 +307,7 @@ class TrainingRun:
 
     def _save_model(self, place: Path) -> None:
         if self.adapters:
-            save_adapters(self.model, self.adapters, place / "adapters")
+            save_adapters(self.model, self.adapters, place / "adapters", torch.float16)
         save_plain(self.model, self.tokenizer, place)
 
     def _save_trained(self, place: Path) -> None:

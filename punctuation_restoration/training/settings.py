@@ -115,7 +115,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--add-pieces", type=int, default=0, help="add so many pieces from the texts to the vocabulary of --from"
     )
     parser.add_argument("--out", required=True, help="folder of the run; a run that is there goes on")
-    parser.add_argument("--from", dest="start", help="checkpoint of ours to go on from, folder or Hub id")
+    parser.add_argument("--from", dest="start", help="checkpoint or adapters of ours to go on from, folder or Hub id")
     parser.add_argument(
         "--soft-labels", nargs="+", default=(), help="folders of teachers' labels to learn, by training.labelling"
     )
