@@ -190,7 +190,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         }
         is_short = not any(wanted.values()) and self.reads_short
         is_piece = None if attention_mask is None else attention_mask.bool()[:, None, None, :]  # (B, 1, 1, P)
-        outputs = BaseModelOutput()
+        outputs: Any = BaseModelOutput()
         if is_short:
             seen = self._layer_by_layer(input_ids, inputs_embeds, is_piece)
         else:
@@ -264,13 +264,17 @@ class PunctuationRestorationModel(PreTrainedModel):
         `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
         """
         attention = layer.attention.self
-        projected = attention.query(states), attention.key(seen), attention.value(seen)
-        heads = [part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected]
+        query, key, value = (
+            part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2)
+            for part in (attention.query(states), attention.key(seen), attention.value(seen))
+        )
         if not torch.is_autocast_enabled("cpu"):
-            mixed = nn.functional.scaled_dot_product_attention(*heads, attn_mask=is_piece)
+            mixed = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=is_piece)
         else:  # there torch's attention, above all its gradient, is slow in bf16 (docs/log.md, "bf16")
             with torch.autocast("cpu", enabled=False):
-                mixed = nn.functional.scaled_dot_product_attention(*map(torch.Tensor.float, heads), attn_mask=is_piece)
+                mixed = nn.functional.scaled_dot_product_attention(
+                    query.float(), key.float(), value.float(), attn_mask=is_piece
+                )
         states = layer.attention.output(mixed.transpose(1, 2).flatten(2), states)
         return layer.output(layer.intermediate(states), states)
 
@@ -293,7 +297,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         """
         layers = self.encoder.encoder.layer
         first = len(layers) - n_layers
-        slot_states = None
+        slot_states: Any = None
         # In this order nothing is taken from `seen`, and so computed, after the last layer.
         for layer, states in zip(layers[first:], itertools.islice(seen, first, None), strict=False):
             if slot_states is None:

@@ -53,10 +53,10 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     if settings.bidirectional_from is not None:
         fields["bidirectional_from"] = settings.bidirectional_from
     try:
-        model = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
+        model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
     except OSError as error:
         raise ValueError(f"Expected the weights of an encoder at {name!r}, could not load them: {error}") from error
-    n_rows: Any = model.get_input_embeddings().num_embeddings
+    n_rows = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > n_rows:
         raise ValueError(
             f"Expected in {name} a tokenizer of at most {n_rows} pieces, one for each row of the word "
