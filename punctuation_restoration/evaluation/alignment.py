@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from punctuation_restoration.evaluation.counts import NO_MARK, count_labels
+from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Block
 from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
 N_AROUND = 8  # units shown on each side of a mistake
 SIGNS = {NO_MARK: "", "COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other labels are shown by name

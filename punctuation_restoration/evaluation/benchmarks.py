@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from punctuation_restoration.evaluation.counts import NO_MARK
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.reference_files import Keep, read_examples
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.modeling.configuration_punctuation import NO_MARK as NO_MARK
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from punctuation_restoration.evaluation.alignment import Mistake, align, count_blocks, find_mistakes
 from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
-from punctuation_restoration.evaluation.counts import NO_MARK, Counts, add_counts, count_labels
+from punctuation_restoration.evaluation.counts import Counts, add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.scores import micro
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import torch
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import document_borders, open_shard
-from punctuation_restoration.evaluation.counts import NO_MARK, Counts
+from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.scores import score
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.batching import batches_by_length
 from punctuation_restoration.pipeline.windows import plan_windows
 
