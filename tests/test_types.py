@@ -31,4 +31,6 @@ def test_a_wrong_call_between_folders_is_an_error(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     for number, (call, said) in enumerate(WRONG.values(), len(WRONG) + 1):
-        assert any(said in line for line in done.stdout.splitlines() if f"wrong.py:{number}:" in line), call + done.stdout
+        assert any(said in line for line in done.stdout.splitlines() if f"wrong.py:{number}:" in line), (
+            call + done.stdout
+        )

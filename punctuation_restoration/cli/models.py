@@ -91,9 +91,3 @@ def first_line(error: BaseException) -> str:
     """The gist of a long message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
-
-
-def last_line(error: BaseException) -> str:
-    """The gist of an error from another process, whose traceback comes first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__

@@ -80,9 +80,7 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     try:
         model = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
     except OSError as error:
-        raise ValueError(
-            f"Expected the weights of an encoder at {name!r}, could not load them: {error}"
-        ) from error
+        raise ValueError(f"Expected the weights of an encoder at {name!r}, could not load them: {error}") from error
     n_rows = len(model.get_input_embeddings().weight)
     if len(tokenizer) > n_rows:
         raise ValueError(
