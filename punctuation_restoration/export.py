@@ -89,9 +89,9 @@ def export(
 
 
 def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
-    """Write the folder of the Gradio page: the files of `space/`, and the readers of transcripts that they use.
+    """Write the folder of the Gradio page: the files of `space/`, and the parts of this package that they use.
 
-    The page loads the model with the code beside its weights, so the folder needs no package of ours.
+    The page runs the code that it brings, as a wheel holds it; of the Hub's model it takes the weights alone.
 
     Raises:
         FileExistsError: if there is something at `output` that may not be replaced.
@@ -104,8 +104,12 @@ def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
     with written_whole(output) as folder:
         leave_out = shutil.ignore_patterns("__pycache__", ".*")
         shutil.copytree(root / "space", folder, ignore=leave_out)
-        shutil.copytree(Path(__file__).parent / "transcripts", folder / "transcripts", ignore=leave_out)
-        shutil.copyfile(root / "pipeline" / "conventions.py", folder / "transcripts" / "conventions.py")
+        own, package = Path(__file__).parent, folder / "punctuation_restoration"
+        shutil.copytree(own / "transcripts", package / "transcripts", ignore=leave_out)
+        for name in ("modeling", "pipeline"):
+            shutil.copytree(root / name, package / name, ignore=leave_out)
+        for path in own.glob("*.py"):
+            shutil.copyfile(path, package / path.name)
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
     return sorted(path for path in output.rglob("*") if path.is_file())
 

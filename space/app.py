@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer, transcripts
+from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer
 from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, language_of, masks_html, speed_line
+
+from punctuation_restoration.transcripts import WRITABLE
 
 # Visitors' files lie in a folder of their own, which goes when the server does.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
@@ -114,8 +116,7 @@ def build(restorer: Restorer) -> gr.Blocks:
                 upload = _file_tab()
         options = _options()
         _connect_text(restorer, spoken, live, press, options, outputs)
-        if upload is not None:
-            _connect_file(restorer, upload, options)
+        _connect_file(restorer, upload, options)
         _add_endpoint(restorer)
     return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
 
@@ -159,10 +160,7 @@ def _text_tab() -> tuple[gr.Textbox, gr.Checkbox, gr.Button, list[Any]]:
     return spoken, live, press, [restored, certain, about]
 
 
-def _file_tab() -> dict[str, Any] | None:
-    if transcripts is None:
-        gr.Markdown("Files need the folder `transcripts` beside `app.py`, or the package `punctuation-restoration`.")
-        return None
+def _file_tab() -> dict[str, Any]:
     with gr.Row():
         with gr.Column(min_width=320):
             upload = {
@@ -171,7 +169,7 @@ def _file_tab() -> dict[str, Any] | None:
                     file_types=FILE_TYPES, height=180, elem_id="upload",
                 ),
                 "to": gr.Dropdown(
-                    [AS_IT_IS, *transcripts.WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
+                    [AS_IT_IS, *WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
                 ),
             }  # fmt: skip
             gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")

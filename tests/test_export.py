@@ -318,9 +318,14 @@ def test_the_folder_of_the_page_is_whole_and_goes_to_a_space(tmp_path, monkeypat
     assert exporting.main([str(out), "--space", "--force", "--push", REPOSITORY]) == 0
     assert (sent["repo_type"], sent["space_sdk"]) == ("space", "gradio")
     own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
-    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "formats"}
-    readers = {path.name for path in (ROOT / "formats").glob("*.py")}
-    assert {path.name for path in (out / "formats").iterdir()} == readers | {"conventions.py"}
+    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
+    code = "import restorer, views; print(restorer.transcripts.__file__, restorer.DEFAULT_MODEL)"
+    environment = {"PATH": os.environ["PATH"], "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=out, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    place, model = done.stdout.split()
+    assert Path(place).is_relative_to(out), "the page runs without an installed package"
+    assert model == punctuation_restoration.registration.HUB_MODEL, "and asks the Hub for the weights"
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])

@@ -4,15 +4,16 @@ It knows nothing about formats, and leaves to the restorer how a long text is cu
 """
 
 import itertools
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol
 
-from .placing import SourceEdit, apply_to_source, apply_to_text
+from ..pipeline.edits import Edit, edited
+from .placing import SourceEdit, apply_to_source
 from .timed_sentences import Sentence, find_sentences
 from .transcript import Speech, Transcript
-from .writing_json import sentence_list
 
 PLAIN_FORMATS = ("txt", "lines")
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
@@ -33,12 +34,12 @@ class RestoredSpeech:
     """A speech, its edits and its words as the restorer gave them, with offsets in the original text."""
 
     speech: Speech
-    edits: list[Mapping[str, Any]]
+    edits: list[Edit]
     words: list[Mapping[str, Any]]
 
     @property
     def text(self) -> str:
-        return apply_to_text(self.speech.text, self.edits)
+        return edited(self.speech.text, self.edits)
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -64,7 +65,8 @@ class RestoredTranscript:
         for restored in self.speeches:
             place = restored.speech.addition
             if place is not None:
-                sentences = sentence_list(restored.sentences, ascii_only=self.transcript.escape == "json")
+                rows = [sentence.row() for sentence in restored.sentences]
+                sentences = json.dumps(rows, ensure_ascii=self.transcript.escape == "json")
                 yield SourceEdit(place.start, place.end, place.lead + sentences)
 
 
