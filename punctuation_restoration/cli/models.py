@@ -11,7 +11,7 @@ class ModelError(RuntimeError):
     """The model cannot be loaded."""
 
 
-class OptionError(ValueError):
+class OptionError(Exception):
     """The model does not take the options."""
 
 
