@@ -73,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"punctuate {punctuation_restoration.__version__}")
 
-    add = parser.add_argument_group("files and formats").add_argument
+    files = parser.add_argument_group("files and formats")
+    add = files.add_argument
     add("files", nargs="*", type=Path, metavar="FILES", help="files and folders; standard input if there are none")
     add("--text", help="restore this text instead of files")
     add("--output", "-o", type=Path, metavar="OUT", help="file, or folder for several files; the extension may choose "
@@ -87,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--skip-existing", action="store_true", help="leave out files that have their output already")
     add("--color", action="store_true", help="show new marks in colour: green sure, yellow less so, red unsure")
     add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
-    add = parser.add_mutually_exclusive_group().add_argument
+    add = files.add_mutually_exclusive_group().add_argument
     add("--to", type=_one_of("--to", WRITABLE), metavar="NAME", help=f"write another format: {', '.join(WRITABLE)}")
     add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
     add("--sentences", action="store_true", help="write plain text with one sentence a line")
