@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from .conventions import SENTENCE_ENDS
-from .edits import Edit, ascending, edited, edited_between, marks_of, restoring_edits
+from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
 from .items import Item, Time
 from .marks import FoundMark
-from .sentences import capitals, sentence_ranges
 from .words import Word
 
 
@@ -61,7 +60,7 @@ def make_result(
     """The dictionary that the pipeline gives for one item; its class says what is in it."""
     item, words = document.item, document.words
     text, marks = item.text, marks_of(words, decided.rows)
-    ranges = sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in decided.rows])
+    ranges = _sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in decided.rows])
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
@@ -74,7 +73,7 @@ def make_result(
     new = [("", "") if source == "input" else mark for mark, source in zip(marks, decided.sources, strict=True)]
     edits = restoring_edits(text, words, new, entries, document.replaced)
     if truecase:
-        edits = ascending([*edits, *capitals(text, words, ranges)])
+        edits = ascending([*edits, *_capitals(text, words, ranges)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
     if return_words:
         for entry, time in zip(entries, times or [], strict=False):
@@ -88,6 +87,39 @@ def make_result(
     if item.chunks is not None and item.spans is not None:
         result["chunks"] = _chunks(item, edits)
     return result
+
+
+def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
+    """Sentences as ranges of words (first, end), from whether each word ends one. The last one may be unfinished."""
+    ranges, first = [], 0
+    for index, is_end in enumerate(ends):
+        if is_end:
+            ranges.append((first, index + 1))
+            first = index + 1
+    if first < len(ends):
+        ranges.append((first, len(ends)))
+    return ranges
+
+
+def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]]) -> list[Edit]:
+    """The edits that give sentences their capital, and the English `I` its own (also in I'm, I'll, I've, I'd).
+
+    Only the first letter of a word in lower case changes; links and words such as iPhone stay as they are.
+    """
+    firsts = {first for first, _ in ranges}
+    edits = []
+    for index, word in enumerate(words):
+        is_english_i = word.spoken == "i" or word.spoken.startswith("i'")
+        if not is_english_i and (index not in firsts or not word.spoken.islower() or "://" in word.text):
+            continue
+        offset = next((place for place, sign in enumerate(word.text) if sign.isalnum()), None)
+        if offset is None or not word.text[offset].islower():
+            continue
+        # One letter for one: `ß`.upper() is two letters, `ß`.title() too, so it stays.
+        capital = word.text[offset].upper()
+        if len(capital) == 1:
+            edits.append(change(text, word.start + offset, capital, "truecase"))
+    return edits
 
 
 def _sentences(document: Document, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]) -> list[dict[str, Any]]:

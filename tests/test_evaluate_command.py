@@ -121,7 +121,6 @@ def test_pictures_are_written(tiny_checkpoint, texts, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--threshold", "COMMA"), "LABEL=P"),
         (("--threshold", "COMA=0.5"), "COMA"),
         (("--limit", "0"), "--limit"),
         (("--shard", "3/2"), "I/N"),
@@ -143,8 +142,10 @@ def test_wrong_names_end_with_a_message(tmp_path, capsys):
     (tmp_path / "other.json").write_text("{}", encoding="utf-8")
     assert run("--join", tmp_path / "other.json") == 2
     assert "Expected a result" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        run()
+    for wrong in ([], ["--benchmark", "x", "--threshold", "COMMA"]):
+        with pytest.raises(SystemExit):
+            run(*wrong)
+    assert "NAME=PROBABILITY, got 'COMMA'" in capsys.readouterr().err
 
 
 def test_the_benchmarks_are_listed(capsys):

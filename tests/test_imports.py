@@ -25,7 +25,6 @@ ORDER = [
     "items",
     "timing",
     "edits",
-    "sentences",
     "results",
     "streamer",
     "restoration_pipeline",

@@ -16,6 +16,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from punctuation_restoration.cli.models import ModelError, load_pipeline
+from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Loader, named
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, own_labels, standard_labels
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse_args(argv)
     try:
         return run(args)
-    except (ValueError, ImportError, OSError) as error:
+    except (ValueError, ImportError, OSError, ModelError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
 
@@ -71,7 +73,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     passed.add_argument("--right-context", type=int, help="words of context on the right")
     passed.add_argument("--batch-size", type=int, help="windows in one forward pass")
     passed.add_argument(
-        "--threshold", nargs="+", default=[], metavar="LABEL=P", help="probability from which a mark is written"
+        "--threshold",
+        nargs="+",
+        default=[],
+        type=read_threshold,
+        metavar="LABEL=P",
+        help="probability from which a mark is written",
     )
     passed.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     passed.add_argument("--dtype", default="float32", help="float32, bfloat16, float16 (default: float32)")
@@ -100,8 +107,7 @@ def run(args: argparse.Namespace) -> int:
         write_result(result, output_path(args.output, result["benchmark"], several=False))
         return 0
     names = named(args.benchmark)
-    thresholds = read_thresholds(args.threshold)
-    restore = load_pipeline(args.model, args.device, args.dtype)
+    restore = load_pipeline(args.model, args.device, dtype=args.dtype)
     label_sets = {True: standard_labels(restore.model.config), False: own_labels(restore.model.config)}
     loader = Loader(
         reader_for=lambda is_named: Reader.for_labels(label_sets[is_named]),
@@ -112,26 +118,11 @@ def run(args: argparse.Namespace) -> int:
     results, mistakes = [], {}
     for name in names:
         examples = choose(loader(name), args.limit, args.shard)
-        result, mistakes[name] = score_one(restore, name, examples, label_sets[name in BENCHMARKS], thresholds, args)
+        result, mistakes[name] = score_one(restore, name, examples, label_sets[name in BENCHMARKS], args)
         results.append(result)
         write_result(result, output_path(args.output, name, several=len(names) > 1))
     show(results, mistakes, args, console)
     return 0
-
-
-def load_pipeline(model: str | None, device: str | None, dtype: str) -> Any:
-    """The pipeline as users get it."""
-    import transformers
-
-    import punctuation_restoration  # noqa: F401  registers the task
-
-    transformers.logging.disable_progress_bar()
-    return transformers.pipeline(
-        "punctuation-restoration",  # type: ignore[call-overload]  # knows only the tasks of transformers
-        model=model,
-        device=device,
-        dtype=dtype,
-    )
 
 
 def score_one(
@@ -139,14 +130,13 @@ def score_one(
     name: str,
     examples: Sequence[Example],
     label_set: LabelSet,
-    thresholds: dict[str, float],
     args: argparse.Namespace,
 ) -> tuple[dict[str, Any], list[Mistake]]:
     """The result of one benchmark, and its worst mistakes."""
     given = {key: getattr(args, key) for key in ("window", "left_context", "right_context", "batch_size")}
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    if thresholds:
-        settings["thresholds"] = thresholds
+    if args.threshold:
+        settings["thresholds"] = dict(args.threshold)
     with Progress(
         TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True)
     ) as progress:
@@ -210,22 +200,6 @@ def choose(examples: list[Example], limit: int | None, shard: str | None) -> lis
             raise ValueError(f"Expected --limit of 1 or more words, got {limit}. Raise it.")
         examples = cut(examples, limit)
     return examples
-
-
-def read_thresholds(given: Sequence[str]) -> dict[str, float]:
-    """`LABEL=P` -> probability by label; the pipeline checks names and range.
-
-    Raises:
-        ValueError: if it is not written like that.
-    """
-    thresholds = {}
-    for item in given:
-        label, _, value = item.partition("=")
-        try:
-            thresholds[label] = float(value)
-        except ValueError as error:
-            raise ValueError(f"Expected --threshold as LABEL=P, got {item!r}. Try --threshold COMMA=0.4.") from error
-    return thresholds
 
 
 def output_path(output: Path | None, name: str, *, several: bool) -> Path:

@@ -60,31 +60,39 @@ class LazyRestorer:
         return self._pipeline
 
     def load(self) -> Any:
-        """The pipeline.
+        """The pipeline, with its options checked.
 
         Raises:
-            ModelError: it cannot be loaded; with what to do.
-            OptionError: an option that it does not know, or a value that it cannot have.
+            ModelError, OptionError: it cannot be loaded; it does not know an option, or a value cannot be.
         """
-        import transformers  # seconds to import; mistakes in options need not wait for it
-        from transformers import logging
-
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-        build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-        given = {"model": self.model, "device": self.device, **self.construction}
-        try:
-            restore = build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
-        except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-            raise ModelError(
-                f"Expected a model to load from {self.model or 'the default place'}, got: {first_line(error)} Give a "
-                "folder or a Hub id (--model), or check the connection."
-            ) from error
+        restore = load_pipeline(self.model, self.device, **self.construction)
         try:
             restore.check_options(**self.options)
         except (TypeError, ValueError) as error:
             raise OptionError(str(error)) from error
         return restore
+
+
+def load_pipeline(model: str | None = None, device: str | None = None, **construction: Any) -> Any:
+    """The pipeline, silently; None stands for transformers' own choice, in `construction` too.
+
+    Raises:
+        ModelError: it cannot be loaded; with what to do.
+    """
+    import transformers  # seconds to import; mistakes in options need not wait for it
+    from transformers import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
+    given = {"model": model, "device": device, **construction}
+    try:
+        return build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        raise ModelError(
+            f"Expected a model to load from {model or 'the default place'}, got: {first_line(error)} Give a folder or "
+            "a Hub id (--model), or check the connection."
+        ) from error
 
 
 def first_line(error: BaseException) -> str:

@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         help="marks that the text has: keep them, show them to the model as well, or replace them")  # fmt: skip
     add("--marks", type=_mark_names, metavar="NAMES",
         help="marks that may be written: all, sentence-ends, or labels such as COMMA,PERIOD")  # fmt: skip
-    add("--threshold", dest="thresholds", action="append", type=_threshold, metavar="NAME=P",
+    add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
         help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
     add("--truecase", action="store_true", default=None, help="give sentences their capitals")
     add("--pause", type=_at_least(0.01), metavar="SECONDS",
@@ -167,7 +167,8 @@ def _mark_names(marks: str) -> str | list[str]:
     return [name.strip() for name in marks.split(",") if name.strip()]
 
 
-def _threshold(given: str) -> tuple[str, float]:
+def read_threshold(given: str) -> tuple[str, float]:
+    """A mark's name and the probability from which it is written, of `NAME=P`."""
     name, _, number = given.partition("=")
     try:
         return name, float(number)

@@ -140,18 +140,18 @@ def _restored(
     speeches: Sequence[Speech], restore: Restorer, options: Mapping[str, Any]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Short speeches are restored together, so that batches are full; a long one comes in parts."""
-    with_times = "pause" in options
+
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
         if is_long:
+            condition = bool(options.get("truecase"))  # capitals depend on the marks before
             for n in numbers:
-                spans = _spans(speeches[n]) if with_times else ()
-                condition = bool(options.get("truecase"))  # capitals depend on the marks before
+                spans = _spans(speeches[n], options)
                 for result in restore.stream_results([speeches[n].text], spans=spans, condition=condition, **options):
                     yield n, result
             continue
-        results = iter(restore((_item(speeches[n], with_times) for n in numbers), **options))
+        results = iter(restore((_item(speeches[n], options) for n in numbers), **options))
         for n in numbers:
             first = next(results, None)
             if first is None:
@@ -159,22 +159,20 @@ def _restored(
             yield n, first
 
 
-def _item(speech: Speech, with_times: bool) -> str | dict[str, Any]:
-    """What the restorer gets: the text, with times only where they are asked for and known."""
-    if not with_times or not speech.timings:
-        return speech.text
-    chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in _spans(speech)]
-    return {"text": speech.text, "chunks": chunks}
+def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
+    """What the restorer gets: the text, with its times where they are asked for and known."""
+    spans = _spans(speech, options)
+    chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in spans]
+    return {"text": speech.text, "chunks": chunks} if chunks else speech.text
 
 
-def _spans(speech: Speech) -> list[tuple[int, int, tuple[float | None, float | None]]]:
-    """When stretches of the text were said, in the order of the text."""
-    return sorted(
-        ((timing.start, timing.end, (timing.begins, timing.ends)) for timing in speech.timings), key=itemgetter(0)
-    )
+def _spans(speech: Speech, options: Mapping[str, Any]) -> list[tuple[int, int, tuple[float | None, float | None]]]:
+    """When stretches of the text were said, in the order of the text; only the option `pause` asks for them."""
+    timings = sorted(speech.timings, key=itemgetter(0)) if "pause" in options else []
+    return [(start, end, (begins, ends)) for start, end, begins, ends in timings]
 
 
-def _n_added(edit: Mapping[str, Any], text: str) -> int:
+def _n_added(edit: Edit, text: str) -> int:
     """The number of characters that an edit adds; refuses one that changes a word."""
     removed, inserted = edit["removed"], edit["inserted"]
     is_word = any(sign.isalnum() for sign in removed + inserted)
