@@ -17,7 +17,7 @@ from .words import Word
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class PreparedItem:
     """An item on its way through the stages.
 
     Attributes:
@@ -49,7 +49,7 @@ class Decisions:
 
 
 def make_result(
-    document: Document,
+    document: PreparedItem,
     decided: Decisions,
     label_names: Sequence[str],
     times: Sequence[tuple[Time, Time]] | None = None,
@@ -122,7 +122,9 @@ def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]
     return edits
 
 
-def _sentences(document: Document, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]) -> list[dict[str, Any]]:
+def _sentences(
+    document: PreparedItem, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]
+) -> list[dict[str, Any]]:
     """Sentences as they are restored, and where they stand in the input."""
     sentences = []
     for first, end in ranges:

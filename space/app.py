@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer
+from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, PageRestorer
 from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, language_of, masks_html, speed_line
 
 from punctuation_restoration.transcripts import WRITABLE
@@ -46,7 +46,7 @@ EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "cond
 
 # Gradio's own white on bright green, and green on pale green, are too faint to read (contrast below 3 to 1); its boxes
 # have no edges on a light page.
-READABLE = {
+THEME = {
     f"{name}{mode}": value
     for mode in ("", "_dark")
     for name, value in {
@@ -65,41 +65,12 @@ READABLE = {
     }.items()
 }
 
-# White text on these colours has a contrast of 4.7 to 1 and more, in light and dark alike; for those who do not see
-# the colours, doubtful marks are edged as well.
-CSS = """
-.sure { background: #15803d; } .likely { background: #b45309; } .unsure { background: #c81e1e; }
-.own { background: #64748b; }
-.certain { font-size: 1.05rem; line-height: 1.8; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0;
-  color: var(--body-text-color); }
-.certain mark { color: #fff; font-weight: bold; border-radius: .3em; padding: .05em .3em; margin-left: .1em; }
-.certain mark.likely { border-bottom: 2px dashed var(--body-text-color); }
-.certain mark.unsure { border-bottom: 2px dotted var(--body-text-color); }
-.legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; margin: .6rem 0 0; padding: 0;
-  font-size: .85rem; color: var(--body-text-color); }
-.legend li { display: flex; align-items: center; gap: .35rem; margin: 0; padding: 0; }
-.legend span { width: .9rem; height: .9rem; border-radius: .25rem; }
-.certain-title { font-weight: bold; margin: 0 0 .4rem; color: var(--body-text-color); }
-[data-testid="block-info"] { padding-left: 0; }
-.empty { color: var(--body-text-color); opacity: .8; margin: 0; }
-.masks { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; margin: 0; padding: 0; }
-.masks li { border: 1px solid var(--border-color-primary); border-radius: .5rem; padding: .35rem .5rem; display: flex;
-  flex-direction: column; align-items: center; gap: .15rem; background: var(--background-fill-primary); margin: 0; }
-.masks .pieces, .masks .slot { font-family: var(--font-mono); color: var(--body-text-color); }
-.masks .slot { border-bottom: 2px dotted var(--body-text-color-subdued); }
-.masks .choice { font-size: .85em; border-radius: .4rem; padding: 0 .4rem; color: #fff; }
-.masks .none { color: var(--body-text-color); opacity: .75; }
-#restored textarea, #spoken textarea { font-size: 1.05rem; line-height: 1.6; }
-footer .divider { display: none !important; }
-@media (max-width: 640px) { .prose h1 { font-size: 1.5rem !important; } }
-"""
-
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
 says after the last piece of each word what belongs there: a comma, a period, a question mark, or nothing. Marks that it
 is shown are pieces like the others. Your words are not changed. Below are the first words of your own text."""
 
 
-def build(restorer: Restorer) -> gr.Blocks:
+def build(restorer: PageRestorer) -> gr.Blocks:
     """The page for a restorer."""
     with gr.Blocks(title="Punctuation restoration", analytics_enabled=False, delete_cache=(60, KEPT_SECONDS)) as page:
         gr.Markdown(
@@ -126,9 +97,9 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     # Fonts of the visitor's own machine: nothing is fetched from elsewhere.
     theme = gr.themes.Soft(
         primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-    ).set(**READABLE)
+    ).set(**THEME)
     return page.launch(
-        theme=theme, css=CSS, max_file_size=MAX_FILE_BYTES, ssr_mode=False, footer_links=["api"], run_history=False,
+        theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False, footer_links=["api"], run_history=False,
         enable_monitoring=False,
         _frontend=False,  # else the page dies where it does not answer itself within 3 seconds, as on a busy machine
         **settings,
@@ -196,7 +167,12 @@ def _options() -> list[Any]:
 
 
 def _connect_text(
-    restorer: Restorer, spoken: gr.Textbox, live: gr.Checkbox, press: gr.Button, options: list[Any], outputs: list[Any]
+    restorer: PageRestorer,
+    spoken: gr.Textbox,
+    live: gr.Checkbox,
+    press: gr.Button,
+    options: list[Any],
+    outputs: list[Any],
 ) -> None:
     def show(text: str, marks: str, existing: str, truecase: bool, threshold: float) -> tuple[Any, ...]:
         if not text.strip():
@@ -223,7 +199,7 @@ def _connect_text(
         trigger(show_live, [spoken, live, *options], trigger_mode="always_last", show_progress="hidden", **shared)
 
 
-def _connect_file(restorer: Restorer, upload: dict[str, Any], options: list[Any]) -> None:
+def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[Any]) -> None:
     results = Path(_files.name) / "results"
 
     def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, str, str]:
@@ -247,7 +223,7 @@ def _connect_file(restorer: Restorer, upload: dict[str, Any], options: list[Any]
     )  # fmt: skip
 
 
-def _add_endpoint(restorer: Restorer) -> None:
+def _add_endpoint(restorer: PageRestorer) -> None:
     def restore(
         text: str, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
@@ -292,4 +268,4 @@ def _sweep(results: Path) -> None:
 
 
 if __name__ == "__main__":
-    launch(build(Restorer(os.environ.get("PUNCTUATION_MODEL"), os.environ.get("PUNCTUATION_REVISION"))))
+    launch(build(PageRestorer(os.environ.get("PUNCTUATION_MODEL"), os.environ.get("PUNCTUATION_REVISION"))))

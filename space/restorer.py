@@ -14,17 +14,14 @@ from transformers import pipeline
 from transformers.utils import logging
 
 from punctuation_restoration import DEFAULT_MODEL, transcripts
+from punctuation_restoration.pipeline.restoration_pipeline import TASK
 from punctuation_restoration.registration import HUB_MODEL
 
-TASK = "punctuation-restoration"
 HUB_REVISION = "v0.1.0"  # of the default model, so that its weights do not change under the page
 MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words
 MAX_FILE_CHARACTERS = 200_000  # of the speech in a file; about four hours
 MAX_FILE_BYTES = 2_000_000
 N_SHOWN_MASKS = 30  # words whose masks are shown
-
-MARKS = ("all", "sentence-ends")
-EXISTING = ("keep", "condition", "replace")
 
 
 class InputError(ValueError):
@@ -41,7 +38,7 @@ class Restored:
     edits: Sequence[Mapping[str, Any]] = ()
 
 
-class Restorer:
+class PageRestorer:
     """Restores texts and files.
 
     Args:
@@ -70,7 +67,10 @@ class Restorer:
                 "a file, or run the model on your own machine."
             )
         started = time.perf_counter()
-        result = self.pipeline(text, **self._keywords(**options))
+        try:
+            result = self.pipeline(text, **self._keywords(**options))
+        except ValueError as error:
+            raise InputError(str(error)) from error
         return Restored(result["text"], result["words"], time.perf_counter() - started, result["edits"])
 
     def slots(self, text: str, restored: Restored, existing: str) -> list[tuple[str, str]]:
@@ -126,11 +126,6 @@ class Restorer:
         self, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
         """The pipeline's keywords for the page's options; a threshold of 0 leaves the choice to the model."""
-        if marks not in MARKS or existing not in EXISTING or not 0 <= threshold < 1:
-            raise InputError(
-                f"marks is one of {', '.join(MARKS)}, existing one of {', '.join(EXISTING)}, threshold a number from 0 "
-                f"to below 1; this call has {marks!r}, {existing!r} and {threshold!r}."
-            )
         keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}
         if threshold:  # without the keyword the thresholds that the model was given count
             keywords["thresholds"] = dict.fromkeys(self.mark_names, float(threshold))

@@ -180,7 +180,7 @@ def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
     from punctuation_restoration.pipeline.backends import BACKENDS
 
-    assert BACKENDS == opt.BACKENDS
+    assert BACKENDS == opt.BACKEND_NAMES
 
 
 def test_existing_files_are_not_overwritten_without_force(

@@ -9,7 +9,7 @@ from typing import Any
 
 import punctuation_restoration
 
-from ..transcripts import FORMATS, WRITABLE, CueLimits, format_of_name
+from ..transcripts import READABLE, WRITABLE, CueLimits, format_of_name
 from .models import OptionError
 
 HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.
@@ -25,7 +25,7 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
 """
 EXIT_CODES = """Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model,
 130 interrupted (finished files are kept)."""
-BACKENDS = ("torch", "onnx", "onnx-int8")
+BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
 # What the pipeline's calls take; an option that is not given is left to the model.
 PIPELINE_OPTIONS = (
     "existing", "marks", "thresholds", "truecase", "pause", "batch_size", "window", "left_context", "right_context",
@@ -79,8 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--text", help="restore this text instead of files")
     add("--output", "-o", type=Path, metavar="OUT", help="file, or folder for several files; the extension may choose "
         "another format (default: standard output)")  # fmt: skip
-    add("--format", type=_one_of("--format", FORMATS), metavar="NAME",
-        help=f"format of the input: {', '.join(FORMATS)} (default: by extension)")  # fmt: skip
+    add("--format", type=_one_of("--format", READABLE), metavar="NAME",
+        help=f"format of the input: {', '.join(READABLE)} (default: by extension)")  # fmt: skip
     add("--field", metavar="NAME", help="JSON key or TSV column that has the text")
     add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
         "by its first bytes; the output has the same")  # fmt: skip
@@ -107,8 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument_group("model").add_argument
     add("--model", "-m", help="folder or Hub id")
     add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
-    add("--backend", type=_one_of("--backend", BACKENDS), metavar="NAME",
-        help=f"{', '.join(BACKENDS)}; all but torch need onnxruntime")  # fmt: skip
+    add("--backend", type=_one_of("--backend", BACKEND_NAMES), metavar="NAME",
+        help=f"{', '.join(BACKEND_NAMES)}; all but torch need onnxruntime")  # fmt: skip
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
     add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
     add("--window", type=_at_least(1), metavar="N", help="words that the model reads at once")

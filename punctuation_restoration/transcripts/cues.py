@@ -13,7 +13,7 @@ from typing import Any
 from ..pipeline.conventions import SENTENCE_ENDS
 from ..pipeline.edits import Edit
 from .timed_sentences import CLAUSE_MARKS, Clock, restored_words
-from .transcript import Speech
+from .transcript import Speech, is_unspaced
 
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
@@ -92,7 +92,7 @@ def _stretches(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[st
         if n_turns > n_turns_before and stretches[-1]:
             stretches.append([])
         blank = speech.text[before_end : word["start"]]
-        is_parted = " " in blank or "\t" in blank or ("\n" in blank and not _is_wide(said[0]))
+        is_parted = " " in blank or "\t" in blank or ("\n" in blank and not is_unspaced(said[0]))
         begins, ends = clock.between(word["start"], word["end"])
         text = " ".join((said + gap).split())
         stretches[-1].append(_Unit(text, " " if is_parted else "", begins or 0.0, ends or 0.0))
@@ -158,18 +158,11 @@ def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]
 
 
 def width_of(text: str) -> int:
-    """Columns that a text takes: two for each wide character (Unicode Standard Annex 11)."""
-    return len(text) if text.isascii() else sum(_width(character) for character in text)
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if _is_wide(character) else 1
-
-
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in "WF"
+    """Columns that a text takes: two for each wide character (Unicode Standard Annex 11), none for what combines."""
+    if text.isascii():
+        return len(text)
+    letters = [sign for sign in text if not unicodedata.combining(sign)]
+    return len(letters) + sum(unicodedata.east_asian_width(sign) in "WF" for sign in letters)
 
 
 def _joined(units: Sequence[_Unit]) -> str:

@@ -299,16 +299,18 @@ def _text_key(value: PlacedObject, text_key: str | None) -> str | None:
 def _find_shape(value: PlacedObject, text_key: str | None) -> str | None:
     if text_key is not None:
         return "text"
-    if isinstance(value.get("timestamp", value.get("timestep")), dict):
-        return "nemo"
-    for key, shape in (("segments", "whisper"), ("chunks", "chunks"), ("result", "vosk"), ("words", "words")):
-        if isinstance(value.get(key), list):
+    for key, shape in _KEYS_OF_SHAPES.items():
+        if isinstance(value.get(key), dict if shape == "nemo" else list):
             return shape
     if value.keys() == {"text"}:
         return "vosk"
     return "text" if _text_key(value, None) else None
 
 
+_KEYS_OF_SHAPES = {
+    "segments": "whisper", "chunks": "chunks", "timestamp": "nemo", "timestep": "nemo", "result": "vosk",
+    "words": "words",
+}  # fmt: skip
 _SHAPE_NAMES = {"whisperx": "whisper", "faster-whisper": "whisper"}
 _SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
     "whisper": JsonReader._say_segments,

@@ -105,7 +105,7 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
     return Transcript(source, "tsv", [builder.build()] if builder.length else speeches)
 
 
-def read_jsonl(source: str, text_key: str | None = None) -> Transcript:
+def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     """One JSON value a line, each a speech of its own: a text, or any recogniser's output.
 
     Raises:

@@ -14,14 +14,13 @@ from typing import Any
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
 from ..pipeline.edits import Edit, edited_between
 from .places import Timing, Timings
-from .transcript import Speech
+from .transcript import UNSPACED_SIGNS, Speech
 
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
 _FINAL = re.compile(rf"[{''.join(SENTENCE_ENDS)}]+[\"'”’»」』）)\]]*")
 
 _LETTERS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
-_WIDE = r"[\u3001-\u30ff\u3400-\u9fff\uff01-\uff60]"
-_HAN_LINE_END = re.compile(rf"(?<={_WIDE})\s*\n\s*(?={_WIDE})")
+_HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])\s*\n\s*(?=[{UNSPACED_SIGNS}])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ A file is never rebuilt from parts: marks are written into its own text at these
 This module knows nothing about formats, models or marks.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -88,7 +89,7 @@ class SpeechBuilder:
             self._parting = False
             if not self._last.isspace() and not chunk.text[0].isspace():
                 # Words of Han text are found across a blank, but not across a line end.
-                self._append("\n" if _is_unspaced(self._last) and _is_unspaced(chunk.text[0]) else " ")
+                self._append("\n" if is_unspaced(self._last) and is_unspaced(chunk.text[0]) else " ")
         start = self.length
         self._append(chunk.text)
         for run in chunk.runs:
@@ -109,7 +110,7 @@ class SpeechBuilder:
 
     def part_unless_han(self, following: str) -> None:
         """As `part`, but Han and kana are written without blanks, so recognised words of them are joined."""
-        if following and not (_is_unspaced(self._last) and _is_unspaced(following.lstrip()[:1])):
+        if following and not (is_unspaced(self._last) and is_unspaced(following.lstrip()[:1])):
             self.part()
 
     def turn(self) -> None:
@@ -179,15 +180,10 @@ class SpeechBuilder:
             self.length += len(text)
 
 
-_UNSPACED = (
-    ("\u3001", "\u30ff"),
-    ("\u3400", "\u9fff"),
-    ("\uf900", "\ufaff"),
-    ("\uff01", "\uff60"),
-    ("\U00020000", "\U0003ffff"),
-)
+UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
+_UNSPACED = re.compile(f"[{UNSPACED_SIGNS}]")
 
 
-def _is_unspaced(character: str) -> bool:
+def is_unspaced(character: str) -> bool:
     """Han, kana, and the wide marks written with them."""
-    return any(first <= character <= last for first, last in _UNSPACED) if character else False
+    return _UNSPACED.match(character) is not None
