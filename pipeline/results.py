@@ -49,7 +49,7 @@ class Decisions:
 
 
 def make_result(
-    document: PreparedItem,
+    prepared: PreparedItem,
     decided: Decisions,
     label_names: Sequence[str],
     times: Sequence[tuple[Time, Time]] | None = None,
@@ -58,7 +58,7 @@ def make_result(
     return_words: bool = True,
 ) -> dict[str, Any]:
     """The dictionary that the pipeline gives for one item; its class says what is in it."""
-    item, words = document.item, document.words
+    item, words = prepared.item, prepared.words
     text, marks = item.text, marks_of(words, decided.rows)
     ranges = _sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in decided.rows])
     entries: list[dict[str, Any]] = [
@@ -71,7 +71,7 @@ def make_result(
         )
     ]  # fmt: skip
     new = [("", "") if source == "input" else mark for mark, source in zip(marks, decided.sources, strict=True)]
-    edits = restoring_edits(text, words, new, entries, document.replaced)
+    edits = restoring_edits(text, words, new, entries, prepared.replaced)
     if truecase:
         edits = ascending([*edits, *_capitals(text, words, ranges)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
@@ -83,7 +83,7 @@ def make_result(
                 entry["scores"] = dict(zip(label_names, row, strict=True))
         result["words"] = entries
     if sentences:
-        result["sentences"] = _sentences(document, ranges, edits)
+        result["sentences"] = _sentences(prepared, ranges, edits)
     if item.chunks is not None and item.spans is not None:
         result["chunks"] = _chunks(item, edits)
     return result
@@ -123,15 +123,15 @@ def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]
 
 
 def _sentences(
-    document: PreparedItem, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]
+    prepared: PreparedItem, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]
 ) -> list[dict[str, Any]]:
     """Sentences as they are restored, and where they stand in the input."""
     sentences = []
     for first, end in ranges:
-        mark = document.found[end - 1]
-        start, stop = document.words[first].mark_from, document.words[end - 1].mark_at
+        mark = prepared.found[end - 1]
+        start, stop = prepared.words[first].mark_from, prepared.words[end - 1].mark_at
         stop = max(stop, mark.end) if mark else stop
-        text = edited_between(document.item.text, edits, start, stop)
+        text = edited_between(prepared.item.text, edits, start, stop)
         sentences.append({"text": text, "start": start, "end": stop})
     return sentences
 

@@ -99,8 +99,8 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
         primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
     ).set(**THEME)
     return page.launch(
-        theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False, footer_links=["api"], run_history=False,
-        enable_monitoring=False,
+        theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
+        footer_links=["api"], run_history=False, enable_monitoring=False,
         _frontend=False,  # else the page dies where it does not answer itself within 3 seconds, as on a busy machine
         **settings,
     )  # fmt: skip

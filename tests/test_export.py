@@ -17,6 +17,7 @@ from benchmarks.card import weights_line
 from benchmarks.shipping import ship
 from punctuation_restoration import export as exporting
 from punctuation_restoration.training.checkpoints import save_checkpoint
+from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
@@ -45,17 +46,17 @@ modules = {type(part).__module__.split(".")[0] for part in (config, model, resto
 print(json.dumps({"texts": texts, "modules": sorted(modules)}))
 """
 
-# The page without our package; Gradio is left out, it only draws.
+# The page without our package installed; Gradio is left out, it only draws.
 PAGE = """
 import json, sys
 from pathlib import Path
-sys.modules["punctuation_restoration"] = None
+from restorer import DEFAULT_MODEL, PageRestorer, transcripts
+import views
 folder, model, text = Path(sys.argv[1]), *sys.argv[2:]
-sys.path.insert(0, str(folder / "page"))
-from restorer import Restorer, formats
-restorer = Restorer(model)
+restorer = PageRestorer(model)
 written, _ = restorer.restore_file(folder / "talk.srt", folder)
-print(json.dumps([restorer.restore(text).text, written.read_text(encoding="utf-8"), formats.__path__[0]]))
+told = [restorer.restore(text).text, written.read_text(encoding="utf-8"), transcripts.__file__, DEFAULT_MODEL]
+print(json.dumps(told))
 """
 
 INSTALLED = """
@@ -247,18 +248,20 @@ def test_a_pushed_model_and_a_pushed_configuration_bring_their_code(hub, tiny_mo
     assert AutoConfig.from_pretrained(hub).labels == tiny_model.config.labels
 
 
-def test_the_folder_of_the_page_is_whole_and_runs_alone(tmp_path):
+@pytest.mark.slow
+def test_the_folder_of_the_page_is_whole_and_runs_alone(tiny_checkpoint, tiny_pipeline, tmp_path):
     out = tmp_path / "page"
     exporting.export_space(out)
     own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
     assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
-    code = "import restorer, views; print(restorer.transcripts.__file__, restorer.DEFAULT_MODEL)"
-    environment = {"PATH": os.environ["PATH"], "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=out, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    place, model = done.stdout.split()
-    assert Path(place).is_relative_to(out), "the page runs without an installed package"
-    assert model == punctuation_restoration.registration.HUB_MODEL, "and asks the Hub for the weights"
+    shutil.copyfile(ROOT / "examples" / "transcripts" / "talk.srt", tmp_path / "talk.srt")
+    printed = run(PAGE, tmp_path, tiny_checkpoint, TEXT, home=tmp_path, PYTHONPATH=str(out))
+    text, subtitles, place, model = json.loads(printed.splitlines()[-1])
+    assert text == tiny_pipeline(TEXT)["text"]
+    transcript, _ = read_bytes((tmp_path / "talk.srt").read_bytes(), name="talk.srt")
+    assert subtitles == restore_transcript(transcript, tiny_pipeline).source()
+    assert Path(place).is_relative_to(out)
+    assert model == punctuation_restoration.registration.HUB_MODEL, "without a checkout the weights are the Hub's"
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
