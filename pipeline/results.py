@@ -3,6 +3,7 @@
 Takes a document and the label, score and source of each of its words. Knows nothing of models or windows.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,14 +92,8 @@ def make_result(
 
 def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
     """Sentences as ranges of words (first, end), from whether each word ends one. The last one may be unfinished."""
-    ranges, first = [], 0
-    for index, is_end in enumerate(ends):
-        if is_end:
-            ranges.append((first, index + 1))
-            first = index + 1
-    if first < len(ends):
-        ranges.append((first, len(ends)))
-    return ranges
+    cuts = {0, len(ends), *(index + 1 for index, is_end in enumerate(ends) if is_end)}
+    return list(itertools.pairwise(sorted(cuts)))
 
 
 def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]]) -> list[Edit]:

@@ -226,16 +226,10 @@ def _store_small(path: Path) -> None:
 
 def _forget_this_machine(path: Path) -> None:
     """Take out of a configuration, and of those inside it, what tells where and how it was loaded."""
-    settings = json.loads(path.read_text(encoding="utf-8"))
-    cleaned = _without_local_keys(settings)
-    if cleaned != settings:
+    text = path.read_text(encoding="utf-8")
+    cleaned = json.loads(text, object_pairs_hook=lambda pairs: {k: v for k, v in pairs if k not in LOCAL_KEYS})
+    if cleaned != json.loads(text):
         path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _without_local_keys(settings: Any) -> Any:
-    if not isinstance(settings, dict):
-        return settings
-    return {key: _without_local_keys(value) for key, value in settings.items() if key not in LOCAL_KEYS}
 
 
 if __name__ == "__main__":

@@ -176,7 +176,7 @@ def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
 def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("爱迪生实验室 10 n\n", encoding="utf-8")
     options = {"backend": "torch", "jieba_dictionary": str(tmp_path / "words.txt")}
-    restore = models.LazyRestorer(tiny_checkpoint, "cpu", **options).open()
+    restore = models.LazyRestorer(tiny_checkpoint, "cpu", **options).pipeline
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
     from punctuation_restoration.pipeline.backends import BACKENDS
 

@@ -3,6 +3,7 @@
 It knows transformers, and nothing about files.
 """
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -36,28 +37,21 @@ class LazyRestorer:
         self.device = device
         self.options = dict(options or {})
         self.construction = construction
-        self._pipeline: Any = None
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[Mapping[str, Any]]:
         """Restore items as they come."""
-        self.open()
         # The pipeline streams generators only
-        yield from self._pipeline((item for item in items), **options)
+        yield from self.pipeline((item for item in items), **options)
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[Mapping[str, Any]]:
         """Restore one long text, part by part."""
-        results: Iterator[Mapping[str, Any]] = self.open().stream_results(texts, **options)
+        results: Iterator[Mapping[str, Any]] = self.pipeline.stream_results(texts, **options)
         return results
 
-    def open(self) -> Any:
-        """Load the model now, if it is not; the pipeline.
-
-        Raises:
-            ModelError, OptionError: as `load`.
-        """
-        if self._pipeline is None:
-            self._pipeline = self.load()
-        return self._pipeline
+    @functools.cached_property
+    def pipeline(self) -> Any:
+        """The pipeline, which is loaded when it is first asked for, with the errors of `load`."""
+        return self.load()
 
     def load(self) -> Any:
         """The pipeline, with its options checked.

@@ -68,7 +68,7 @@ def _restore_live(args: Namespace, restorer: LazyRestorer) -> int:
         _write_out([text.encode(encoding)])
 
     try:
-        restore_live(sys.stdin.buffer, write, restorer.open(), args.look_ahead, encoding, args.options)
+        restore_live(sys.stdin.buffer, write, restorer.pipeline, args.look_ahead, encoding, args.options)
     except KeyboardInterrupt:
         return INTERRUPTED
     except FormatError as error:

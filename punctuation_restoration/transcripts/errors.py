@@ -5,7 +5,7 @@ It knows nothing about any format.
 
 import re
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class FormatError(ValueError):
@@ -34,7 +34,7 @@ class FormatError(ValueError):
 
 def n_line_ends(source: str, start: int, end: int) -> int:
     """Line ends of `source[start:end]`, as any system writes them."""
-    return sum(1 for _ in _LINE_END.finditer(source, start, end))
+    return sum(1 for _ in LINE_END.finditer(source, start, end))
 
 
 def line_of(source: str, position: int) -> int:

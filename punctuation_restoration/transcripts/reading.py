@@ -25,16 +25,7 @@ _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
     "tsv": read_tsv,
     "ctm": lambda source, field: read_ctm(source),
 }
-SUFFIXES = {
-    ".txt": "txt",
-    ".srt": "srt",
-    ".vtt": "vtt",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".tsv": "tsv",
-    ".ctm": "ctm",
-}
+SUFFIXES = {f".{name}": name for name in _READERS if name != "lines"} | {".ndjson": "jsonl"}
 READABLE = (*_READERS, *(shape for shape in SHAPES if shape != "text"))
 
 

@@ -289,11 +289,8 @@ def _name_of(value: PlacedObject) -> str | None:
 
 
 def _text_key(value: PlacedObject, text_key: str | None) -> str | None:
-    if text_key is not None:
-        return text_key
-    return next(
-        (key for key in ("pred_text", "text", "sentence", "transcript") if isinstance(value.get(key), str)), None
-    )
+    known = ("pred_text", "text", "sentence", "transcript")
+    return text_key or next((key for key in known if isinstance(value.get(key), str)), None)
 
 
 def _find_shape(value: PlacedObject, text_key: str | None) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .cue_text import CueTextReader, VisibleLine
-from .errors import FormatError, line_of, n_line_ends
+from .errors import LINE_END, FormatError, line_of, n_line_ends
 from .transcript import SpeechBuilder, Transcript
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
@@ -20,7 +20,6 @@ _SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$
 _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
 _ARROW_LINE = re.compile(r"[^\r\n]*-->[^\r\n]*")
-_LINE_END = re.compile(r"\r\n|\n|\r")
 _LINE = re.compile(r"[^\r\n]+")
 _BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
 _NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)$")
@@ -64,7 +63,7 @@ def read_vtt(source: str) -> Transcript:
     Raises:
         FormatError: no WEBVTT at the start, broken cue times, or a cue that ends before it begins; with the line.
     """
-    first = _LINE_END.split(source, maxsplit=1)[0]
+    first = LINE_END.split(source, maxsplit=1)[0]
     if not re.match(r"\ufeff?WEBVTT(?:[ \t]|$)", first):
         raise FormatError(f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1)
     return _transcript(source, "vtt", _vtt_cues(source))
@@ -153,7 +152,7 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
 
 
 def _after_line_end(source: str, place: int) -> int:
-    match = _LINE_END.match(source, place)
+    match = LINE_END.match(source, place)
     return match.end() if match else place
 
 

@@ -11,7 +11,6 @@ from .cues import CueLimits, TimedCue, make_cues
 from .restoring import RestoredSpeech, RestoredTranscript
 from .timed_sentences import Clock
 
-WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 
 
@@ -111,3 +110,4 @@ _WRITERS: dict[str, Callable[[Sequence[RestoredSpeech], CueLimits], str]] = {
     "json": _json,
     "jsonl": _jsonl,
 }
+WRITABLE = tuple(_WRITERS)
