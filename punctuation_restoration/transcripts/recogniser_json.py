@@ -64,9 +64,7 @@ class JsonReader:
         if isinstance(value, PlacedArray):
             return self.read_list(value)
         if isinstance(value, PlacedString):
-            builder = SpeechBuilder()
-            builder.say(chunk_of(self.source, value))
-            return [builder.build()]
+            return self.read_list([value])
         raise FormatError(f"Expected a JSON object, list or text, got {value!r:.40}.", line=line)
 
     def read_list(self, values: Sequence[Any]) -> list[Speech]:
