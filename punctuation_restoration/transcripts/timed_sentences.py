@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
@@ -47,8 +48,10 @@ def restored_words(text: str, edits: Sequence[Edit], words: Sequence[Mapping[str
     """Each word as it is restored, and what stands between it and the next one, its own marks first."""
     ends = [*(word["start"] for word in words[1:]), len(text)]
     for word, end in zip(words, ends, strict=False):
-        whole = edited_between(text, edits, word["start"], end)
-        gap = edited_between(text, edits, word["end"], end, with_marks=True)
+        first = bisect_left(edits, word["start"], key=itemgetter("start"))
+        near = edits[first : bisect_right(edits, end, lo=first, key=itemgetter("start"))]
+        whole = edited_between(text, near, word["start"], end)
+        gap = edited_between(text, near, word["end"], end, with_marks=True)
         yield whole[: len(whole) - len(gap)], gap
 
 
