@@ -85,5 +85,5 @@ class Timings(Sequence[Timing]):
 
     def __getitem__(self, index: Any) -> Any:
         at = 2 * range(len(self))[index]
-        start, end, begins, ends = *self._places[at : at + 2], *self._seconds[at : at + 2]
+        (start, end), (begins, ends) = self._places[at : at + 2], self._seconds[at : at + 2]
         return Timing(start, end, None if math.isnan(begins) else begins, None if math.isnan(ends) else ends)
