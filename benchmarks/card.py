@@ -14,6 +14,7 @@ its end) get what the model consists of, and which hard sentences it gets wrong.
 import argparse
 import csv
 import json
+import math
 import pprint
 import re
 import sys
@@ -22,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
+from safetensors import safe_open
 from transformers import pipeline
 
-from punctuation_restoration.export import weights_line
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
@@ -41,6 +42,19 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
 MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
 LANGUAGES = (("iwslt", "en"), ("zh", "zh"), ("ms", "ms"))  # first letters of a benchmark's name
+
+
+def weights_line(folder: Path) -> str:
+    """How many weights a folder has, how they are stored, and in which precision they are read."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    stored: dict[str, int] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, framework="pt") as weights:
+            for name in weights.keys():  # noqa: SIM118 (it is no dictionary)
+                part = weights.get_slice(name)
+                stored[part.get_dtype()] = stored.get(part.get_dtype(), 0) + math.prod(part.get_shape())
+    kinds = " and ".join(sorted(stored))
+    return f"{sum(stored.values()) / 1e6:.1f} M weights, stored as {kinds}, read as {config['dtype']}"
 
 
 def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:

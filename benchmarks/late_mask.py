@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from punctuation_restoration.cli.evaluate import load_pipeline
+from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
 
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--texts", type=Path, default=TEXTS, help="folder of .txt files")
     parser.add_argument("--output", type=Path, help="JSON file to write")
     args = parser.parse_args(argv)
-    restore = load_pipeline(args.model, "cpu", "float32")
+    restore = load_pipeline(args.model, "cpu", dtype="float32")
     texts = [path.read_text(encoding="utf-8") for path in sorted(args.texts.glob("*.txt"))]
     found = measure(restore, texts)
     print(json.dumps(found, indent=1))

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.cli.evaluate import load_pipeline
+from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import bootstrap
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     found = json.loads(args.output.read_text(encoding="utf-8")) if args.output.is_file() else None
     ids = chosen_ids(found, args.documents)
     model = args.model or DEFAULT_MODEL
-    restore = load_pipeline(model, "cpu", "float32")
+    restore = load_pipeline(model, "cpu", dtype="float32")
     examples = read_talks(restore.model.config, ids, args.bench_root, args.data_root)
     row = {"stage": args.stage, "words_seen": args.words_seen, **score(restore, examples)}
     row["signature"] = signature(model, {"slot_style": restore.model.config.slot_style}, "cpu")

@@ -81,7 +81,7 @@ def tune(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    from punctuation_restoration.cli.evaluate import load_pipeline
+    from punctuation_restoration.cli.models import load_pipeline
 
     parser = argparse.ArgumentParser(description="Find thresholds on validation data.")
     parser.add_argument("--model", help="checkpoint; the default model without it")
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     tests = [name for name in args.benchmark if name in BENCHMARKS and BENCHMARKS[name].use == "test"]
     if tests:
         parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
-    restore = load_pipeline(args.model, None, "auto")
+    restore = load_pipeline(args.model, dtype="auto")
     label_set = standard_labels(restore.model.config)
     benchmarks = {}
     for name in args.benchmark:

@@ -142,14 +142,16 @@ def edited(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = N
     return "".join([*parts, text[start:end]])
 
 
-def edited_between(text: str, edits: Sequence[Edit], start: int, end: int) -> str:
-    """`text[start:end]` with those of the text's edits that belong to it: a mark belongs to its word."""
+def edited_between(text: str, edits: Sequence[Edit], start: int, end: int, with_marks: bool = False) -> str:
+    """`text[start:end]` with those of the text's edits that belong to it: a mark belongs to its word.
+
+    `with_marks` adds the marks at `start` itself, of the word that ends there.
+    """
     first = bisect_left(edits, start, key=itemgetter("start"))
     last = bisect_right(edits, end, key=itemgetter("start"))
-    return edited(text, [edit for edit in edits[first:last] if _is_inside(edit, start, end)], start, end)
-
-
-def _is_inside(edit: Edit, start: int, end: int) -> bool:
-    if follows(edit):
-        return start < edit["start"]
-    return edit["start"] + max(1, len(edit["removed"])) <= end
+    inside = []
+    for edit in edits[first:last]:
+        place = edit["start"]
+        if (place > start or with_marks) if follows(edit) else place + max(1, len(edit["removed"])) <= end:
+            inside.append(edit)
+    return edited(text, inside, start, end)

@@ -18,7 +18,7 @@ from .batching import batches_by_length, collate
 from .decoding import Choice, decode, make_choice
 from .items import read_item
 from .marks import FoundMark, find_marks
-from .results import Decisions, Document, make_result
+from .results import Decisions, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
 from .timing import weigh_pauses, word_times
@@ -205,7 +205,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             config.max_window_pieces - 2,  # <s> and </s>
         )
         replaced = config.mark_labels if existing == "replace" else ()
-        document = Document(given, words, found, fixed, replaced)
+        document = PreparedItem(given, words, found, fixed, replaced)
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span])
@@ -247,7 +247,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         return_words: bool = True,
     ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
-        document: Document = model_outputs[0]["document"]
+        document: PreparedItem = model_outputs[0]["document"]
         times = None if document.item.spans is None else word_times(document.words, document.item.spans)
         table = self.model.config.labels
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])

@@ -3,6 +3,7 @@
 Takes a document and the label, score and source of each of its words. Knows nothing of models or windows.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from .conventions import SENTENCE_ENDS
-from .edits import Edit, ascending, edited, edited_between, marks_of, restoring_edits
+from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
 from .items import Item, Time
 from .marks import FoundMark
-from .sentences import capitals, sentence_ranges
 from .words import Word
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class PreparedItem:
     """An item on its way through the stages.
 
     Attributes:
@@ -50,7 +50,7 @@ class Decisions:
 
 
 def make_result(
-    document: Document,
+    prepared: PreparedItem,
     decided: Decisions,
     label_names: Sequence[str],
     times: Sequence[tuple[Time, Time]] | None = None,
@@ -59,9 +59,9 @@ def make_result(
     return_words: bool = True,
 ) -> dict[str, Any]:
     """The dictionary that the pipeline gives for one item; its class says what is in it."""
-    item, words = document.item, document.words
+    item, words = prepared.item, prepared.words
     text, marks = item.text, marks_of(words, decided.rows)
-    ranges = sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in decided.rows])
+    ranges = _sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in decided.rows])
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
@@ -72,9 +72,9 @@ def make_result(
         )
     ]  # fmt: skip
     new = [("", "") if source == "input" else mark for mark, source in zip(marks, decided.sources, strict=True)]
-    edits = restoring_edits(text, words, new, entries, document.replaced)
+    edits = restoring_edits(text, words, new, entries, prepared.replaced)
     if truecase:
-        edits = ascending([*edits, *capitals(text, words, ranges)])
+        edits = ascending([*edits, *_capitals(text, words, ranges)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
     if return_words:
         for entry, time in zip(entries, times or [], strict=False):
@@ -84,20 +84,49 @@ def make_result(
                 entry["scores"] = dict(zip(label_names, row, strict=True))
         result["words"] = entries
     if sentences:
-        result["sentences"] = _sentences(document, ranges, edits)
+        result["sentences"] = _sentences(prepared, ranges, edits)
     if item.chunks is not None and item.spans is not None:
         result["chunks"] = _chunks(item, edits)
     return result
 
 
-def _sentences(document: Document, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]) -> list[dict[str, Any]]:
+def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
+    """Sentences as ranges of words (first, end), from whether each word ends one. The last one may be unfinished."""
+    cuts = {0, len(ends), *(index + 1 for index, is_end in enumerate(ends) if is_end)}
+    return list(itertools.pairwise(sorted(cuts)))
+
+
+def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]]) -> list[Edit]:
+    """The edits that give sentences their capital, and the English `I` its own (also in I'm, I'll, I've, I'd).
+
+    Only the first letter of a word in lower case changes; links and words such as iPhone stay as they are.
+    """
+    firsts = {first for first, _ in ranges}
+    edits = []
+    for index, word in enumerate(words):
+        is_english_i = word.spoken == "i" or word.spoken.startswith("i'")
+        if not is_english_i and (index not in firsts or not word.spoken.islower() or "://" in word.text):
+            continue
+        offset = next((place for place, sign in enumerate(word.text) if sign.isalnum()), None)
+        if offset is None or not word.text[offset].islower():
+            continue
+        # One letter for one: `ß`.upper() is two letters, `ß`.title() too, so it stays.
+        capital = word.text[offset].upper()
+        if len(capital) == 1:
+            edits.append(change(text, word.start + offset, capital, "truecase"))
+    return edits
+
+
+def _sentences(
+    prepared: PreparedItem, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]
+) -> list[dict[str, Any]]:
     """Sentences as they are restored, and where they stand in the input."""
     sentences = []
     for first, end in ranges:
-        mark = document.found[end - 1]
-        start, stop = document.words[first].mark_from, document.words[end - 1].mark_at
+        mark = prepared.found[end - 1]
+        start, stop = prepared.words[first].mark_from, prepared.words[end - 1].mark_at
         stop = max(stop, mark.end) if mark else stop
-        text = edited_between(document.item.text, edits, start, stop)
+        text = edited_between(prepared.item.text, edits, start, stop)
         sentences.append({"text": text, "start": start, "end": stop})
     return sentences
 

@@ -13,7 +13,7 @@ from typing import Any
 from huggingface_hub import constants
 
 # jieba's own default is a file in the shared temporary folder, which another user may own or have written.
-CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration")
+JIEBA_CACHE = os.path.join(constants.HF_HOME, "punctuation-restoration")
 
 
 class HanSegmenter:
@@ -85,8 +85,8 @@ def _new_tokenizer() -> Any:
         ) from error
     jieba.setLogLevel(logging.CRITICAL)  # with a read-only home jieba builds its table anew, in a second: no news
     with contextlib.suppress(OSError):
-        os.makedirs(CACHE_FOLDER, exist_ok=True)
+        os.makedirs(JIEBA_CACHE, exist_ok=True)
     tokenizer = jieba.Tokenizer()
-    tokenizer.tmp_dir = CACHE_FOLDER
+    tokenizer.tmp_dir = JIEBA_CACHE
     tokenizer.initialize()
     return tokenizer

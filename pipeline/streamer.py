@@ -68,8 +68,9 @@ class PunctuationStreamer:
         spans: Sequence[tuple[int, int, tuple[Time, Time]]] = (),
         **options: Any,
     ) -> None:
-        if left_context is None:
-            left_context = default_left_context(restore.model.config, look_ahead)
+        if left_context is None:  # with the open words as many as the model's contexts allow
+            config = restore.model.config
+            left_context = max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
         if min(look_ahead, left_context) < 0:
             raise ValueError(
                 f"Expected look_ahead and left_context of 0 words or more, got {look_ahead} and {left_context}. "
@@ -243,11 +244,6 @@ class PunctuationStreamer:
             self._left = self._left[start:]
             self._left_labels = {end - start: label for end, label in self._left_labels.items() if end > start}
             self._n_dropped += start
-
-
-def default_left_context(config: Any, look_ahead: int) -> int:
-    """Committed words to show where nothing else is said: with the open ones as many as the model's contexts allow."""
-    return max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
 
 
 def _open_edits(edits: Sequence[Edit], boundary: int, first: int) -> list[Edit]:

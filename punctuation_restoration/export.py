@@ -1,9 +1,8 @@
-"""Writes a model folder exactly as it goes to the Hub, and sends it there; or the folder of the Gradio page.
+"""Writes a model folder exactly as it goes to the Hub, or the folder of the Gradio page; `hf upload` sends them.
 
     python -m punctuation_restoration.export OUT --model runs/my-model/best
     python -m punctuation_restoration.export OUT --backend onnx-int8
-    python -m punctuation_restoration.export OUT --push me/my-model --dry-run
-    python -m punctuation_restoration.export OUT --space --push me/my-page
+    python -m punctuation_restoration.export OUT --space
 
 Takes a trained model (a folder, a checkpoint of a training run, or a name on the Hub); gives a folder with weights,
 tokenizer, configuration, the code that runs them, a README and the licence of the code. Weights that half precision
@@ -14,8 +13,6 @@ what stands in the folder.
 
 import argparse
 import json
-import math
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -23,9 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import HfApi
-from huggingface_hub.errors import HTTPError
-from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, pipeline
 from transformers.utils import logging
@@ -89,9 +83,9 @@ def export(
 
 
 def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
-    """Write the folder of the Gradio page: the files of `space/`, and the readers of transcripts that they use.
+    """Write the folder of the Gradio page: the files of `space/`, and the parts of this package that they use.
 
-    The page loads the model with the code beside its weights, so the folder needs no package of ours.
+    The page runs the code that it brings, as a wheel holds it; of the Hub's model it takes the weights alone.
 
     Raises:
         FileExistsError: if there is something at `output` that may not be replaced.
@@ -104,44 +98,14 @@ def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
     with written_whole(output) as folder:
         leave_out = shutil.ignore_patterns("__pycache__", ".*")
         shutil.copytree(root / "space", folder, ignore=leave_out)
-        shutil.copytree(Path(__file__).parent / "transcripts", folder / "transcripts", ignore=leave_out)
-        shutil.copyfile(root / "pipeline" / "conventions.py", folder / "transcripts" / "conventions.py")
+        own, package = Path(__file__).parent, folder / "punctuation_restoration"
+        shutil.copytree(own / "transcripts", package / "transcripts", ignore=leave_out)
+        for name in ("modeling", "pipeline"):
+            shutil.copytree(root / name, package / name, ignore=leave_out)
+        for path in own.glob("*.py"):
+            shutil.copyfile(path, package / path.name)
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
     return sorted(path for path in output.rglob("*") if path.is_file())
-
-
-def push(
-    folder: str | Path,
-    repo_id: str,
-    *,
-    private: bool | None = None,
-    message: str = "",
-    tag: str | None = None,
-    is_space: bool = False,
-) -> str:
-    """Send an exported folder to the Hub, all of it in one commit, and return its address.
-
-    With `tag` the commit gets a name, such as `v0.1.0`, by which users can ask for exactly this state.
-
-    Raises:
-        OSError: without a network, without a token, or without the right to write; with how to send it later.
-    """
-    api = HfApi()
-    kind: dict[str, Any] = {"repo_type": "space" if is_space else "model"}
-    try:
-        software: dict[str, Any] = {"space_sdk": "gradio"} if is_space else {}
-        repo_id = api.create_repo(repo_id, private=private, exist_ok=True, **kind, **software).repo_id
-        message = message or f"Upload punctuation {'page' if is_space else 'model'}"
-        commit = api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message, **kind)
-        if tag:
-            api.create_tag(repo_id, tag=tag, **kind)
-    except (HTTPError, OSError) as error:  # a lost connection is no OSError in the Hub's library
-        raise OSError(
-            f"Expected to send {folder} to {repo_id}, got: {error}\nThe folder is complete. When the Hub can be "
-            f"reached and you are logged in (`hf auth login`), `hf upload {repo_id} {folder} --repo-type "
-            f"{kind['repo_type']}` sends it."
-        ) from error
-    return str(commit)
 
 
 def project_file(name: str) -> Path:
@@ -155,28 +119,6 @@ def project_file(name: str) -> Path:
         if place.is_file():
             return place
     raise FileNotFoundError(f"Expected {name} in {here} or beside it, found none. Install the package again.")
-
-
-def listing(files: Sequence[Path]) -> str:
-    """Names and sizes, one file a line, and their sum."""
-    top = os.path.commonpath([path.parent for path in files])
-    rows = [(path.relative_to(top).as_posix(), path.stat().st_size) for path in files]
-    rows.append((f"{len(files)} files", sum(size for _, size in rows)))
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {_readable(size):>9}" for name, size in rows)
-
-
-def weights_line(folder: Path) -> str:
-    """How many weights a folder has, how they are stored, and in which precision they are read."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    stored: dict[str, int] = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, framework="pt") as weights:
-            for name in weights.keys():  # noqa: SIM118 (it is no dictionary)
-                part = weights.get_slice(name)
-                stored[part.get_dtype()] = stored.get(part.get_dtype(), 0) + math.prod(part.get_shape())
-    kinds = " and ".join(sorted(stored))
-    return f"{sum(stored.values()) / 1e6:.1f} M weights, stored as {kinds}, read as {config['dtype']}"
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -193,17 +135,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well"
     )
-    sending = parser.add_argument_group("sending it to the Hub (log in with `hf auth login` first)")
-    sending.add_argument("--push", metavar="REPO", help="send the folder to this repository, such as me/my-model")
-    sending.add_argument("--private", action="store_true", help="if the repository is new, make it private")
-    sending.add_argument("--message", default="", help="message of the commit")
-    sending.add_argument("--tag", help="name of this state, such as v0.1.0, for users to pin")
-    sending.add_argument("--dry-run", action="store_true", help="with --push: tell what would be sent, send nothing")
     args = parser.parse_args(argv)
     if args.space and (args.model or args.revision or args.card):
         parser.error("Expected no --model, --revision or --card beside --space: a page holds no model. Leave them out.")
-    if args.dry_run and not args.push:
-        parser.error("Expected --push REPO beside --dry-run, got none. Without --push nothing is sent anyway.")
     return args
 
 
@@ -215,23 +149,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.space:
             files = export_space(args.output, replace=args.force)
-            print(f"{args.output}\n{listing(files)}")
         else:
-            files = export(
-                args.output,
-                args.model,
-                revision=args.revision,
-                card=args.card,
-                replace=args.force,
-                backends=args.backend,
-            )
-            print(f"{args.output}\n{listing(files)}\n{weights_line(args.output)}")
-        if args.push and args.dry_run:
-            address = f"https://huggingface.co/{'spaces/' if args.space else ''}{args.push}"
-            print(f"These {len(files)} files would go to {address}; nothing was sent.")
-        elif args.push:
-            settings = {"private": args.private or None, "message": args.message, "tag": args.tag}
-            print(push(args.output, args.push, **settings, is_space=args.space))
+            given = {"revision": args.revision, "card": args.card, "backends": args.backend}
+            files = export(args.output, args.model, replace=args.force, **given)
+        size = sum(path.stat().st_size for path in files) / 1e6
+        kind = " --repo-type space" if args.space else ""
+        print(f"{args.output}: {len(files)} files, {size:.1f} MB. Send them with `hf upload REPO {args.output}{kind}`.")
     except (OSError, ValueError, ImportError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 2
@@ -303,23 +226,10 @@ def _store_small(path: Path) -> None:
 
 def _forget_this_machine(path: Path) -> None:
     """Take out of a configuration, and of those inside it, what tells where and how it was loaded."""
-    settings = json.loads(path.read_text(encoding="utf-8"))
-    cleaned = _without_local_keys(settings)
-    if cleaned != settings:
+    text = path.read_text(encoding="utf-8")
+    cleaned = json.loads(text, object_pairs_hook=lambda pairs: {k: v for k, v in pairs if k not in LOCAL_KEYS})
+    if cleaned != json.loads(text):
         path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _without_local_keys(settings: Any) -> Any:
-    if not isinstance(settings, dict):
-        return settings
-    return {key: _without_local_keys(value) for key, value in settings.items() if key not in LOCAL_KEYS}
-
-
-def _readable(size: int) -> str:
-    """Bytes as the Hub shows them, in powers of ten."""
-    if size < 1000:
-        return f"{size} B"
-    return f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
 
 
 if __name__ == "__main__":

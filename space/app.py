@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, Restorer, transcripts
+from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, PageRestorer
 from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, language_of, masks_html, speed_line
+
+from punctuation_restoration.transcripts import WRITABLE
 
 # Visitors' files lie in a folder of their own, which goes when the server does.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
@@ -44,7 +46,7 @@ EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "cond
 
 # Gradio's own white on bright green, and green on pale green, are too faint to read (contrast below 3 to 1); its boxes
 # have no edges on a light page.
-READABLE = {
+THEME = {
     f"{name}{mode}": value
     for mode in ("", "_dark")
     for name, value in {
@@ -63,41 +65,12 @@ READABLE = {
     }.items()
 }
 
-# White text on these colours has a contrast of 4.7 to 1 and more, in light and dark alike; for those who do not see
-# the colours, doubtful marks are edged as well.
-CSS = """
-.sure { background: #15803d; } .likely { background: #b45309; } .unsure { background: #c81e1e; }
-.own { background: #64748b; }
-.certain { font-size: 1.05rem; line-height: 1.8; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0;
-  color: var(--body-text-color); }
-.certain mark { color: #fff; font-weight: bold; border-radius: .3em; padding: .05em .3em; margin-left: .1em; }
-.certain mark.likely { border-bottom: 2px dashed var(--body-text-color); }
-.certain mark.unsure { border-bottom: 2px dotted var(--body-text-color); }
-.legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; margin: .6rem 0 0; padding: 0;
-  font-size: .85rem; color: var(--body-text-color); }
-.legend li { display: flex; align-items: center; gap: .35rem; margin: 0; padding: 0; }
-.legend span { width: .9rem; height: .9rem; border-radius: .25rem; }
-.certain-title { font-weight: bold; margin: 0 0 .4rem; color: var(--body-text-color); }
-[data-testid="block-info"] { padding-left: 0; }
-.empty { color: var(--body-text-color); opacity: .8; margin: 0; }
-.masks { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; margin: 0; padding: 0; }
-.masks li { border: 1px solid var(--border-color-primary); border-radius: .5rem; padding: .35rem .5rem; display: flex;
-  flex-direction: column; align-items: center; gap: .15rem; background: var(--background-fill-primary); margin: 0; }
-.masks .pieces, .masks .slot { font-family: var(--font-mono); color: var(--body-text-color); }
-.masks .slot { border-bottom: 2px dotted var(--body-text-color-subdued); }
-.masks .choice { font-size: .85em; border-radius: .4rem; padding: 0 .4rem; color: #fff; }
-.masks .none { color: var(--body-text-color); opacity: .75; }
-#restored textarea, #spoken textarea { font-size: 1.05rem; line-height: 1.6; }
-footer .divider { display: none !important; }
-@media (max-width: 640px) { .prose h1 { font-size: 1.5rem !important; } }
-"""
-
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
 says after the last piece of each word what belongs there: a comma, a period, a question mark, or nothing. Marks that it
 is shown are pieces like the others. Your words are not changed. Below are the first words of your own text."""
 
 
-def build(restorer: Restorer) -> gr.Blocks:
+def build(restorer: PageRestorer) -> gr.Blocks:
     """The page for a restorer."""
     with gr.Blocks(title="Punctuation restoration", analytics_enabled=False, delete_cache=(60, KEPT_SECONDS)) as page:
         gr.Markdown(
@@ -114,8 +87,7 @@ def build(restorer: Restorer) -> gr.Blocks:
                 upload = _file_tab()
         options = _options()
         _connect_text(restorer, spoken, live, press, options, outputs)
-        if upload is not None:
-            _connect_file(restorer, upload, options)
+        _connect_file(restorer, upload, options)
         _add_endpoint(restorer)
     return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
 
@@ -125,10 +97,10 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     # Fonts of the visitor's own machine: nothing is fetched from elsewhere.
     theme = gr.themes.Soft(
         primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-    ).set(**READABLE)
+    ).set(**THEME)
     return page.launch(
-        theme=theme, css=CSS, max_file_size=MAX_FILE_BYTES, ssr_mode=False, footer_links=["api"], run_history=False,
-        enable_monitoring=False,
+        theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
+        footer_links=["api"], run_history=False, enable_monitoring=False,
         _frontend=False,  # else the page dies where it does not answer itself within 3 seconds, as on a busy machine
         **settings,
     )  # fmt: skip
@@ -159,10 +131,7 @@ def _text_tab() -> tuple[gr.Textbox, gr.Checkbox, gr.Button, list[Any]]:
     return spoken, live, press, [restored, certain, about]
 
 
-def _file_tab() -> dict[str, Any] | None:
-    if transcripts is None:
-        gr.Markdown("Files need the folder `transcripts` beside `app.py`, or the package `punctuation-restoration`.")
-        return None
+def _file_tab() -> dict[str, Any]:
     with gr.Row():
         with gr.Column(min_width=320):
             upload = {
@@ -171,7 +140,7 @@ def _file_tab() -> dict[str, Any] | None:
                     file_types=FILE_TYPES, height=180, elem_id="upload",
                 ),
                 "to": gr.Dropdown(
-                    [AS_IT_IS, *transcripts.WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
+                    [AS_IT_IS, *WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
                 ),
             }  # fmt: skip
             gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")
@@ -198,7 +167,12 @@ def _options() -> list[Any]:
 
 
 def _connect_text(
-    restorer: Restorer, spoken: gr.Textbox, live: gr.Checkbox, press: gr.Button, options: list[Any], outputs: list[Any]
+    restorer: PageRestorer,
+    spoken: gr.Textbox,
+    live: gr.Checkbox,
+    press: gr.Button,
+    options: list[Any],
+    outputs: list[Any],
 ) -> None:
     def show(text: str, marks: str, existing: str, truecase: bool, threshold: float) -> tuple[Any, ...]:
         if not text.strip():
@@ -225,7 +199,7 @@ def _connect_text(
         trigger(show_live, [spoken, live, *options], trigger_mode="always_last", show_progress="hidden", **shared)
 
 
-def _connect_file(restorer: Restorer, upload: dict[str, Any], options: list[Any]) -> None:
+def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[Any]) -> None:
     results = Path(_files.name) / "results"
 
     def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, str, str]:
@@ -249,7 +223,7 @@ def _connect_file(restorer: Restorer, upload: dict[str, Any], options: list[Any]
     )  # fmt: skip
 
 
-def _add_endpoint(restorer: Restorer) -> None:
+def _add_endpoint(restorer: PageRestorer) -> None:
     def restore(
         text: str, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
@@ -294,4 +268,4 @@ def _sweep(results: Path) -> None:
 
 
 if __name__ == "__main__":
-    launch(build(Restorer(os.environ.get("PUNCTUATION_MODEL"), os.environ.get("PUNCTUATION_REVISION"))))
+    launch(build(PageRestorer(os.environ.get("PUNCTUATION_MODEL"), os.environ.get("PUNCTUATION_REVISION"))))

@@ -13,25 +13,15 @@ from typing import Any
 from transformers import pipeline
 from transformers.utils import logging
 
-try:  # with the package no code from the Hub has to be trusted
-    import punctuation_restoration
-    from punctuation_restoration import transcripts
-except ImportError:
-    punctuation_restoration = None
-    try:  # a Space has the folder beside this file: `python -m punctuation_restoration.export OUT --space`
-        import transcripts  # type: ignore[no-redef]
-    except ImportError:
-        transcripts = None
+from punctuation_restoration import DEFAULT_MODEL, transcripts
+from punctuation_restoration.pipeline.restoration_pipeline import TASK
+from punctuation_restoration.registration import HUB_MODEL
 
-TASK = "punctuation-restoration"
-HUB_MODEL, HUB_REVISION = "punctuation-restoration/en-zh-ms", "v0.1.0"  # code that was not read is not run
+HUB_REVISION = "v0.1.0"  # of the default model, so that its weights do not change under the page
 MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words
 MAX_FILE_CHARACTERS = 200_000  # of the speech in a file; about four hours
 MAX_FILE_BYTES = 2_000_000
 N_SHOWN_MASKS = 30  # words whose masks are shown
-
-MARKS = ("all", "sentence-ends")
-EXISTING = ("keep", "condition", "replace")
 
 
 class InputError(ValueError):
@@ -48,22 +38,20 @@ class Restored:
     edits: Sequence[Mapping[str, Any]] = ()
 
 
-class Restorer:
+class PageRestorer:
     """Restores texts and files.
 
     Args:
-        model: folder or Hub id; None for the package's default model, without the package the one on the Hub.
-        revision: revision on the Hub: a commit, so that neither weights nor code change under the page.
+        model: folder or Hub id; None for the package's default model.
+        revision: revision on the Hub: a commit, so that the weights do not change under the page.
     """
 
     def __init__(self, model: str | None = None, revision: str | None = None) -> None:
         logging.disable_progress_bar()
-        given: dict[str, Any] = {"model": model or (None if punctuation_restoration else HUB_MODEL)}
-        if punctuation_restoration is None:
-            given["trust_remote_code"] = True
-            revision = revision if model or revision else HUB_REVISION
+        if (model or DEFAULT_MODEL) == HUB_MODEL:
+            revision = revision or HUB_REVISION
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
-        self.pipeline = build(TASK, revision=revision, **given)
+        self.pipeline = build(TASK, model=model or DEFAULT_MODEL, revision=revision)
         self.mark_names: list[str] = [label["name"] for label in self.pipeline.model.config.labels[1:]]
         self.pipeline("hello 你好")  # loads jieba, and spares the first visitor the wait
 
@@ -79,7 +67,10 @@ class Restorer:
                 "a file, or run the model on your own machine."
             )
         started = time.perf_counter()
-        result = self.pipeline(text, **self._keywords(**options))
+        try:
+            result = self.pipeline(text, **self._keywords(**options))
+        except ValueError as error:
+            raise InputError(str(error)) from error
         return Restored(result["text"], result["words"], time.perf_counter() - started, result["edits"])
 
     def slots(self, text: str, restored: Restored, existing: str) -> list[tuple[str, str]]:
@@ -106,8 +97,6 @@ class Restorer:
         Raises:
             InputError: if it cannot be read, is too large, or cannot be written in the other format.
         """
-        if transcripts is None:
-            raise InputError("Files need the folder `transcripts` beside app.py, or the package.")
         n_bytes = os.path.getsize(path)
         if n_bytes > MAX_FILE_BYTES:
             raise InputError(f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it.")
@@ -137,11 +126,6 @@ class Restorer:
         self, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
         """The pipeline's keywords for the page's options; a threshold of 0 leaves the choice to the model."""
-        if marks not in MARKS or existing not in EXISTING or not 0 <= threshold < 1:
-            raise InputError(
-                f"marks is one of {', '.join(MARKS)}, existing one of {', '.join(EXISTING)}, threshold a number from 0 "
-                f"to below 1; this call has {marks!r}, {existing!r} and {threshold!r}."
-            )
         keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}
         if threshold:  # without the keyword the thresholds that the model was given count
             keywords["thresholds"] = dict.fromkeys(self.mark_names, float(threshold))

@@ -42,6 +42,34 @@ def test_a_folder_is_restored(tiny_checkpoint: str, tmp_path: Path) -> None:
         assert MARKS.sub("", restored.read_text(encoding="utf-8")) == path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_an_archive_is_restored_in_parts_and_goes_on_where_it_stopped(
+    tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    datasets = pytest.importorskip("datasets", reason="the example needs `pip install datasets`")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    example, out = load("archive"), tmp_path / "out"
+    rows = datasets.Dataset.from_list([{"id": n, "text": f"hello you are the {n}"} for n in range(5)])
+    rows = rows.add_item({"id": 5, "text": None})
+    write, read = ("to_parquet", "from_parquet") if ending == ".parquet" else ("to_json", "from_json")
+    getattr(rows, write)(str(tmp_path / f"rows{ending}"))
+    command = [str(tmp_path / f"rows{ending}"), str(out), "--model", tiny_checkpoint, "--part-rows", "2"]
+    example.main([*command, "--worker", "2/2"])
+    assert [path.name for path in out.iterdir()] == [f"part-00001{ending}"]
+    example.main(command)
+    parts = sorted(out.glob("part-*"))
+    done = [row for part in parts for row in getattr(datasets.Dataset, read)(str(part))]
+    assert [row["id"] for row in done] == list(range(6))
+    assert [MARKS.sub("", row["text"]) for row in done[:5]] == rows["text"][:5]
+    assert any(MARKS.search(row["text"]) for row in done[:5])
+    assert done[5]["text"] is None
+    (noted,) = (out / "failures").iterdir()
+    assert json.loads(noted.read_text())["row"] == 5
+    parts[0].write_text("as it was")
+    example.main(command)
+    assert parts[0].read_text() == "as it was", "what is done is not done again"
+
+
 def test_live_words_grow(tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
     example = load("live_words")
     example.main(["--model", tiny_checkpoint, "--look-ahead", "2"])

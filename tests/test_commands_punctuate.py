@@ -15,7 +15,7 @@ import pytest
 from punctuation_restoration import whole_files
 from punctuation_restoration.cli import models, punctuate
 from punctuation_restoration.cli import options as opt
-from punctuation_restoration.cli.terminal import reporting
+from punctuation_restoration.cli.terminal import Reporter
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "examples" / "transcripts"
@@ -176,11 +176,11 @@ def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
 def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("爱迪生实验室 10 n\n", encoding="utf-8")
     options = {"backend": "torch", "jieba_dictionary": str(tmp_path / "words.txt")}
-    restore = models.LazyRestorer(tiny_checkpoint, "cpu", **options).open()
+    restore = models.LazyRestorer(tiny_checkpoint, "cpu", **options).pipeline
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
     from punctuation_restoration.pipeline.backends import BACKENDS
 
-    assert BACKENDS == opt.BACKENDS
+    assert BACKENDS == opt.BACKEND_NAMES
 
 
 def test_existing_files_are_not_overwritten_without_force(
@@ -291,12 +291,15 @@ def test_interrupting_keeps_what_is_done(
         (["--text", "a", "a.txt"], "Expected --text or FILES"),
         (["--format", "docx", "a.txt"], "Expected --format to be one of txt"),
         (["--to", "ctm", "a.txt"], "Expected --to to be one of txt"),
-        (["--json", "--sentences", "a.txt"], "Expected one of --to, --json and --sentences"),
+        (["--json", "--sentences", "a.txt"], "--sentences: not allowed with argument --json"),
         (["--color", "-o", "x.txt", "a.txt"], "Expected --color for standard output only"),
         (["--threshold", "COMMA", "a.txt"], "Expected --threshold NAME=PROBABILITY"),
         (["a.txt", "c/a.txt", "-o", "out"], "Expected a place for every file"),
-        (["--nonsense"], "No such option"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["--lines", "0", "a.txt"], "Expected a number of 1 or more, got '0'"),
         (["--live", "a.txt"], "Expected --live alone"),
+        (["--jieba-dictionary", "none.txt", "a.txt"], "Expected a file for --jieba-dictionary"),
+        (["a.txt", "-o", "out", "c/a.txt"], "Expected a place for every file"),
         (["--backend", "tpu", "a.txt"], "Expected --backend to be one of torch, onnx, onnx-int8"),
         (["--encoding", "utf8000", "a.txt"], "Expected --encoding such as utf-8"),
         (["a.txt", "c/a.txt", "-o", "b.txt"], "Expected --output FOLDER for several files, got b.txt"),
@@ -374,13 +377,13 @@ def test_options_that_the_model_does_not_take_are_wrong_use(
 
 
 def test_a_progress_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    with reporting(2, quiet=False) as reporter:
-        assert type(reporter).__name__ == "SilentReporter"
+    assert not Reporter(2, quiet=False).is_shown
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with reporting(2, quiet=False) as reporter:
-        assert type(reporter).__name__ == "BarReporter"
+    assert not Reporter(2, quiet=True).is_shown
+    reporter = Reporter(2, quiet=False)
+    assert reporter.is_shown
+    with reporter.progress:
         reporter.begin("talk.srt", 10)
         reporter.advance(10)
         reporter.finish()
-    with reporting(2, quiet=True) as reporter:
-        assert type(reporter).__name__ == "SilentReporter"
+    assert reporter.progress.tasks[1].finished

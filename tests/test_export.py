@@ -13,9 +13,11 @@ from safetensors.torch import load_file
 from transformers import AutoConfig, pipeline
 
 import punctuation_restoration
+from benchmarks.card import weights_line
 from benchmarks.shipping import ship
 from punctuation_restoration import export as exporting
 from punctuation_restoration.training.checkpoints import save_checkpoint
+from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
@@ -44,17 +46,17 @@ modules = {type(part).__module__.split(".")[0] for part in (config, model, resto
 print(json.dumps({"texts": texts, "modules": sorted(modules)}))
 """
 
-# The page without our package; Gradio is left out, it only draws.
+# The page without our package installed; Gradio is left out, it only draws.
 PAGE = """
 import json, sys
 from pathlib import Path
-sys.modules["punctuation_restoration"] = None
+from restorer import DEFAULT_MODEL, PageRestorer, transcripts
+import views
 folder, model, text = Path(sys.argv[1]), *sys.argv[2:]
-sys.path.insert(0, str(folder / "page"))
-from restorer import Restorer, transcripts
-restorer = Restorer(model)
+restorer = PageRestorer(model)
 written, _ = restorer.restore_file(folder / "talk.srt", folder)
-print(json.dumps([restorer.restore(text).text, written.read_text(encoding="utf-8"), transcripts.__path__[0]]))
+told = [restorer.restore(text).text, written.read_text(encoding="utf-8"), transcripts.__file__, DEFAULT_MODEL]
+print(json.dumps(told))
 """
 
 INSTALLED = """
@@ -154,10 +156,10 @@ def test_an_export_can_be_exported_again_and_is_the_same(exported, tmp_path):
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_a_shipped_checkpoint_keeps_its_half_size_and_is_read_in_fp32(tiny_checkpoint, tmp_path, capsys):
+def test_a_shipped_checkpoint_keeps_its_half_size_and_is_read_in_fp32(tiny_checkpoint, tmp_path):
     ship(tiny_checkpoint, tmp_path / "shipped")
     assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
-    assert "stored as F16, read as float32" in capsys.readouterr().out
+    assert "stored as F16, read as float32" in weights_line(tmp_path / "out")
     stored, shipped = (load_file(tmp_path / folder / "model.safetensors") for folder in ("out", "shipped"))
     assert stored.keys() == shipped.keys()
     assert all(stored[name].dtype == torch.float16 and torch.equal(stored[name], shipped[name]) for name in shipped)
@@ -202,59 +204,12 @@ def test_the_default_model_gets_the_model_card_of_the_project(exported, tmp_path
     assert (tmp_path / "default" / "README.md").read_bytes() == (ROOT / "model_card.md").read_bytes()
 
 
-def test_a_dry_run_lists_every_file_with_its_size_and_sends_nothing(tiny_checkpoint, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(exporting, "HfApi", None)
-    out = tmp_path / "out"
-    assert exporting.main([str(out), "--model", tiny_checkpoint, "--push", REPOSITORY, "--dry-run"]) == 0
-    printed = capsys.readouterr().out
-    for path in out.iterdir():
-        assert path.name in printed
-    size = (out / "model.safetensors").stat().st_size
-    assert ["model.safetensors", f"{size / 1e3:.1f}", "kB"] in [line.split() for line in printed.splitlines()]
-    assert f"{len(list(out.iterdir()))} files" in printed
-    assert "nothing was sent" in printed
-
-
-def test_pushing_sends_the_folder_in_one_commit(exported, monkeypatch):
-    sent = {}
-
-    class Hub:
-        def create_repo(self, repo_id, private, exist_ok, repo_type):
-            sent.update(created=repo_id, private=private, kind=repo_type)
-            return type("Url", (), {"repo_id": repo_id})
-
-        def upload_folder(self, **given):
-            sent.update(given)
-            return f"https://huggingface.co/{given['repo_id']}/commit/{COMMIT}"
-
-        def create_tag(self, repo_id, tag, repo_type):
-            sent.update(tagged=(repo_id, tag))
-
-    monkeypatch.setattr(exporting, "HfApi", Hub)
-    assert exporting.push(exported, REPOSITORY, private=True, tag="v0.1.0").endswith(COMMIT)
-    assert (sent["created"], sent["repo_id"], sent["private"]) == (REPOSITORY, REPOSITORY, True)
-    assert (sent["kind"], sent["repo_type"]) == ("model", "model")
-    assert (sent["folder_path"], sent["tagged"]) == (exported, (REPOSITORY, "v0.1.0"))
-
-
-def test_a_network_that_fails_while_sending_is_told_with_the_way_to_send_it_later(
-    tiny_checkpoint, tmp_path, monkeypatch, capsys
-):
-    class Hub:
-        def create_repo(self, repo_id, **settings):
-            return type("Url", (), {"repo_id": repo_id})
-
-        def upload_folder(self, **given):
-            raise exporting.HTTPError("connection reset")
-
-    monkeypatch.setattr(exporting, "HfApi", Hub)
-    out = tmp_path / "out"
-    assert exporting.main([str(out), "--model", tiny_checkpoint, "--push", REPOSITORY]) == 2
-    told = capsys.readouterr().err
-    assert "connection reset" in told
-    assert f"hf upload {REPOSITORY} {out}" in told
-    assert "Traceback" not in told
-    assert (out / "model.safetensors").is_file()
+def test_the_command_says_what_it_wrote_and_how_to_send_it(tiny_checkpoint, tmp_path, capsys):
+    assert exporting.main([str(tmp_path / "out"), "--model", tiny_checkpoint]) == 0
+    n_files = len(list((tmp_path / "out").iterdir()))
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'out'}: {n_files} files, ")
+    assert exporting.main([str(tmp_path / "page"), "--space"]) == 0
+    assert f"`hf upload REPO {tmp_path / 'page'} --repo-type space`" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -293,34 +248,20 @@ def test_a_pushed_model_and_a_pushed_configuration_bring_their_code(hub, tiny_mo
     assert AutoConfig.from_pretrained(hub).labels == tiny_model.config.labels
 
 
-def test_pushing_offline_says_so_and_keeps_the_folder(tiny_checkpoint, tmp_path, capsys):
-    assert exporting.main([str(tmp_path / "out"), "--model", tiny_checkpoint, "--push", REPOSITORY]) == 2
-    assert "HF_HUB_OFFLINE" in capsys.readouterr().err
-    assert (tmp_path / "out" / "model.safetensors").is_file()
-
-
-def test_the_folder_of_the_page_is_whole_and_goes_to_a_space(tmp_path, monkeypatch, capsys):
-    out, sent = tmp_path / "page", {}
-
-    class Hub:
-        def create_repo(self, repo_id, **settings):
-            sent.update(settings)
-            return type("Url", (), {"repo_id": repo_id})
-
-        def upload_folder(self, **given):
-            return f"https://huggingface.co/spaces/{given['repo_id']}/commit/{COMMIT}"
-
-    monkeypatch.setattr(exporting, "HfApi", Hub)
-    assert exporting.main([str(out), "--space", "--push", REPOSITORY, "--dry-run"]) == 0
-    printed = capsys.readouterr().out
-    assert "transcripts/subtitles.py" in printed
-    assert f"spaces/{REPOSITORY}; nothing was sent" in printed
-    assert exporting.main([str(out), "--space", "--force", "--push", REPOSITORY]) == 0
-    assert (sent["repo_type"], sent["space_sdk"]) == ("space", "gradio")
+@pytest.mark.slow
+def test_the_folder_of_the_page_is_whole_and_runs_alone(tiny_checkpoint, tiny_pipeline, tmp_path):
+    out = tmp_path / "page"
+    exporting.export_space(out)
     own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
-    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "transcripts"}
-    readers = {path.name for path in (ROOT / "punctuation_restoration" / "transcripts").glob("*.py")}
-    assert {path.name for path in (out / "transcripts").iterdir()} == readers | {"conventions.py"}
+    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
+    shutil.copyfile(ROOT / "examples" / "transcripts" / "talk.srt", tmp_path / "talk.srt")
+    printed = run(PAGE, tmp_path, tiny_checkpoint, TEXT, home=tmp_path, PYTHONPATH=str(out))
+    text, subtitles, place, model = json.loads(printed.splitlines()[-1])
+    assert text == tiny_pipeline(TEXT)["text"]
+    transcript, _ = read_bytes((tmp_path / "talk.srt").read_bytes(), name="talk.srt")
+    assert subtitles == restore_transcript(transcript, tiny_pipeline).source()
+    assert Path(place).is_relative_to(out)
+    assert model == punctuation_restoration.registration.HUB_MODEL, "without a checkout the weights are the Hub's"
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.transcripts import FormatError, read_bytes, restore_transcript
-from punctuation_restoration.transcripts.encodings import Encoding, decode
+from punctuation_restoration.transcripts.encodings import Encoding, decode_bytes
 
 MANDARIN = "大家好我们今天在北京开会\n你们都知道这个问题吗\n"
 FRENCH = "on est allé à la plage hier\nc'était très agréable\n"
@@ -25,7 +25,7 @@ FRENCH = "on est allé à la plage hier\nc'était très agréable\n"
     ids=["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "utf-32"],
 )
 def test_unicode_is_found_by_its_mark_and_written_back(content: bytes) -> None:
-    text, encoding = decode(content)
+    text, encoding = decode_bytes(content)
     assert text == MANDARIN
     assert encoding.encode(text) == content
 
@@ -34,7 +34,7 @@ def test_unicode_is_found_by_its_mark_and_written_back(content: bytes) -> None:
 def test_a_named_encoding_is_read_with_its_mark_or_without(name: str) -> None:
     bare = MANDARIN.encode({"utf-16": "utf-16-le", "utf-32": "utf-32-le", "utf-8-sig": "utf-8"}.get(name, name))
     for content in (bare, MANDARIN.encode(name)):
-        text, encoding = decode(content, name)
+        text, encoding = decode_bytes(content, name)
         assert text == MANDARIN
         assert encoding.encode(text) == content
 
@@ -57,8 +57,8 @@ def test_a_named_encoding_is_read_with_its_mark_or_without(name: str) -> None:
 def test_other_encodings_are_refused_rather_than_guessed_and_read_when_named(text: str, codec: str) -> None:
     content = (text + "\n").encode(codec)
     with pytest.raises(FormatError, match=r"name it \(--encoding\)"):
-        decode(content)
-    assert decode(content, codec)[0] == text + "\n"
+        decode_bytes(content)
+    assert decode_bytes(content, codec)[0] == text + "\n"
 
 
 def test_a_damaged_utf8_file_is_refused_with_file_and_line() -> None:
@@ -69,18 +69,18 @@ def test_a_damaged_utf8_file_is_refused_with_file_and_line() -> None:
 
 def test_a_binary_file_is_refused() -> None:
     with pytest.raises(FormatError, match="looks binary"):
-        decode(b"\x7fELF\x02\x01\x01\x00\x00\x00\x03")
+        decode_bytes(b"\x7fELF\x02\x01\x01\x00\x00\x00\x03")
 
 
 @pytest.mark.parametrize("name", ["utf-8", "ascii", "gb18030"])
 def test_a_wrong_name_is_refused_with_the_line(name: str) -> None:
     with pytest.raises(FormatError, match="line 2: Expected"):
-        decode(b"hello\nth\xffre\xff\xff\n", name)
+        decode_bytes(b"hello\nth\xffre\xff\xff\n", name)
 
 
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(FormatError, match="Expected the name of an encoding"):
-        decode(b"hello", "utf-9")
+        decode_bytes(b"hello", "utf-9")
 
 
 def test_a_mark_that_the_encoding_lacks_is_an_error_and_not_a_question_mark() -> None:
@@ -96,7 +96,7 @@ def test_a_mark_that_the_encoding_lacks_is_an_error_and_not_a_question_mark() ->
 @given(st.binary(max_size=60))
 def test_whatever_is_read_is_written_back_byte_for_byte(content: bytes) -> None:
     try:
-        text, encoding = decode(content)
+        text, encoding = decode_bytes(content)
     except FormatError:
         return
     assert encoding.encode(text) == content
@@ -107,11 +107,11 @@ def test_whatever_is_read_is_written_back_byte_for_byte(content: bytes) -> None:
 def test_all_utf8_text_is_read_as_utf8(text: str) -> None:
     content = text.encode()
     if not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
-        assert decode(content)[0] == text
+        assert decode_bytes(content)[0] == text
 
 
 def test_pieces_are_written_as_the_whole_and_say_on_which_line_a_sign_is_missing() -> None:
-    encoding = decode("大家好我们今天".encode("utf-16"))[1]
+    encoding = decode_bytes("大家好我们今天".encode("utf-16"))[1]
     assert b"".join(encoding.encode_parts(["大家\n", "", "好"])) == encoding.encode("大家\n好")
     with pytest.raises(FormatError, match="line 3: Expected text that latin-1 can write"):
         list(Encoding("latin-1").encode_parts(["a\nb", "\nc，"]))

@@ -24,7 +24,6 @@ ORDER = [
     "items",
     "timing",
     "edits",
-    "sentences",
     "results",
     "streamer",
     "restoration_pipeline",
@@ -98,8 +97,6 @@ OURS = sorted(path for path in ROOT.glob("**/*.py") if ".venv" not in path.parts
 @pytest.mark.parametrize("path", OURS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_our_folders_are_imported_under_one_name_only(path):
     ours = {"modeling", "pipeline", "transcripts"}
-    if path.parent.name == "space":
-        ours.remove("transcripts")  # a Space has no package of ours, and a copy of that folder beside it
     for level, module, _ in _imports(path):
         if not level:
             assert module.split(".")[0] not in ours, f"{path}: import {module} makes a second copy of its classes"

@@ -52,14 +52,14 @@ def test_a_finder_can_be_sent_to_another_process():
 
 def test_the_cache_is_kept_in_a_folder_of_the_users_own(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
-    monkeypatch.setattr(segmentation, "CACHE_FOLDER", str(folder))
+    monkeypatch.setattr(segmentation, "JIEBA_CACHE", str(folder))
     assert segmentation._new_tokenizer().tmp_dir == str(folder)
     assert [path.name for path in folder.iterdir()] == ["jieba.cache"]
 
 
 def test_a_folder_that_cannot_be_made_is_no_hindrance(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    monkeypatch.setattr(segmentation, "CACHE_FOLDER", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(segmentation, "JIEBA_CACHE", str(tmp_path / "file" / "cache"))
     assert "".join(segmentation._new_tokenizer().cut("今天")) == "今天"
 
 

@@ -81,7 +81,7 @@ def test_certainty_has_four_names_each_with_a_colour():
     assert {score: views.certainty_of({"score": score, "source": "model"}) for score in scores} == scores
     assert views.certainty_of({"score": 1.0, "source": "input"}) == views.OWN
     assert set(views.CLASSES) == {views.SURE, views.LIKELY, views.UNSURE, views.OWN}
-    style = (SPACE / "app.py").read_text(encoding="utf-8")
+    style = (SPACE / "style.css").read_text(encoding="utf-8")
     assert all(f".{name} {{ background: #" in style for name in views.CLASSES.values())
 
 

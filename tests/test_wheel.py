@@ -91,7 +91,7 @@ def test_the_wheel_is_small_and_light(wheel):
         lines = archive.read(metadata).decode().splitlines()
     required = [line for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line]
     names = {re.match(r"Requires-Dist: ([\w-]+)", line).group(1) for line in required}
-    assert names == {"huggingface-hub", "jieba", "numpy", "regex", "rich", "torch", "transformers", "typer"}
+    assert names == {"huggingface-hub", "jieba", "numpy", "regex", "rich", "torch", "transformers"}
 
 
 def test_the_installed_package_works_far_from_the_checkout(wheel, tiny_checkpoint, tiny_pipeline, tmp_path):

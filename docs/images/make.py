@@ -15,7 +15,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "space")]
 
 import app  # noqa: E402  (the page is no package)
-from restorer import Restorer  # noqa: E402
+from restorer import PageRestorer  # noqa: E402
 
 
 def show_text(page: Page) -> None:
@@ -34,7 +34,7 @@ def show_file(page: Page) -> None:
 
 
 def main() -> None:
-    served = app.build(Restorer(os.environ.get("PUNCTUATION_MODEL")))
+    served = app.build(PageRestorer(os.environ.get("PUNCTUATION_MODEL")))
     _, url, _ = app.launch(served, prevent_thread_lock=True, quiet=True)
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright:

@@ -14,6 +14,8 @@ from typing import Any
 
 from rich.console import Console
 
+from punctuation_restoration.cli.models import ModelError, load_pipeline
+from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples, named
@@ -41,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse_args(argv)
     try:
         return run(args)
-    except (ValueError, ImportError, OSError) as error:
+    except (ValueError, ImportError, OSError, ModelError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
 
@@ -69,7 +71,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     for name, help_text in PIPELINE_SETTINGS.items():
         passed.add_argument("--" + name.replace("_", "-"), type=int, help=help_text)
     passed.add_argument(
-        "--threshold", nargs="+", default=[], metavar="LABEL=P", help="probability from which a mark is written"
+        "--threshold",
+        nargs="+",
+        default=[],
+        type=read_threshold,
+        metavar="LABEL=P",
+        help="probability from which a mark is written",
     )
     passed.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     passed.add_argument("--dtype", default="float32", help="float32, bfloat16, float16 (default: float32)")
@@ -99,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"Expected a folder for the results of several benchmarks, got {args.output}. Name a folder.")
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
     if args.threshold:
-        settings["thresholds"] = read_thresholds(args.threshold)
-    restore = load_pipeline(args.model, args.device, args.dtype)
+        settings["thresholds"] = dict(args.threshold)
+    restore = load_pipeline(args.model, args.device, dtype=args.dtype)
     results, mistakes = [], []
     for name in names:
         label_set = (standard_labels if name in BENCHMARKS else own_labels)(restore.model.config)
@@ -121,21 +128,6 @@ def run(args: argparse.Namespace) -> int:
         console.print(mistakes_table(found))
     console.print(overview(results))
     return 0
-
-
-def load_pipeline(model: str | None, device: str | None, dtype: str) -> Any:
-    """The pipeline as users get it."""
-    import transformers
-
-    import punctuation_restoration  # noqa: F401  registers the task
-
-    transformers.logging.disable_progress_bar()
-    return transformers.pipeline(
-        "punctuation-restoration",  # type: ignore[call-overload]  # knows only the tasks of transformers
-        model=model,
-        device=device,
-        dtype=dtype,
-    )
 
 
 def score_one(
@@ -163,19 +155,3 @@ def score_one(
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
     about = BENCHMARKS[name].about if name in BENCHMARKS else "a file"
     return to_result(evaluation, Path(name).name, about, digest_of(examples), signed), evaluation.mistakes
-
-
-def read_thresholds(given: Sequence[str]) -> dict[str, float]:
-    """`LABEL=P` -> probability by label; the pipeline checks names and range.
-
-    Raises:
-        ValueError: if it is not written like that.
-    """
-    thresholds = {}
-    for item in given:
-        label, _, value = item.partition("=")
-        try:
-            thresholds[label] = float(value)
-        except ValueError as error:
-            raise ValueError(f"Expected --threshold as LABEL=P, got {item!r}. Try --threshold COMMA=0.4.") from error
-    return thresholds

@@ -5,29 +5,23 @@ Every question of names is settled before the first file is opened. It knows not
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ..transcripts import format_of_name
+from .models import OptionError
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One file to restore; `target` is None for standard output."""
+class Job(NamedTuple):
+    """What is restored, and where the result goes: None for standard input (or `--text`) and standard output."""
 
-    source: Path
+    source: Path | None
     target: Path | None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be done, and what cannot be: (file or folder, why)."""
-
-    jobs: list[Job]
-    problems: list[tuple[str, str]]
-
-
-def plan_jobs(inputs: Sequence[Path], output: Path | None, suffix: str | None) -> Plan:
+def plan_jobs(
+    inputs: Sequence[Path], output: Path | None, suffix: str | None
+) -> tuple[list[Job], list[tuple[str, str]]]:
     """Pair every input with its target.
 
     Args:
@@ -35,8 +29,11 @@ def plan_jobs(inputs: Sequence[Path], output: Path | None, suffix: str | None) -
         output: a file for a single file, else a folder; None for standard output.
         suffix: what replaces the files' extensions, if the format changes.
 
+    Returns:
+        What is to be done, and what cannot be: (file or folder, why).
+
     Raises:
-        ValueError: several files would go to one place.
+        OptionError: several files would go to one place.
     """
     problems: list[tuple[str, str]] = []
     found: list[tuple[Path, Path]] = []  # a file, and its path below the output folder
@@ -51,17 +48,22 @@ def plan_jobs(inputs: Sequence[Path], output: Path | None, suffix: str | None) -
         else:
             problems.append((str(given), "no such file or folder"))
     is_single = len(inputs) == 1 and not inputs[0].is_dir()
-    if output is None:
-        if len(found) > 1 or not is_single:
-            raise ValueError("Expected --output FOLDER for several files, got none. Add it.")
-        return Plan([Job(file, None) for file, _ in found], problems)
-    if is_single and not output.is_dir() and not str(output).endswith(os.sep):
-        return Plan([Job(file, output) for file, _ in found], problems)
+    if output is None and (len(found) > 1 or not is_single):
+        raise OptionError("Expected --output FOLDER for several files, got none. Add it.")
+    if output is None or (is_single and not output.is_dir() and not str(output).endswith(os.sep)):
+        return [Job(file, output) for file, _ in found], problems
     if output.exists() and not output.is_dir():
-        raise ValueError(f"Expected --output FOLDER for several files, got {output}, which is a file. Name another.")
-    jobs = [Job(file, output / (name.with_suffix(suffix) if suffix else name)) for file, name in found]
-    _refuse_collisions(jobs)
-    return Plan(jobs, problems)
+        raise OptionError(f"Expected --output FOLDER for several files, got {output}, which is a file. Name another.")
+    sources: dict[Path, Path] = {}
+    for file, name in found:
+        target = output / (name.with_suffix(suffix) if suffix else name)
+        if target in sources:
+            raise OptionError(
+                f"Expected a place for every file, got {target} for both {sources[target]} and {file}. "
+                "Restore them into separate folders."
+            )
+        sources[target] = file
+    return [Job(file, target) for target, file in sources.items()], problems
 
 
 def _files_below(folder: Path, output: Path | None, problems: list[tuple[str, str]]) -> Iterator[Path]:
@@ -78,17 +80,3 @@ def _files_below(folder: Path, output: Path | None, problems: list[tuple[str, st
         for name in sorted(names):
             if not name.startswith(".") and format_of_name(name):
                 yield Path(parent) / name
-
-
-def _refuse_collisions(jobs: Sequence[Job]) -> None:
-    sources: dict[Path | None, Path] = {}
-    for job in jobs:
-        if job.target in sources:
-            raise ValueError(
-                f"Expected a place for every file, got {job.target} for both {sources[job.target]} and {job.source}. "
-                "Restore them into separate folders."
-            )
-        sources[job.target] = job.source
-
-
-__all__ = ["Job", "Plan", "plan_jobs"]

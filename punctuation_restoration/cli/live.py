@@ -63,20 +63,14 @@ def restore_live(
 
 def _texts(source: BinaryIO, encoding: str) -> Iterator[str]:
     """Text as it comes; bytes of a character that is not complete wait for the rest."""
-    decoder = codecs.getincrementaldecoder(encoding)()
     read: Callable[[int], bytes] = getattr(source, "read1", source.read)
     n_before = 0
-    while True:
-        content = read(N_BYTES)
-        try:
-            text = decoder.decode(content, final=not content)
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"Expected {encoding}, got other bytes after {n_before:,} characters: {error.reason}. Name the "
-                "encoding (--encoding)."
-            ) from error
-        n_before += len(text)
-        if text:
+    try:
+        for text in codecs.iterdecode(iter(lambda: read(N_BYTES), b""), encoding):
+            n_before += len(text)
             yield text
-        if not content:
-            return
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"Expected {encoding}, got other bytes after {n_before:,} characters: {error.reason}. Name the encoding "
+            "(--encoding)."
+        ) from error

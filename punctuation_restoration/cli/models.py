@@ -3,6 +3,7 @@
 It knows transformers, and nothing about files.
 """
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ class ModelError(RuntimeError):
     """The model cannot be loaded."""
 
 
-class OptionError(ValueError):
+class OptionError(Exception):
     """The model does not take the options."""
 
 
@@ -36,50 +37,29 @@ class LazyRestorer:
         self.device = device
         self.options = dict(options or {})
         self.construction = construction
-        self._pipeline: Any = None
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[Mapping[str, Any]]:
         """Restore items as they come."""
-        self.open()
         # The pipeline streams generators only
-        yield from self._pipeline((item for item in items), **options)
+        yield from self.pipeline((item for item in items), **options)
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[Mapping[str, Any]]:
         """Restore one long text, part by part."""
-        results: Iterator[Mapping[str, Any]] = self.open().stream_results(texts, **options)
+        results: Iterator[Mapping[str, Any]] = self.pipeline.stream_results(texts, **options)
         return results
 
-    def open(self) -> Any:
-        """Load the model now, if it is not; the pipeline.
-
-        Raises:
-            ModelError, OptionError: as `load`.
-        """
-        if self._pipeline is None:
-            self._pipeline = self.load()
-        return self._pipeline
+    @functools.cached_property
+    def pipeline(self) -> Any:
+        """The pipeline, which is loaded when it is first asked for, with the errors of `load`."""
+        return self.load()
 
     def load(self) -> Any:
-        """The pipeline.
+        """The pipeline, with its options checked.
 
         Raises:
-            ModelError: it cannot be loaded; with what to do.
-            OptionError: an option that it does not know, or a value that it cannot have.
+            ModelError, OptionError: it cannot be loaded; it does not know an option, or a value cannot be.
         """
-        import transformers  # seconds to import; mistakes in options need not wait for it
-        from transformers import logging
-
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-        build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-        given = {"model": self.model, "device": self.device, **self.construction}
-        try:
-            restore = build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
-        except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-            raise ModelError(
-                f"Expected a model to load from {self.model or 'the default place'}, got: {first_line(error)} Give a "
-                "folder or a Hub id (--model), or check the connection."
-            ) from error
+        restore = load_pipeline(self.model, self.device, **self.construction)
         try:
             restore.check_options(**self.options)
         except (TypeError, ValueError) as error:
@@ -87,13 +67,29 @@ class LazyRestorer:
         return restore
 
 
+def load_pipeline(model: str | None = None, device: str | None = None, **construction: Any) -> Any:
+    """The pipeline, silently; None stands for transformers' own choice, in `construction` too.
+
+    Raises:
+        ModelError: it cannot be loaded; with what to do.
+    """
+    import transformers  # seconds to import; mistakes in options need not wait for it
+    from transformers import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
+    given = {"model": model, "device": device, **construction}
+    try:
+        return build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        raise ModelError(
+            f"Expected a model to load from {model or 'the default place'}, got: {first_line(error)} Give a folder or "
+            "a Hub id (--model), or check the connection."
+        ) from error
+
+
 def first_line(error: BaseException) -> str:
     """The gist of a long message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
-
-
-def last_line(error: BaseException) -> str:
-    """The gist of an error from another process, whose traceback comes first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__

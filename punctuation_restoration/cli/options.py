@@ -1,199 +1,176 @@
-"""The options of `punctuate`, with their help texts. It knows typer, and nothing of transcripts."""
+"""The options of `punctuate`: read, checked, and explained by `--help`. It knows argparse, and reads no transcript."""
 
+import argparse
 import codecs
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import punctuation_restoration
 
-from ..transcripts import FORMATS, WRITABLE
+from ..transcripts import READABLE, WRITABLE, CueLimits, format_of_name
+from .models import OptionError
 
-_FILES, _MARKS, _MODEL, _CUES, _LIVE = "Files and formats", "Marks", "Model", "Subtitles", "Live speech"
+HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.
 
-HELP = (
-    "Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.\n\n"
-    "Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without "
-    "--force, and no file is ever left half-written.\n\n"
-    "\b\n"
-    "echo 'hello how are you' | punctuate\n"
-    "punctuate talk.srt -o talk.punctuated.srt\n"
-    "punctuate meetings/ -o restored/\n"
-    "punctuate whisper.json -o new.srt\n"
-    "recogniser | punctuate --live"
-)
-EXIT_CODES = (
-    "Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model, 130 interrupted "
-    "(finished files are kept)."
-)
+Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without
+--force, and no file is ever left half-written.
 
-
-def _option(panel: str, *names: str, text: str, metavar: str | None = None, **more: Any) -> typer.models.OptionInfo:
-    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel, show_default=False, **more)
+    echo 'hello how are you' | punctuate
+    punctuate talk.srt -o talk.punctuated.srt
+    punctuate meetings/ -o restored/
+    punctuate whisper.json -o new.srt
+    recogniser | punctuate --live
+"""
+EXIT_CODES = """Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model,
+130 interrupted (finished files are kept)."""
+BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
+# What the pipeline's calls take; an option that is not given is left to the model.
+PIPELINE_OPTIONS = (
+    "existing", "marks", "thresholds", "truecase", "pause", "batch_size", "window", "left_context", "right_context",
+)  # fmt: skip
 
 
-def _print_version(is_wanted: bool) -> None:
-    if is_wanted:
-        typer.echo(f"punctuate {punctuation_restoration.__version__}")
-        raise typer.Exit
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line, checked. Beside the options themselves it has:
+
+    * `options`: those of the pipeline's calls that were given;
+    * `to`: the format that `--to`, `--json` or `--sentences` asks for, or None;
+    * `extension_format`: that of the output's name, which counts where the input is of another format;
+    * `limits`: the `CueLimits`.
+
+    Raises:
+        OptionError: options that do not go together.
+        SystemExit: options that do not exist or cannot be read, with code 2; `--help` and `--version`, with code 0.
+    """
+    args = _parser().parse_intermixed_args(sys.argv[1:] if argv is None else argv)
+    args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
+    args.thresholds = dict(args.thresholds) if args.thresholds else None
+    args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
+    if args.json:
+        args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
+    elif args.sentences:
+        args.to = "txt"
+    named = None if args.output is None or args.output.is_dir() else format_of_name(args.output.name)
+    args.extension_format = named if named in WRITABLE else None
+    if args.text is not None and args.files:
+        raise OptionError("Expected --text or FILES, got both.")
+    if args.color and args.output is not None:
+        raise OptionError("Expected --color for standard output only, got --output too.")
+    if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
+        raise OptionError(f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is.")
+    others = (args.files, args.text is not None, args.output, args.format, args.to, args.color, args.resegment)
+    if args.live and any(others):
+        raise OptionError("Expected --live alone: standard input to standard output, got files or formats.")
+    return args
 
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(metavar="FILES", help="Files and folders; standard input if there are none.", show_default=False),
-]
-Text = Annotated[str | None, _option(_FILES, "--text", text="Restore this text instead of files.", metavar="TEXT")]
-Output = Annotated[
-    Path | None,
-    _option(
-        _FILES, "--output", "-o", metavar="OUT",
-        text="File, or folder for several files; the extension may choose another format. Default: standard output.",
-    ),
-]  # fmt: skip
-Format = Annotated[
-    str | None,
-    _option(
-        _FILES, "--format", text=f"Format of the input: {', '.join(FORMATS)}. Default: by extension.", metavar="NAME"
-    ),
-]
-To = Annotated[
-    str | None,
-    _option(_FILES, "--to", text=f"Write another format: {', '.join(WRITABLE)}.", metavar="NAME"),
-]
-Json = Annotated[
-    bool, _option(_FILES, "--json", text="Write JSON lines: text, words with labels and scores, sentences.")
-]
-Sentences = Annotated[bool, _option(_FILES, "--sentences", text="Write plain text with one sentence a line.")]
-Field = Annotated[
-    str | None, _option(_FILES, "--field", text="JSON key or TSV column that has the text.", metavar="NAME")
-]
-EncodingName = Annotated[
-    str | None,
-    _option(
-        _FILES,
-        "--encoding",
-        metavar="NAME",
-        text="Encoding of the input, if it is neither UTF-8 nor marked by its first bytes. The output has the same.",
-    ),
-]
-Force = Annotated[bool, _option(_FILES, "--force", "-f", text="Overwrite files that exist.")]
-SkipExisting = Annotated[
-    bool, _option(_FILES, "--skip-existing", text="Leave out files that have their output already.")
-]
-Color = Annotated[
-    bool, _option(_FILES, "--color", text="Show new marks in colour: green sure, yellow less so, red unsure.")
-]
-Quiet = Annotated[bool, _option(_FILES, "--quiet", "-q", text="No progress bar, no warnings.")]
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="punctuate", usage="punctuate [options] [FILES ...]", description=HELP, epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"punctuate {punctuation_restoration.__version__}")
 
-Existing = Annotated[
-    str | None,
-    _option(_MARKS, "--existing", metavar="keep|condition|replace",
-            text="Marks that the text has: keep them, show them to the model as well, or replace them."),
-]  # fmt: skip
-Marks = Annotated[
-    str | None,
-    _option(_MARKS, "--marks", text="Marks that may be written: all, sentence-ends, or labels such as COMMA,PERIOD.",
-            metavar="NAMES"),
-]  # fmt: skip
-Threshold = Annotated[
-    list[str] | None,
-    _option(_MARKS, "--threshold", text="Probability from which a mark is written, such as COMMA=0.4; repeatable.",
-            metavar="NAME=P"),
-]  # fmt: skip
-Truecase = Annotated[bool, _option(_MARKS, "--truecase", text="Give sentences their capitals.")]
-Pause = Annotated[
-    float | None,
-    _option(_MARKS, "--pause", text="A pause from so many seconds on makes a mark likelier, where words have times.",
-            metavar="SECONDS", min=0.01),
-]  # fmt: skip
+    files = parser.add_argument_group("files and formats")
+    add = files.add_argument
+    add("files", nargs="*", type=Path, metavar="FILES", help="files and folders; standard input if there are none")
+    add("--text", help="restore this text instead of files")
+    add("--output", "-o", type=Path, metavar="OUT", help="file, or folder for several files; the extension may choose "
+        "another format (default: standard output)")  # fmt: skip
+    add("--format", type=_one_of("--format", READABLE), metavar="NAME",
+        help=f"format of the input: {', '.join(READABLE)} (default: by extension)")  # fmt: skip
+    add("--field", metavar="NAME", help="JSON key or TSV column that has the text")
+    add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
+        "by its first bytes; the output has the same")  # fmt: skip
+    add("--force", "-f", action="store_true", help="overwrite files that exist")
+    add("--skip-existing", action="store_true", help="leave out files that have their output already")
+    add("--color", action="store_true", help="show new marks in colour: green sure, yellow less so, red unsure")
+    add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
+    add = files.add_mutually_exclusive_group().add_argument
+    add("--to", type=_one_of("--to", WRITABLE), metavar="NAME", help=f"write another format: {', '.join(WRITABLE)}")
+    add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
+    add("--sentences", action="store_true", help="write plain text with one sentence a line")
 
-Model = Annotated[str | None, _option(_MODEL, "--model", "-m", text="Folder or Hub id.", metavar="MODEL")]
-Device = Annotated[str | None, _option(_MODEL, "--device", text="cpu, cuda, cuda:1, mps.", metavar="NAME")]
-Backend = Annotated[
-    str | None,
-    _option(_MODEL, "--backend", text="torch, onnx or onnx-int8; the last two need onnxruntime.", metavar="NAME"),
-]
-JiebaDictionary = Annotated[
-    Path | None,
-    _option(_MODEL, "--jieba-dictionary", text="User dictionary of jieba, with Mandarin words to add.", metavar="FILE",
-            exists=True, dir_okay=False),
-]  # fmt: skip
-BatchSize = Annotated[
-    int | None, _option(_MODEL, "--batch-size", text="Windows in one forward pass.", metavar="N", min=1)
-]
-Window = Annotated[
-    int | None, _option(_MODEL, "--window", text="Words that the model reads at once.", metavar="N", min=1)
-]
-LeftContext = Annotated[
-    int | None,
-    _option(_MODEL, "--left-context", text="Words of a window read before those decided.", metavar="N", min=0),
-]
-RightContext = Annotated[
-    int | None,
-    _option(_MODEL, "--right-context", text="Words of a window read after those decided.", metavar="N", min=0),
-]
+    add = parser.add_argument_group("marks").add_argument
+    add("--existing", metavar="keep|condition|replace",
+        help="marks that the text has: keep them, show them to the model as well, or replace them")  # fmt: skip
+    add("--marks", type=_mark_names, metavar="NAMES",
+        help="marks that may be written: all, sentence-ends, or labels such as COMMA,PERIOD")  # fmt: skip
+    add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
+        help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
+    add("--truecase", action="store_true", default=None, help="give sentences their capitals")
+    add("--pause", type=_at_least(0.01), metavar="SECONDS",
+        help="a pause from so many seconds on makes a mark likelier, where words have times")  # fmt: skip
 
-Resegment = Annotated[
-    bool, _option(_CUES, "--resegment", text="Cut subtitles anew, at sentence ends. Tags and positions are lost.")
-]
-LineWidth = Annotated[
-    int, _option(_CUES, "--line-width", text="Characters a line, 42; Han characters count twice.", metavar="N", min=1)
-]
-Lines = Annotated[int, _option(_CUES, "--lines", text="Lines a cue, 2.", metavar="N", min=1)]
-ReadingSpeed = Annotated[
-    float, _option(_CUES, "--reading-speed", text="Characters a second, 20.", metavar="N", min=0.1)
-]
+    add = parser.add_argument_group("model").add_argument
+    add("--model", "-m", help="folder or Hub id")
+    add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
+    add("--backend", type=_one_of("--backend", BACKEND_NAMES), metavar="NAME",
+        help=f"{', '.join(BACKEND_NAMES)}; all but torch need onnxruntime")  # fmt: skip
+    add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
+    add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
+    add("--window", type=_at_least(1), metavar="N", help="words that the model reads at once")
+    add("--left-context", type=_at_least(0), metavar="N", help="words of a window read before those decided")
+    add("--right-context", type=_at_least(0), metavar="N", help="words of a window read after those decided")
 
-Live = Annotated[
-    bool,
-    _option(_LIVE, "--live", text="Read words from standard input as they come, and write each as soon as its mark is "
-            "decided. An empty line ends an utterance."),
-]  # fmt: skip
-LookAhead = Annotated[
-    int,
-    _option(_LIVE, "--look-ahead", text="Words that must follow a word before it is written, 4.", metavar="N", min=0),
-]
+    add = parser.add_argument_group("subtitles").add_argument
+    add("--resegment", action="store_true", help="cut cues anew, at sentence ends; tags and positions are lost")
+    add("--line-width", type=_at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
+    add("--lines", type=_at_least(1), default=2, metavar="N", help="lines a cue (2)")
+    add("--reading-speed", type=_at_least(0.1), default=20.0, metavar="N", help="characters a second (20)")
 
-Version = Annotated[
-    bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
-]
+    add = parser.add_argument_group("live speech").add_argument
+    add("--live", action="store_true", help="read words from standard input as they come, and write each as soon as "
+        "its mark is decided; an empty line ends an utterance")  # fmt: skip
+    add("--look-ahead", type=_at_least(0), default=4, metavar="N",
+        help="words that must follow a word before it is written (4)")  # fmt: skip
+    return parser
 
 
-BACKENDS = ("torch", "onnx", "onnx-int8")
+def _one_of(option: str, known: Sequence[str]) -> Callable[[str], str]:
+    def read(name: str) -> str:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"Expected {option} to be one of {', '.join(known)}, got {name!r}.")
+        return name
+
+    return read
 
 
-def checked_backend(name: str | None) -> str | None:
-    """The backend, if there is one of that name."""
-    if name is not None and name not in BACKENDS:
-        raise typer.BadParameter(f"Expected --backend to be one of {', '.join(BACKENDS)}, got {name!r}.")
-    return name
+def _at_least(least: float) -> Callable[[str], Any]:
+    """Reads a number of the limit's own type."""
+
+    def read(given: str) -> float:
+        try:
+            number = type(least)(given)
+        except ValueError:
+            number = None
+        if number is None or not number >= least:
+            raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}.")
+        return number
+
+    return read
 
 
-def checked_encoding(name: str | None) -> str | None:
-    """The name of the encoding, if Python knows it."""
+def _encoding(name: str) -> str:
     try:
-        codecs.lookup(name or "utf-8")
+        codecs.lookup(name)
     except LookupError as error:
-        raise typer.BadParameter(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
+        raise argparse.ArgumentTypeError(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
     return name
 
 
-def mark_names(marks: str | None) -> str | list[str] | None:
-    """What `--marks` means to the pipeline."""
-    if marks is None or marks in ("all", "sentence-ends"):
+def _mark_names(marks: str) -> str | list[str]:
+    if marks in ("all", "sentence-ends"):
         return marks
     return [name.strip() for name in marks.split(",") if name.strip()]
 
 
-def thresholds(given: Sequence[str] | None) -> dict[str, float] | None:
-    """What `--threshold` means to the pipeline."""
-    numbers: dict[str, float] = {}
-    for pair in given or ():
-        name, _, number = pair.partition("=")
-        try:
-            numbers[name] = float(number)
-        except ValueError as error:
-            raise typer.BadParameter(f"Expected --threshold NAME=PROBABILITY, got {pair!r}.") from error
-    return numbers or None
+def read_threshold(given: str) -> tuple[str, float]:
+    """A mark's name and the probability from which it is written, of `NAME=P`."""
+    name, _, number = given.partition("=")
+    try:
+        return name, float(number)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"Expected --threshold NAME=PROBABILITY, got {given!r}.") from error

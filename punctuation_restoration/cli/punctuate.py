@@ -11,138 +11,47 @@ import errno
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..transcripts import (
-    FORMATS,
     PLAIN_FORMATS,
     UTF8,
     UTF8_ONLY,
-    WRITABLE,
-    CueLimits,
     Encoding,
     FormatError,
     Transcript,
-    format_of_name,
     read_bytes,
     restore_transcript,
     restored_parts,
     write_as,
 )
 from ..whole_files import FULL_DISK, is_special, write_whole
-from . import options as opt
 from .input_files import Job, plan_jobs
 from .live import restore_live
 from .models import LazyRestorer, ModelError, OptionError, first_line
-from .terminal import Reporter, legend, paint, reporting, say
+from .options import parse_args
+from .terminal import Reporter, legend, paint, say
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
-
-app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the user asked for, checked."""
-
-    input_format: str | None = None
-    output_format: str | None = None
-    extension_format: str | None = None  # of the output's name: counts where the input is of another format
-    text_field: str | None = None
-    encoding: str | None = None
-    limits: CueLimits | None = None
-    resegment: bool = False  # whether subtitles get new cues
-    color: bool = False
-    force: bool = False
-    quiet: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     try:
-        app(args=list(sys.argv[1:] if argv is None else argv), prog_name="punctuate")
+        args = parse_args(argv)
+        restorer = LazyRestorer(
+            args.model, args.device, args.options, backend=args.backend, jieba_dictionary=args.jieba_dictionary
+        )
+        return _restore_live(args, restorer) if args.live else _restore(args, restorer)
     except SystemExit as exit_:
-        return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
-    return DONE
-
-
-@app.command(no_args_is_help=False, help=opt.HELP, epilog=opt.EXIT_CODES)
-def punctuate(
-    files: opt.Files = None,
-    text: opt.Text = None,
-    output: opt.Output = None,
-    input_format: opt.Format = None,
-    to: opt.To = None,
-    json: opt.Json = False,
-    sentences: opt.Sentences = False,
-    field_name: opt.Field = None,
-    encoding: opt.EncodingName = None,
-    force: opt.Force = False,
-    skip_existing: opt.SkipExisting = False,
-    color: opt.Color = False,
-    quiet: opt.Quiet = False,
-    existing: opt.Existing = None,
-    marks: opt.Marks = None,
-    threshold: opt.Threshold = None,
-    truecase: opt.Truecase = False,
-    pause: opt.Pause = None,
-    model: opt.Model = None,
-    device: opt.Device = None,
-    backend: opt.Backend = None,
-    jieba_dictionary: opt.JiebaDictionary = None,
-    batch_size: opt.BatchSize = None,
-    window: opt.Window = None,
-    left_context: opt.LeftContext = None,
-    right_context: opt.RightContext = None,
-    resegment: opt.Resegment = False,
-    line_width: opt.LineWidth = 42,
-    lines: opt.Lines = 2,
-    reading_speed: opt.ReadingSpeed = 20.0,
-    live: opt.Live = False,
-    look_ahead: opt.LookAhead = 4,
-    version: opt.Version = False,
-) -> None:
-    chosen = {
-        "existing": existing, "marks": opt.mark_names(marks), "thresholds": opt.thresholds(threshold),
-        "truecase": truecase or None, "pause": pause, "batch_size": batch_size,
-        "window": window, "left_context": left_context, "right_context": right_context,
-    }  # fmt: skip
-    settings = Settings(
-        _checked(input_format, FORMATS, "--format"), _output_format(to, json, sentences, output),
-        _extension_format(output), field_name, opt.checked_encoding(encoding),
-        CueLimits(line_width, lines, reading_speed), resegment, color, force, quiet,
-        {name: value for name, value in chosen.items() if value is not None},
-    )  # fmt: skip
-    if text is not None and files:
-        raise typer.BadParameter("Expected --text or FILES, got both.")
-    if color and output is not None:
-        raise typer.BadParameter("Expected --color for standard output only, got --output too.")
-    dictionary = str(jieba_dictionary) if jieba_dictionary else None
-    backend = opt.checked_backend(backend)
-    restorer = LazyRestorer(model, device, settings.options, backend=backend, jieba_dictionary=dictionary)
-    if live:
-        if files or text is not None or output or input_format or settings.output_format or color or resegment:
-            raise typer.BadParameter("Expected --live alone: standard input to standard output, got files or formats.")
-        raise typer.Exit(_guarded(partial(_restore_live, settings, restorer, look_ahead)))
-    if text is not None or not files or files == [Path("-")]:
-        raise typer.Exit(_guarded(partial(_restore_stream, settings, restorer, text, output)))
-    raise typer.Exit(_guarded(partial(_restore_files, settings, restorer, files, output, skip_existing)))
-
-
-def _guarded(restore: Callable[[], int]) -> int:
-    """Run it; what concerns all files alike becomes a message and an exit code here."""
-    try:
-        return restore()
+        return int(exit_.code or DONE)
     except OptionError as error:
-        raise typer.BadParameter(str(error)) from error
+        say(f"{error} See punctuate --help.")
+        return WRONG_USE
     except ModelError as error:
         say(str(error))
         return NO_MODEL
@@ -152,15 +61,14 @@ def _guarded(restore: Callable[[], int]) -> int:
         return READER_GONE
 
 
-def _restore_live(settings: Settings, restorer: LazyRestorer, look_ahead: int) -> int:
+def _restore_live(args: Namespace, restorer: LazyRestorer) -> int:
+    encoding = args.encoding or "utf-8"
+
     def write(text: str) -> None:
-        sys.stdout.buffer.write(text.encode(settings.encoding or "utf-8"))
-        sys.stdout.buffer.flush()
+        _write_out([text.encode(encoding)])
 
     try:
-        restore_live(
-            sys.stdin.buffer, write, restorer.open(), look_ahead, settings.encoding or "utf-8", settings.options
-        )
+        restore_live(sys.stdin.buffer, write, restorer.pipeline, args.look_ahead, encoding, args.options)
     except KeyboardInterrupt:
         return INTERRUPTED
     except FormatError as error:
@@ -169,52 +77,27 @@ def _restore_live(settings: Settings, restorer: LazyRestorer, look_ahead: int) -
     return DONE
 
 
-def _restore_stream(settings: Settings, restorer: LazyRestorer, text: str | None, output: Path | None) -> int:
-    """Restore --text or standard input; their encoding is UTF-8 unless it is marked or named."""
-    name = None if text is not None else "standard input"
-    _refuse_existing([output], settings)
-    if text is not None:
-        settings = replace(settings, encoding="utf-8")
-    if text is None and sys.stdin.isatty() and not settings.quiet:
-        say("reading from the terminal; end with Ctrl-D")
-    wanted = settings.input_format or ("txt" if text is not None else None)
-    try:
-        content = text.encode("utf-8", "surrogateescape") if text is not None else sys.stdin.buffer.read()
-        with reporting(1, settings.quiet) as reporter:
-            transcript, encoding = _read(content, name, wanted, settings)
-            reporter.begin(name or "", _length(transcript))
-            parts = _restored(transcript, encoding, settings, restorer, reporter)
-            end = b"\n" if text is not None and _format_to_write(transcript, settings) is None else b""
-            _put_out(parts, output, settings, end)
-    except KeyboardInterrupt:
-        say("interrupted; nothing was written" if output is not None else "interrupted; the output is not complete")
-        return INTERRUPTED
-    except (FormatError, ValueError, OSError) as error:
-        if isinstance(error, BrokenPipeError | OptionError):
-            raise
-        say(_reason(error, name or "--text"))
-        return SOME_FAILED
-    return DONE
-
-
-def _restore_files(
-    settings: Settings, restorer: LazyRestorer, files: list[Path], output: Path | None, skip: bool
-) -> int:
-    suffix = f".{settings.output_format}" if settings.output_format else None
-    try:
-        plan = plan_jobs(files, output, suffix)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    jobs = [job for job in plan.jobs if not (skip and job.target is not None and job.target.exists())]
-    if not skip:
-        _refuse_existing([job.target for job in jobs], settings)
-    for name, problem in plan.problems:
+def _restore(args: Namespace, restorer: LazyRestorer) -> int:
+    """Restore files, or --text, or standard input."""
+    problems: list[tuple[str, str]] = []
+    if args.text is not None or not args.files or args.files == [Path("-")]:
+        jobs = [Job(None, args.output)]
+        if args.text is None and sys.stdin.isatty() and not args.quiet:
+            say("reading from the terminal; end with Ctrl-D")
+    else:
+        jobs, problems = plan_jobs(args.files, args.output, f".{args.to}" if args.to else None)
+    if args.skip_existing:
+        jobs = [job for job in jobs if job.target is None or not job.target.exists()]
+    elif not args.force:
+        _refuse_existing([job.target for job in jobs if job.target is not None])
+    for name, problem in problems:
         say(f"{name}: {problem}")
-    n_done, n_failed = 0, len(plan.problems)
+    reporter = Reporter(len(jobs), args.quiet)
+    n_done, n_failed = 0, len(problems)
     try:
-        with reporting(len(jobs), settings.quiet) as reporter:
+        with reporter.progress:
             for job in jobs:
-                is_done, goes_on = _restore_file(job, settings, restorer, reporter)
+                is_done, goes_on = _restore_one(job, args, restorer, reporter)
                 n_done, n_failed = n_done + is_done, n_failed + (not is_done)
                 reporter.finish()
                 if not goes_on:
@@ -222,96 +105,86 @@ def _restore_files(
     except KeyboardInterrupt:
         say(f"interrupted; {n_done} of {len(jobs)} files are done and kept")
         return INTERRUPTED
-    if n_failed and len(jobs) + len(plan.problems) > 1:
-        say(f"{n_done} files done, {len(jobs) + len(plan.problems) - n_done} not")
+    if n_failed and len(jobs) + len(problems) > 1:
+        say(f"{n_done} files done, {len(jobs) + len(problems) - n_done} not")
     return SOME_FAILED if n_failed else DONE
 
 
-def _restore_file(job: Job, settings: Settings, restorer: LazyRestorer, reporter: Reporter) -> tuple[bool, bool]:
-    """Whether the file is done, and whether it makes sense to go on with others."""
-    at_fault = job.source
+def _restore_one(job: Job, args: Namespace, restorer: LazyRestorer, reporter: Reporter) -> tuple[bool, bool]:
+    """Whether it is done, and whether it makes sense to go on with others."""
+    name, encoding, file_format = str(job.source or "standard input"), args.encoding, args.format
+    is_text = job.source is None and args.text is not None
+    if is_text:
+        name, encoding, file_format = "--text", "utf-8", args.format or "txt"
+    at_fault = name
     try:
-        transcript, encoding = _read(job.source.read_bytes(), str(job.source), settings.input_format, settings)
-        reporter.begin(str(job.source), _length(transcript))
-        parts = _restored(transcript, encoding, settings, restorer, reporter)
-        at_fault = job.target or Path("standard output")
-        _put_out(parts, job.target, settings)
+        if is_text:
+            content = args.text.encode("utf-8", "surrogateescape")
+        else:
+            content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
+        transcript, own = read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)
+        _warn(transcript, name, args.quiet)
+        reporter.begin(name, sum(len(speech.text) for speech in transcript.speeches))
+        new_format = _format_to_write(transcript, args)
+        parts = _restored(transcript, own, new_format, args, restorer, reporter)
+        if is_text and new_format is None:
+            parts = itertools.chain(parts, [b"\n"])
+        at_fault = str(job.target or "standard output")
+        if args.color:
+            print(legend(), file=sys.stderr)
+        if job.target is not None:
+            write_whole(job.target, parts, args.force)
+        else:
+            _write_out(parts)
     except BrokenPipeError:
         raise
     except OSError as error:
-        say(_reason(error, str(at_fault)))
+        say(_reason(error, at_fault))
         return False, error.errno not in FULL_DISK
-    except OptionError:
-        raise
     except ValueError as error:
-        say(_reason(error, str(job.source)))
+        say(_reason(error, name))
         return False, True
     return True, True
 
 
-def _length(transcript: Transcript) -> int:
-    return sum(len(speech.text) for speech in transcript.speeches)
-
-
-def _read(
-    content: bytes, name: str | None, input_format: str | None, settings: Settings
-) -> tuple[Transcript, Encoding]:
-    transcript, encoding = read_bytes(
-        content, input_format, name=name, encoding=settings.encoding, field=settings.text_field
-    )
-    _warn(transcript, name, settings)
-    return transcript, encoding
-
-
 def _restored(
-    transcript: Transcript, encoding: Encoding, settings: Settings, restorer: LazyRestorer, reporter: Reporter
-) -> Iterator[bytes]:
+    transcript: Transcript, encoding: Encoding, new_format: str | None, args: Namespace, restorer: LazyRestorer,
+    reporter: Reporter,
+) -> Iterator[bytes]:  # fmt: skip
     """The output in parts: plain text as it is restored, everything else when all of it is."""
-    new_format = _format_to_write(transcript, settings)
-    is_plain = transcript.format in PLAIN_FORMATS and new_format is None and not settings.color
-    restore = restored_parts if is_plain else restore_transcript
-    more = {} if is_plain else {"keep_words": new_format is not None}
-    result: Any = restore(transcript, restorer, on_progress=reporter.advance, **more, **settings.options)
-    if is_plain:
-        return encoding.encode_parts(result)
+    options: dict[str, Any] = {"on_progress": reporter.advance, **args.options}
+    if transcript.format in PLAIN_FORMATS and new_format is None and not args.color:
+        return encoding.encode_parts(restored_parts(transcript, restorer, **options))
+    result = restore_transcript(transcript, restorer, keep_words=new_format is not None, **options)
+    if new_format is None:
+        return encoding.encode_parts([result.source(paint if args.color else None)])
     if new_format in UTF8_ONLY and new_format != transcript.format:
         encoding = UTF8
-    if new_format is not None:
-        written = write_as(result, new_format, settings.limits)
-        # Subtitles that get new cues keep their line ends.
-        is_windows = new_format == transcript.format and "\r\n" in transcript.source
-        return encoding.encode_parts([written.replace("\n", "\r\n") if is_windows else written])
-    return encoding.encode_parts([result.source(paint if settings.color else None)])
+    written = write_as(result, new_format, args.limits)
+    # Subtitles that get new cues keep their line ends.
+    is_windows = new_format == transcript.format and "\r\n" in transcript.source
+    return encoding.encode_parts([written.replace("\n", "\r\n") if is_windows else written])
 
 
-def _put_out(parts: Iterator[bytes], target: Path | None, settings: Settings, end: bytes = b"") -> None:
-    if settings.color:
-        typer.echo(legend(), err=True)
-    if target is not None:
-        write_whole(target, itertools.chain(parts, [end]), settings.force)
-        return
-    for part in itertools.chain(parts, [end]):
+def _write_out(parts: Iterable[bytes]) -> None:
+    """Write to standard output, each part at once."""
+    for part in parts:
         sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
 
 
-def _format_to_write(transcript: Transcript, settings: Settings) -> str | None:
+def _format_to_write(transcript: Transcript, args: Namespace) -> str | None:
     """The format in which the file is written anew; None: it is edited in place."""
     own = "txt" if transcript.format == "lines" else transcript.format
-    if settings.output_format is not None:
-        return settings.output_format
-    if settings.extension_format not in (None, own):
-        return settings.extension_format
-    return own if settings.resegment and own in ("srt", "vtt") else None
+    if args.to is not None or args.extension_format not in (None, own):
+        return args.to or args.extension_format
+    return own if args.resegment and own in ("srt", "vtt") else None
 
 
-def _warn(transcript: Transcript, name: str | None, settings: Settings) -> None:
-    if settings.quiet:
-        return
-    for warning in transcript.warnings[:MAX_WARNINGS]:
-        say(f"{name or '--text'}: {warning}")
-    if len(transcript.warnings) > MAX_WARNINGS:
-        say(f"{name or '--text'}: and {len(transcript.warnings) - MAX_WARNINGS} warnings more")
+def _warn(transcript: Transcript, name: str, quiet: bool) -> None:
+    n_more = len(transcript.warnings) - MAX_WARNINGS
+    for warning in [] if quiet else transcript.warnings[:MAX_WARNINGS] + [f"and {n_more} warnings more"] * (n_more > 0):
+        say(f"{name}: {warning}")
 
 
 def _reason(error: Exception, name: str) -> str:
@@ -326,38 +199,13 @@ def _reason(error: Exception, name: str) -> str:
     return f"{name}: {first_line(error)}"
 
 
-def _refuse_existing(targets: Sequence[Path | None], settings: Settings) -> None:
-    existing = [target for target in targets if target is not None and target.exists() and not is_special(target)]
-    if existing and not settings.force:
+def _refuse_existing(targets: Sequence[Path]) -> None:
+    existing = [target for target in targets if target.exists() and not is_special(target)]
+    if existing:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        raise typer.BadParameter(
+        raise OptionError(
             f"Expected new files, got {existing[0]}{more}, which exist. Use --force to overwrite, or --skip-existing."
         )
-
-
-def _checked(name: str | None, known: Sequence[str], option: str) -> str | None:
-    if name is not None and name not in known:
-        raise typer.BadParameter(f"Expected {option} to be one of {', '.join(known)}, got {name!r}.")
-    return name
-
-
-def _output_format(to: str | None, json: bool, sentences: bool, output: Path | None) -> str | None:
-    """The format that an option asks for, None if none does."""
-    if (to is not None) + json + sentences > 1:
-        raise typer.BadParameter("Expected one of --to, --json and --sentences, got several.")
-    if to is not None:
-        return _checked(to, WRITABLE, "--to")
-    if json:
-        return "json" if output is not None and output.suffix == ".json" else "jsonl"
-    return "txt" if sentences else None
-
-
-def _extension_format(output: Path | None) -> str | None:
-    """The format that the name of an output file stands for; None for folders and other names."""
-    if output is None or output.is_dir():
-        return None
-    named = format_of_name(output.name)
-    return named if named in WRITABLE else None
 
 
 if __name__ == "__main__":

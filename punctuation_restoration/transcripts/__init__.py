@@ -9,14 +9,14 @@ subtitles = write_as(restored, "srt")                   # or another format
 from .cues import CueLimits
 from .encodings import UTF8, Encoding
 from .errors import FormatError
-from .reading import FORMATS, format_of_name, read_bytes, read_source
+from .reading import READABLE, format_of_name, read_bytes, read_source
 from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
 from .transcript import Speech, Transcript
 from .writing import UTF8_ONLY, WRITABLE, write_as
 
 __all__ = [
-    "FORMATS",
     "PLAIN_FORMATS",
+    "READABLE",
     "UTF8",
     "UTF8_ONLY",
     "WRITABLE",

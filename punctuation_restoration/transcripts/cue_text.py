@@ -49,49 +49,29 @@ class CueTextReader:
     def read(self, source: str, start: int, end: int) -> list[VisibleLine]:
         """The lines of `source[start:end]` in which something is said, with their places in the file."""
         body = source[start:end]
-        hidden = [m.span() for m in self._markup.finditer(body) if not m["entity"]]
-        turns: list[int] = []
+        markup = list(self._markup.finditer(body))
+        entities = {match.start(): match.end() for match in markup if match["entity"]}
+        spans = [match.span() for match in markup if not match["entity"]]
+        turns = [match.end() for match in markup if match["tag"] and match["tag"].startswith(("<v ", "<v."))]
         for pattern, group in ((self._dash, "dash"), (self._name, "name")):
             for match in pattern.finditer(body):
-                hidden.append(match.span(group))
+                spans.append(match.span(group))
                 turns.append(match.end(group))
-        if "<v" in body:
-            turns.extend(
-                m.end() for m in self._markup.finditer(body) if m["tag"] and m["tag"].startswith(("<v ", "<v."))
-            )
-        entities = [m.span() for m in self._markup.finditer(body) if m["entity"]]
+        hidden = {place for span in spans for place in range(*span)}
         lines: list[VisibleLine] = []
         at = 0
         for line in body.splitlines(keepends=True):
             line_end = at + len(line.rstrip("\r\n"))
-            chunk = _visible(source, start, (at, line_end), hidden, entities)
-            if chunk.text.strip():
-                lines.append(VisibleLine(chunk, any(at <= turn <= line_end for turn in turns)))
+            text, runs = "", Runs()
+            place = at
+            while place < line_end:
+                following = entities.get(place, place + 1)
+                sign = html.unescape(body[place:following]) if place in entities else body[place]
+                if place not in hidden and len(sign) == 1:
+                    runs.add(len(text), len(text) + 1, start + place, start + following)
+                    text += sign
+                place = following
+            if text.strip():
+                lines.append(VisibleLine(Chunk(text, runs), any(at <= turn <= line_end for turn in turns)))
             at += len(line)
         return lines
-
-
-def _visible(
-    source: str, offset: int, line: tuple[int, int], hidden: list[tuple[int, int]], entities: list[tuple[int, int]]
-) -> Chunk:
-    """The characters of a line that no hidden span covers. Spans may overlap, as a tag inside a sound description."""
-    start, end = line
-    special = [(s, e, False) for s, e in hidden if s < end and e > start]
-    special += [(s, e, True) for s, e in entities if start <= s and e <= end]
-    parts: list[str] = []
-    runs = Runs()
-    length, at = 0, start
-    for span_start, span_end, is_entity in [*sorted(special), (end, end, False)]:
-        if span_start > at:
-            text = source[offset + at : offset + min(span_start, end)]
-            parts.append(text)
-            runs.add(length, length + len(text), offset + at, offset + at + len(text))
-            length += len(text)
-        if is_entity and span_start >= at:
-            character = html.unescape(source[offset + span_start : offset + span_end])
-            if len(character) == 1:
-                parts.append(character)
-                runs.add(length, length + 1, offset + span_start, offset + span_end)
-                length += 1
-        at = max(at, span_end)
-    return Chunk("".join(parts), runs)

@@ -5,13 +5,15 @@ It knows widths and times; how a cue is written in SRT or WebVTT is the business
 
 import itertools
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .placing import apply_to_text
-from .timed_sentences import CLAUSE_MARKS, FINAL_MARKS, Clock, Offsets
-from .transcript import Speech
+from ..pipeline.conventions import SENTENCE_ENDS
+from ..pipeline.edits import Edit
+from .timed_sentences import CLAUSE_MARKS, Clock, restored_words
+from .transcript import Speech, is_unspaced
 
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
@@ -52,12 +54,11 @@ class _Unit:
     glue: str
     begins: float
     ends: float
-    starts_cue: bool
 
 
 def make_cues(
     speech: Speech,
-    edits: Sequence[Mapping[str, Any]],
+    edits: Sequence[Edit],
     words: Sequence[Mapping[str, Any]],
     limits: CueLimits | None = None,
 ) -> list[TimedCue]:
@@ -69,9 +70,8 @@ def make_cues(
         ValueError: the speech has no times.
     """
     limits = limits or CueLimits()
-    units = _units(speech, edits, words)
     cues: list[TimedCue] = []
-    for stretch in _stretches(units):
+    for stretch in _stretches(speech, edits, words):
         for part in _split(stretch, limits):
             lines = tuple(_layout(part, limits) or [_joined(part)])
             begins = max(part[0].begins, cues[-1].ends if cues and cues[-1].ends <= part[-1].ends else part[0].begins)
@@ -79,43 +79,27 @@ def make_cues(
     return list(_readable(cues, limits))
 
 
-def _units(speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]) -> list[_Unit]:
+def _stretches(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> list[list[_Unit]]:
+    """The words from one sentence end or change of speaker to the next, which no cue may cross."""
     clock = Clock(speech)
     if not clock:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
-    restored, offsets = apply_to_text(speech.text, edits), Offsets(speech.text, edits)
-    starts = [offsets.after_marks(word["start"]) for word in words] + [len(restored)]
     turns = sorted(speech.turns)
-    units: list[_Unit] = []
-    is_new_sentence = False
-    before_end = 0
-    for n, word in enumerate(words):
-        whole = restored[starts[n] : starts[n + 1]]
+    stretches: list[list[_Unit]] = [[]]
+    before_end = n_turns = 0
+    for word, (said, gap) in zip(words, restored_words(speech.text, edits, words), strict=True):
+        n_turns_before, n_turns = n_turns, bisect_right(turns, word["start"])
+        if n_turns > n_turns_before and stretches[-1]:
+            stretches.append([])
+        blank = speech.text[before_end : word["start"]]
+        is_parted = " " in blank or "\t" in blank or ("\n" in blank and not is_unspaced(said[0]))
         begins, ends = clock.between(word["start"], word["end"])
-        is_turn = bool(turns) and turns[0] <= word["start"]
-        while turns and turns[0] <= word["start"]:
-            turns.pop(0)
-        gap = speech.text[before_end : word["start"]]
-        glue = (
-            " " if any(sign == " " or sign == "\t" for sign in gap) or ("\n" in gap and not _is_wide(whole[0])) else ""
-        )
-        units.append(_Unit(" ".join(whole.split()), glue, begins or 0.0, ends or 0.0, is_turn or is_new_sentence))
-        is_new_sentence = any(
-            sign in FINAL_MARKS for sign in restored[offsets.before_marks(word["end"]) : starts[n + 1]]
-        )
+        text = " ".join((said + gap).split())
+        stretches[-1].append(_Unit(text, " " if is_parted else "", begins or 0.0, ends or 0.0))
+        if not SENTENCE_ENDS.keys().isdisjoint(gap):
+            stretches.append([])
         before_end = word["end"]
-    return units
-
-
-def _stretches(units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
-    stretch: list[_Unit] = []
-    for unit in units:
-        if unit.starts_cue and stretch:
-            yield stretch
-            stretch = []
-        stretch.append(unit)
-    if stretch:
-        yield stretch
+    return [stretch for stretch in stretches if stretch]
 
 
 def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]:
@@ -174,18 +158,11 @@ def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]
 
 
 def width_of(text: str) -> int:
-    """Columns that a text takes: two for each wide character (Unicode Standard Annex 11)."""
-    return len(text) if text.isascii() else sum(_width(character) for character in text)
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if _is_wide(character) else 1
-
-
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in "WF"
+    """Columns that a text takes: two for each wide character (Unicode Standard Annex 11), none for what combines."""
+    if text.isascii():
+        return len(text)
+    letters = [sign for sign in text if not unicodedata.combining(sign)]
+    return len(letters) + sum(unicodedata.east_asian_width(sign) in "WF" for sign in letters)
 
 
 def _joined(units: Sequence[_Unit]) -> str:

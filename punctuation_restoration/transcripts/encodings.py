@@ -61,7 +61,7 @@ class Encoding:
 UTF8 = Encoding("utf-8")
 
 
-def decode(content: bytes, name: str | None = None) -> tuple[str, Encoding]:
+def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding]:
     """A file's bytes as text, with the encoding to write it back in.
 
     Args:

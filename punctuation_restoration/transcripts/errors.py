@@ -3,6 +3,10 @@
 It knows nothing about any format.
 """
 
+import re
+
+LINE_END = re.compile(r"\r\n|\n|\r")
+
 
 class FormatError(ValueError):
     """A transcript that cannot be read as what it was said to be.
@@ -28,6 +32,11 @@ class FormatError(ValueError):
         return f"{place}: {self.problem}"
 
 
+def n_line_ends(source: str, start: int, end: int) -> int:
+    """Line ends of `source[start:end]`, as any system writes them."""
+    return sum(1 for _ in LINE_END.finditer(source, start, end))
+
+
 def line_of(source: str, position: int) -> int:
     """The line (from 1) on which `source[position]` stands."""
-    return source.count("\n", 0, position) + 1
+    return 1 + n_line_ends(source, 0, position)

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 
-from .encodings import Encoding, decode
+from .encodings import Encoding, decode_bytes
 from .errors import FormatError
 from .placed_json import read_values
 from .recogniser_json import SHAPES, read_json
 from .subtitles import read_srt, read_vtt
-from .tables import read_ctm, read_jsonl, read_text, read_tsv
+from .tables import read_ctm, read_json_lines, read_text, read_tsv
 from .transcript import Transcript
 
 _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
@@ -21,21 +21,12 @@ _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
     "srt": lambda source, field: read_srt(source),
     "vtt": lambda source, field: read_vtt(source),
     "json": lambda source, field: read_json(source, None, field),
-    "jsonl": read_jsonl,
+    "jsonl": read_json_lines,
     "tsv": read_tsv,
     "ctm": lambda source, field: read_ctm(source),
 }
-SUFFIXES = {
-    ".txt": "txt",
-    ".srt": "srt",
-    ".vtt": "vtt",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".tsv": "tsv",
-    ".ctm": "ctm",
-}
-FORMATS = (*_READERS, *(shape for shape in SHAPES if shape != "text"))
+SUFFIXES = {f".{name}": name for name in _READERS if name != "lines"} | {".ndjson": "jsonl"}
+READABLE = (*_READERS, *(shape for shape in SHAPES if shape != "text"))
 
 
 def format_of_name(name: str) -> str | None:
@@ -65,15 +56,15 @@ def read_source(source: str, file_format: str, field: str | None = None) -> Tran
 
     Args:
         source: the text, as decoded; line ends must not have been changed.
-        file_format: one of `FORMATS`; a recogniser's name means its JSON and nothing else.
+        file_format: one of `READABLE`; a recogniser's name means its JSON and nothing else.
         field: name of the JSON key or TSV column that has the text.
 
     Raises:
         FormatError: the text is not of this format; with the line.
         ValueError: the format or the field makes no sense.
     """
-    if file_format not in FORMATS:
-        raise ValueError(f"Expected a format among {', '.join(FORMATS)}, got {file_format!r}.")
+    if file_format not in READABLE:
+        raise ValueError(f"Expected a format among {', '.join(READABLE)}, got {file_format!r}.")
     if field is not None and file_format not in ("json", "jsonl", "tsv"):
         raise ValueError(f"Expected a field's name only for json, jsonl and tsv, got {field!r} for {file_format}.")
     if file_format in SHAPES:
@@ -97,7 +88,7 @@ def read_bytes(
         FormatError: with `name` and, where there is one, the line.
     """
     try:
-        source, found = decode(content, encoding)
+        source, found = decode_bytes(content, encoding)
         wanted = file_format or (format_of_name(name) if name else None) or sniff_format(source)
         return read_source(source, wanted, field), found
     except FormatError as error:

@@ -64,9 +64,7 @@ class JsonReader:
         if isinstance(value, PlacedArray):
             return self.read_list(value)
         if isinstance(value, PlacedString):
-            builder = SpeechBuilder()
-            builder.say(chunk_of(self.source, value))
-            return [builder.build()]
+            return self.read_list([value])
         raise FormatError(f"Expected a JSON object, list or text, got {value!r:.40}.", line=line)
 
     def read_list(self, values: Sequence[Any]) -> list[Speech]:
@@ -74,23 +72,20 @@ class JsonReader:
         if not values:
             return []
         first = values[0]
+        builder = SpeechBuilder()
         if all(isinstance(value, PlacedString) for value in values) or _is_word(first):
-            builder = SpeechBuilder()
             self._say_words(builder, values)
-            return [builder.build()]
-        if _is_segment(first):
-            builder = SpeechBuilder()
+        elif _is_segment(first):
             for segment in values:
                 self._say_segment(builder, segment)
-            return [builder.build()]
-        if self._is_vosk_stream(values):
-            builder = SpeechBuilder()
+        elif self._is_vosk_stream(values):
             for value in values:
                 self._say_vosk(builder, value)
-            return [builder.build()]
-        if all(isinstance(value, PlacedObject) for value in values):
+        elif all(isinstance(value, PlacedObject) for value in values):
             return [self.read_object(value) for value in values]
-        raise self._wrong(values, "a list of words, segments or transcripts", first)
+        else:
+            raise self._wrong(values, "a list of words, segments or transcripts", first)
+        return [builder.build()]
 
     def _is_vosk_stream(self, values: Sequence[Any]) -> bool:
         """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
@@ -122,9 +117,7 @@ class JsonReader:
         self._copy_text(builder, value, "text")
         words = value.get("word_segments")
         if isinstance(words, PlacedArray) and words:
-            chunks = [self._word_chunk(word) for word in words]
-            if builder.repeat(chunks, 0, builder.length) is None:
-                self._warn(words, "word_segments do not spell the segments; they get no marks")
+            self._copy(builder, words, "word_segments", [self._word_chunk(word) for word in words])
 
     def _say_segment(self, builder: SpeechBuilder, segment: Any) -> None:
         if not isinstance(segment, PlacedObject):
@@ -170,8 +163,8 @@ class JsonReader:
             self._copy_text(builder, value, key)
         segments = times.get("segment") or []
         chunks = [chunk_of(self.source, s["segment"]) for s in segments if isinstance(s.get("segment"), PlacedString)]
-        if chunks and builder.repeat(chunks, 0, builder.length) is None:
-            self._warn(value, "the segments do not spell the words; they get no marks")
+        if chunks:
+            self._copy(builder, value, "segment", chunks)
 
     def _say_vosk(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         builder.part()
@@ -250,10 +243,12 @@ class JsonReader:
     def _copy_text(self, builder: SpeechBuilder, value: PlacedObject, key: str, start: int = 0) -> None:
         """The whole text once more; it gets the same marks if it has the same letters."""
         text = value.get(key)
-        if not isinstance(text, PlacedString):
-            return
-        if builder.repeat([chunk_of(self.source, text)], start, builder.length) is None:
-            self._warn(text, f"the {key!r} does not spell the words; it gets no marks")
+        if isinstance(text, PlacedString):
+            self._copy(builder, text, key, [chunk_of(self.source, text)], start)
+
+    def _copy(self, builder: SpeechBuilder, value: Any, key: str, chunks: list[Chunk], start: int = 0) -> None:
+        if builder.repeat(chunks, start, builder.length) is None:
+            self._warn(value, f"the {key!r} does not spell the words; it gets no marks")
 
     def _addition(self, value: PlacedObject) -> Addition:
         """Where sentences go: over older ones, or behind the last value, laid out as the file is."""
@@ -263,13 +258,8 @@ class JsonReader:
         inside = self.source[value.start + 1 : value.end - 1]
         end = value.start + 1 + len(inside.rstrip())
         indent = inside[: len(inside) - len(inside.lstrip())]
-        lead = (
-            indent
-            if "\n" in indent
-            else " "
-            if not self.source.startswith('{"', value.start) or ", " in inside[:4096]
-            else ""
-        )
+        is_spaced = not self.source.startswith('{"', value.start) or ", " in inside[:4096]
+        lead = indent if "\n" in indent else " " if is_spaced else ""
         colon = ": " if '": ' in inside[:4096] else ":"
         return Addition(end, end, f',{lead}"{SENTENCES_KEY}"{colon}')
 
@@ -297,29 +287,25 @@ def _name_of(value: PlacedObject) -> str | None:
 
 
 def _text_key(value: PlacedObject, text_key: str | None) -> str | None:
-    if text_key is not None:
-        return text_key
-    return next(
-        (key for key in ("pred_text", "text", "sentence", "transcript") if isinstance(value.get(key), str)), None
-    )
+    known = ("pred_text", "text", "sentence", "transcript")
+    return text_key or next((key for key in known if isinstance(value.get(key), str)), None)
 
 
 def _find_shape(value: PlacedObject, text_key: str | None) -> str | None:
     if text_key is not None:
         return "text"
-    if isinstance(value.get("segments"), list):
-        return "whisper"
-    if isinstance(value.get("chunks"), list):
-        return "chunks"
-    if isinstance(value.get("timestamp", value.get("timestep")), dict):
-        return "nemo"
-    if isinstance(value.get("result"), list) or value.keys() == {"text"}:
+    for key, shape in _KEYS_OF_SHAPES.items():
+        if isinstance(value.get(key), dict if shape == "nemo" else list):
+            return shape
+    if value.keys() == {"text"}:
         return "vosk"
-    if isinstance(value.get("words"), list):
-        return "words"
     return "text" if _text_key(value, None) else None
 
 
+_KEYS_OF_SHAPES = {
+    "segments": "whisper", "chunks": "chunks", "timestamp": "nemo", "timestep": "nemo", "result": "vosk",
+    "words": "words",
+}  # fmt: skip
 _SHAPE_NAMES = {"whisperx": "whisper", "faster-whisper": "whisper"}
 _SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
     "whisper": JsonReader._say_segments,

@@ -4,15 +4,16 @@ It knows nothing about formats, and leaves to the restorer how a long text is cu
 """
 
 import itertools
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol
 
-from .placing import SourceEdit, apply_to_source, apply_to_text
+from ..pipeline.edits import Edit, edited
+from .placing import SourceEdit, apply_to_source
 from .timed_sentences import Sentence, find_sentences
 from .transcript import Speech, Transcript
-from .writing_json import sentence_list
 
 PLAIN_FORMATS = ("txt", "lines")
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
@@ -33,12 +34,12 @@ class RestoredSpeech:
     """A speech, its edits and its words as the restorer gave them, with offsets in the original text."""
 
     speech: Speech
-    edits: list[Mapping[str, Any]]
+    edits: list[Edit]
     words: list[Mapping[str, Any]]
 
     @property
     def text(self) -> str:
-        return apply_to_text(self.speech.text, self.edits)
+        return edited(self.speech.text, self.edits)
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -64,7 +65,8 @@ class RestoredTranscript:
         for restored in self.speeches:
             place = restored.speech.addition
             if place is not None:
-                sentences = sentence_list(restored.sentences, ascii_only=self.transcript.escape == "json")
+                rows = [sentence.row() for sentence in restored.sentences]
+                sentences = json.dumps(rows, ensure_ascii=self.transcript.escape == "json")
                 yield SourceEdit(place.start, place.end, place.lead + sentences)
 
 
@@ -138,18 +140,18 @@ def _restored(
     speeches: Sequence[Speech], restore: Restorer, options: Mapping[str, Any]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Short speeches are restored together, so that batches are full; a long one comes in parts."""
-    with_times = "pause" in options
+
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
         if is_long:
+            condition = bool(options.get("truecase"))  # capitals depend on the marks before
             for n in numbers:
-                spans = _spans(speeches[n]) if with_times else ()
-                condition = bool(options.get("truecase"))  # capitals depend on the marks before
+                spans = _spans(speeches[n], options)
                 for result in restore.stream_results([speeches[n].text], spans=spans, condition=condition, **options):
                     yield n, result
             continue
-        results = iter(restore((_item(speeches[n], with_times) for n in numbers), **options))
+        results = iter(restore((_item(speeches[n], options) for n in numbers), **options))
         for n in numbers:
             first = next(results, None)
             if first is None:
@@ -157,22 +159,20 @@ def _restored(
             yield n, first
 
 
-def _item(speech: Speech, with_times: bool) -> str | dict[str, Any]:
-    """What the restorer gets: the text, with times only where they are asked for and known."""
-    if not with_times or not speech.timings:
-        return speech.text
-    chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in _spans(speech)]
-    return {"text": speech.text, "chunks": chunks}
+def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
+    """What the restorer gets: the text, with its times where they are asked for and known."""
+    spans = _spans(speech, options)
+    chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in spans]
+    return {"text": speech.text, "chunks": chunks} if chunks else speech.text
 
 
-def _spans(speech: Speech) -> list[tuple[int, int, tuple[float | None, float | None]]]:
-    """When stretches of the text were said, in the order of the text."""
-    return sorted(
-        ((timing.start, timing.end, (timing.begins, timing.ends)) for timing in speech.timings), key=itemgetter(0)
-    )
+def _spans(speech: Speech, options: Mapping[str, Any]) -> list[tuple[int, int, tuple[float | None, float | None]]]:
+    """When stretches of the text were said, in the order of the text; only the option `pause` asks for them."""
+    timings = sorted(speech.timings, key=itemgetter(0)) if "pause" in options else []
+    return [(start, end, (begins, ends)) for start, end, begins, ends in timings]
 
 
-def _n_added(edit: Mapping[str, Any], text: str) -> int:
+def _n_added(edit: Edit, text: str) -> int:
     """The number of characters that an edit adds; refuses one that changes a word."""
     removed, inserted = edit["removed"], edit["inserted"]
     is_word = any(sign.isalnum() for sign in removed + inserted)

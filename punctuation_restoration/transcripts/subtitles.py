@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .cue_text import CueTextReader, VisibleLine
-from .errors import FormatError
+from .errors import LINE_END, FormatError, line_of, n_line_ends
 from .transcript import SpeechBuilder, Transcript
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
@@ -20,7 +20,6 @@ _SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$
 _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
 _ARROW_LINE = re.compile(r"[^\r\n]*-->[^\r\n]*")
-_LINE_END = re.compile(r"\r\n|\n|\r")
 _LINE = re.compile(r"[^\r\n]+")
 _BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
 _NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)$")
@@ -39,30 +38,13 @@ _N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One cue: its line in the file (from 1), its times in seconds, and where its text stands."""
+    """One cue: where its line of times stands in the file, the times in seconds, and where its text stands."""
 
-    line: int
+    place: int
     begins: float
     ends: float
     start: int
     end: int
-
-
-class _LineCounter:
-    """Tells the line of places that are asked for from first to last."""
-
-    def __init__(self, source: str):
-        self._source = source
-        self._is_plain = "\r" not in source
-        self._at, self._line = 0, 1
-
-    def line_of(self, place: int) -> int:
-        if self._is_plain:
-            self._line += self._source.count("\n", self._at, place)
-        else:
-            self._line += sum(1 for _ in _LINE_END.finditer(self._source, self._at, place))
-        self._at = place
-        return self._line
 
 
 def read_srt(source: str) -> Transcript:
@@ -81,7 +63,7 @@ def read_vtt(source: str) -> Transcript:
     Raises:
         FormatError: no WEBVTT at the start, broken cue times, or a cue that ends before it begins; with the line.
     """
-    first = _first_line(source)
+    first = LINE_END.split(source, maxsplit=1)[0]
     if not re.match(r"\ufeff?WEBVTT(?:[ \t]|$)", first):
         raise FormatError(f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1)
     return _transcript(source, "vtt", _vtt_cues(source))
@@ -89,20 +71,18 @@ def read_vtt(source: str) -> Transcript:
 
 def _srt_cues(source: str) -> Iterator[Cue]:
     """A cue's text goes on up to the next cue's number and times, blank lines inside it included."""
-    lines = _LineCounter(source)
     arrows = (match for match in _ARROW_LINE.finditer(source) if _is_times_line(source, match))
     times = next(arrows, None)
     _check_head(source, times.start() if times else len(source))
     number = _number_above(source, 0, times.start()) if times else None
     while times is not None:
         following = next(arrows, None)
-        cue_line = lines.line_of(times.start())
-        begins, ends = _times(times.group(), _SRT_TIMES, "00:00:01,000 --> 00:00:02,500", cue_line)
+        begins, ends = _times(times, _SRT_TIMES, "00:00:01,000 --> 00:00:02,500")
         start = _after_line_end(source, times.end())
         end = following.start() if following else len(source)
         next_number = _number_above(source, start, end) if following else None
-        _check_body(source, start, end, number, next_number, lines)
-        yield Cue(cue_line, begins, ends, *_span(source, start, next_number.start() if next_number else end))
+        _check_body(source, start, end, number, next_number)
+        yield Cue(times.start(), begins, ends, *_span(source, start, next_number.start() if next_number else end))
         times, number = following, next_number
 
 
@@ -123,7 +103,7 @@ def _check_head(source: str, end: int) -> None:
     lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
     for n, line in enumerate(lines):
         text = line.group().strip("\ufeff \t")
-        number = _LineCounter(source).line_of(line.start())
+        number = line_of(source, line.start())
         if not text.isdigit():
             raise FormatError(
                 f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?", line=number
@@ -133,16 +113,15 @@ def _check_head(source: str, end: int) -> None:
 
 
 def _check_body(
-    source: str, start: int, end: int, number: re.Match[str] | None, following: re.Match[str] | None,
-    lines: _LineCounter,
-) -> None:  # fmt: skip
+    source: str, start: int, end: int, number: re.Match[str] | None, following: re.Match[str] | None
+) -> None:
     """Refuse text in which the times of another cue stand in ruins, or are missing."""
     damaged = _DAMAGED_TIMES.search(source, start, end)
     if damaged:
         shown = damaged.group().splitlines()[-1].strip()
         raise FormatError(
             f"Expected cue times such as 00:00:01,000 --> 00:00:02,500, got {shown!r:.80}.",
-            line=lines.line_of(damaged.end() - len(shown)),
+            line=line_of(source, damaged.end() - len(shown)),
         )
     if number and following and int(following[1]) == int(number[1]) + 2:
         missing = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE).search(
@@ -150,12 +129,11 @@ def _check_body(
         )
         if missing:
             raise FormatError(
-                f"Expected cue times below the number {missing[1]}, got none.", line=lines.line_of(missing.start(1))
+                f"Expected cue times below the number {missing[1]}, got none.", line=line_of(source, missing.start(1))
             )
 
 
 def _vtt_cues(source: str) -> Iterator[Cue]:
-    lines = _LineCounter(source)
     for block in _BLOCK.finditer(source):
         if re.match(r"(?:NOTE|STYLE|REGION)(?:[ \t\r\n]|$)", block.group()):
             continue
@@ -164,22 +142,17 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
         if damaged:
             raise FormatError(
                 f"Expected cue times such as 00:00:01.000 --> 00:00:02.500, got {damaged.group().strip()!r:.80}.",
-                line=lines.line_of(block.start() + damaged.start()),
+                line=line_of(source, block.start() + damaged.start()),
             )
         for m, times in enumerate(arrows):
-            cue_line = lines.line_of(times.start())
-            begins, ends = _times(times.group(), _VTT_TIMES, "00:00:01.000 --> 00:00:02.500", cue_line)
+            begins, ends = _times(times, _VTT_TIMES, "00:00:01.000 --> 00:00:02.500")
             start = _after_line_end(source, times.end())
             end = arrows[m + 1].start() if m + 1 < len(arrows) else block.end()
-            yield Cue(cue_line, begins, ends, *_span(source, start, end))
-
-
-def _first_line(source: str) -> str:
-    return _LINE_END.split(source, maxsplit=1)[0]
+            yield Cue(times.start(), begins, ends, *_span(source, start, end))
 
 
 def _after_line_end(source: str, place: int) -> int:
-    match = _LINE_END.match(source, place)
+    match = LINE_END.match(source, place)
     return match.end() if match else place
 
 
@@ -189,13 +162,14 @@ def _span(source: str, start: int, end: int) -> tuple[int, int]:
     return start, start + len(body.rstrip())
 
 
-def _times(line: str, pattern: re.Pattern, example: str, number: int) -> tuple[float, float]:
-    match = pattern.fullmatch(line)
-    if match is None:
-        raise FormatError(f"Expected cue times such as {example}, got {line.strip()!r:.80}.", line=number)
-    begins, ends = (seconds_of(time) for time in match.groups())
+def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple[float, float]:
+    match = pattern.fullmatch(line.group())
+    begins, ends = (seconds_of(time) for time in match.groups()) if match else (0.0, -1.0)
     if ends < begins:
-        raise FormatError(f"Expected a cue that ends after it begins, got {line.strip()!r:.80}.", line=number)
+        wanted = "a cue that ends after it begins" if match else f"cue times such as {example}"
+        raise FormatError(
+            f"Expected {wanted}, got {line.group().strip()!r:.80}.", line=line_of(line.string, line.start())
+        )
     return begins, ends
 
 
@@ -210,16 +184,19 @@ def seconds_of(time: str) -> float:
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
     reader = CueTextReader(cue_format)
-    first = [(cue, reader.read(source, cue.start, cue.end)) for cue in itertools.islice(cues, _N_LOOKED_AT)]
+    pairs = ((cue, reader.read(source, cue.start, cue.end)) for cue in cues)
+    first = list(itertools.islice(pairs, _N_LOOKED_AT))
     scrolls = _scrolls([_texts(lines) for _, lines in first])
-    rest = ((cue, reader.read(source, cue.start, cue.end)) for cue in cues)
     builder = SpeechBuilder()
     warnings: list[str] = []
+    line_number, counted_to = 1, 0
     before: Cue | None = None
     texts: list[str] = []
     places: list[tuple[int, int]] = []  # of the lines of the cue before, in the speech's text
-    for cue, lines in itertools.chain(first, rest):
-        warnings += _warnings(source, before, cue)
+    for cue, lines in itertools.chain(first, pairs):
+        for warning in _warnings(source, before, cue):
+            line_number, counted_to = line_number + n_line_ends(source, counted_to, cue.place), cue.place
+            warnings.append(f"line {line_number}: {warning}")
         above, texts, places_above, places = texts, _texts(lines), places, []
         n_repeated = _n_repeated(above, texts) if scrolls else 0
         for line, place in zip(lines[:n_repeated], places_above[len(above) - n_repeated :], strict=True):
@@ -240,11 +217,11 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
 def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
     """Oddities that hinder nothing: cues that overlap or go back in time, and cues without text."""
     if before and cue.begins < before.ends and cue.begins < before.begins:
-        yield f"line {cue.line}: the cue begins before the cue above it; they are read in this order"
+        yield "the cue begins before the cue above it; they are read in this order"
     elif before and cue.begins < before.ends:
-        yield f"line {cue.line}: the cue overlaps the cue above it"
+        yield "the cue overlaps the cue above it"
     if not source[cue.start : cue.end].strip():
-        yield f"line {cue.line}: the cue has no text"
+        yield "the cue has no text"
 
 
 def _texts(lines: list[VisibleLine]) -> list[str]:

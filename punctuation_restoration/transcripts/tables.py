@@ -6,21 +6,20 @@ It knows how records are laid out, and leaves the JSON inside a JSONL line to `r
 import re
 from collections.abc import Iterator
 
-from .errors import FormatError
+from .errors import LINE_END, FormatError
 from .placed_json import read_values
 from .recogniser_json import JsonReader
 from .transcript import Chunk, Speech, SpeechBuilder, Transcript
 
-_LINE = re.compile(r"[^\r\n]+")
 _CTM_RECORD = re.compile(r"[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(?:[^\r\n]*)")
 _TEXT_COLUMNS = ("text", "sentence", "transcript")
 
 
 def read_text(source: str, by_line: bool = False) -> Transcript:
     """Plain text: one speech, or with `by_line` one a line."""
-    spans = [match.span() for match in _LINE.finditer(source)] if by_line else [(0, len(source))]
+    lines = _numbered_lines(source) if by_line else [(1, 0, len(source))]
     speeches = []
-    for start, end in spans:
+    for _, start, end in lines:
         if source[start:end].strip():
             chunk = Chunk.plain(source, start, end)
             speeches.append(Speech(chunk.text, [chunk.runs]))
@@ -105,7 +104,7 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
     return Transcript(source, "tsv", [builder.build()] if builder.length else speeches)
 
 
-def read_jsonl(source: str, text_key: str | None = None) -> Transcript:
+def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     """One JSON value a line, each a speech of its own: a text, or any recogniser's output.
 
     Raises:
@@ -130,7 +129,7 @@ def _line_value(source: str, number: int, start: int, end: int) -> object:
 def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
     """Number from 1, start and end without line end, of each line."""
     number, start = 1, 0
-    for match in re.finditer(r"\r\n|\n|\r", source):
+    for match in LINE_END.finditer(source):
         yield number, start, match.start()
         number, start = number + 1, match.end()
     if start < len(source):

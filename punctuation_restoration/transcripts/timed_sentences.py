@@ -7,26 +7,21 @@ file formats.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
+from ..pipeline.conventions import SENTENCE_ENDS, known_marks
+from ..pipeline.edits import Edit, edited_between
 from .places import Timing, Timings
-from .placing import apply_to_text, stands_behind
-from .transcript import Speech
+from .transcript import UNSPACED_SIGNS, Speech
 
-try:
-    from ..pipeline.conventions import SENTENCE_ENDS, known_marks
-except ImportError:  # a Space has no package around this folder; the export puts the table beside this file
-    from .conventions import SENTENCE_ENDS, known_marks  # type: ignore[no-redef]
-
-FINAL_MARKS = "".join(SENTENCE_ENDS)
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
-_FINAL = re.compile(rf"[{FINAL_MARKS}]+[\"'”’»」』）)\]]*")
+_FINAL = re.compile(rf"[{''.join(SENTENCE_ENDS)}]+[\"'”’»」』）)\]]*")
 
 _LETTERS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
-_WIDE = r"[\u3001-\u30ff\u3400-\u9fff\uff01-\uff60]"
-_HAN_LINE_END = re.compile(rf"(?<={_WIDE})\s*\n\s*(?={_WIDE})")
+_HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])\s*\n\s*(?=[{UNSPACED_SIGNS}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,63 +38,46 @@ class Sentence:
     ends: float | None
     speaker: str | None = None
 
-
-class Offsets:
-    """Offsets of the original text as offsets of the restored text."""
-
-    def __init__(self, text: str, edits: Sequence[Mapping[str, Any]]):
-        self._ends: list[int] = []
-        self._shifts: list[int] = [0]
-        self._text, self._edits = text, edits
-        shift = 0
-        for edit in edits:
-            shift += len(edit["inserted"]) - len(edit["removed"])
-            self._ends.append(edit["start"] + len(edit["removed"]))
-            self._shifts.append(shift)
-
-    def before_marks(self, offset: int) -> int:
-        """Where the character before `offset` ends: marks put in at `offset` come after this."""
-        return offset + self._shifts[bisect_left(self._ends, offset)] if offset else 0
-
-    def after_marks(self, offset: int) -> int:
-        """Where the character at `offset` begins, opening marks before it included."""
-        n_edits = bisect_right(self._ends, offset)
-        while n_edits:
-            edit = self._edits[n_edits - 1]
-            if edit["start"] < offset or stands_behind(edit, self._text):
-                break
-            n_edits -= 1
-        return offset + self._shifts[n_edits]
+    def row(self) -> dict[str, Any]:
+        """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
+        times = {} if self.begins is None else {"start": self.begins, "end": self.ends}
+        return {**times, "text": self.text, **({} if self.speaker is None else {"speaker": self.speaker})}
 
 
-def find_sentences(
-    speech: Speech, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
-) -> list[Sentence]:
+def restored_words(text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Each word as it is restored, and what stands between it and the next one, its own marks first."""
+    ends = [*(word["start"] for word in words[1:]), len(text)]
+    for word, end in zip(words, ends, strict=False):
+        first = bisect_left(edits, word["start"], key=itemgetter("start"))
+        near = edits[first : bisect_right(edits, end, lo=first, key=itemgetter("start"))]
+        whole = edited_between(text, near, word["start"], end)
+        gap = edited_between(text, near, word["end"], end, with_marks=True)
+        yield whole[: len(whole) - len(gap)], gap
+
+
+def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> list[Sentence]:
     """The sentences of a restored speech. `words` have "start" and "end" in the original text, as restorers give them.
 
     What follows the last final mark is a sentence as well. A text without words (signs, pictures) has none.
     """
-    restored = apply_to_text(speech.text, edits)
-    offsets = Offsets(speech.text, edits)
     clock = Clock(speech)
     sentences: list[Sentence] = []
     turns = sorted(speech.turns)
     first: int | None = None
-    opened_at = 0  # in the restored text
-    for word, following in zip(words, [*words[1:], None][: len(words)], strict=True):
-        if first is None:
-            first, opened_at = word["start"], offsets.after_marks(word["start"])
-        gap_start = offsets.before_marks(word["end"])
-        gap_end = offsets.after_marks(following["start"]) if following else len(restored)
-        final = _FINAL.search(restored, gap_start, gap_end)
+    parts: list[str] = []
+    for n, (said, gap) in enumerate(restored_words(speech.text, edits, words)):
+        word = words[n]
+        first = word["start"] if first is None else first
+        following = words[n + 1]["start"] if n + 1 < len(words) else None
+        final = _FINAL.search(gap)
         next_turn = bisect_left(turns, word["end"])
-        is_turn = following is not None and next_turn < len(turns) and turns[next_turn] <= following["start"]
+        is_turn = following is not None and next_turn < len(turns) and turns[next_turn] <= following
+        parts += [said, gap[: final.end()] if final else gap]
         if final or is_turn or following is None:
-            closed_at = final.end() if final else gap_end
             begins, ends = clock.between(first, word["end"])
-            text = _in_one_line(restored[opened_at:closed_at])
+            text = _in_one_line("".join(parts))
             sentences.append(Sentence(text, first, word["end"], begins, ends, _speaker_at(speech, first)))
-            first = None
+            first, parts = None, []
     return sentences
 
 
@@ -147,11 +125,11 @@ class Clock:
 def _without_marks(timing: Timing, text: str) -> Timing:
     """The timing of a word without the marks it may have, so that it ends where its last letter does."""
     said = _LETTERS.search(text, timing.start, timing.end)
-    return replace(timing, start=said.start(), end=said.end()) if said else timing
+    return timing._replace(start=said.start(), end=said.end()) if said else timing
 
 
 def _share(timing: Timing, offset: int) -> float:
-    if timing.begins is None or timing.ends is None:
-        raise ValueError("Expected a timing with both times, got one without.")
+    assert timing.begins is not None  # a clock keeps no others
+    assert timing.ends is not None
     share = (offset - timing.start) / max(1, timing.end - timing.start)
     return timing.begins + min(1.0, max(0.0, share)) * (timing.ends - timing.begins)

@@ -9,12 +9,10 @@ This module knows nothing about formats, models or marks.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .places import Run, Runs, Timing, Timings
-
-_STRETCH = re.compile(r"\S+")
+from .places import Runs, Timing, Timings
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,10 @@ class Chunk:
     @classmethod
     def plain(cls, source: str, start: int, end: int) -> "Chunk":
         """A stretch of the file that is speech just as it stands."""
-        return cls(source[start:end], Runs([Run(0, end - start, start, end)] if end > start else []))
+        runs = Runs()
+        if end > start:
+            runs.add(0, end - start, start, end)
+        return cls(source[start:end], runs)
 
 
 class SpeechBuilder:
@@ -88,7 +89,7 @@ class SpeechBuilder:
             self._parting = False
             if not self._last.isspace() and not chunk.text[0].isspace():
                 # Words of Han text are found across a blank, but not across a line end.
-                self._append("\n" if _is_unspaced(self._last) and _is_unspaced(chunk.text[0]) else " ")
+                self._append("\n" if is_unspaced(self._last) and is_unspaced(chunk.text[0]) else " ")
         start = self.length
         self._append(chunk.text)
         for run in chunk.runs:
@@ -109,7 +110,7 @@ class SpeechBuilder:
 
     def part_unless_han(self, following: str) -> None:
         """As `part`, but Han and kana are written without blanks, so recognised words of them are joined."""
-        if following and not (_is_unspaced(self._last) and _is_unspaced(following.lstrip()[:1])):
+        if following and not (is_unspaced(self._last) and is_unspaced(following.lstrip()[:1])):
             self.part()
 
     def turn(self) -> None:
@@ -134,17 +135,19 @@ class SpeechBuilder:
         if "".join(said.split()) != "".join("".join(chunk.text.split()) for chunk in chunks):
             return None
         track = self._copy_track(start, chunks)
+        letters = (start + n for n, sign in enumerate(said) if not sign.isspace())
         ranges: list[tuple[int, int]] = []
-        for n, at, offset, length in _aligned(said, chunks):
-            _copy_runs(track, chunks[n].runs, start + at, offset, length)
-            edge = ranges[-1][1] if ranges else start
-            ranges.extend([(edge, edge)] * (n - len(ranges)))  # chunks of nothing but blanks
-            if len(ranges) > n:
-                ranges[n] = (ranges[n][0], start + at + length)
-            else:
-                ranges.append((start + at, start + at + length))
-        edge = ranges[-1][1] if ranges else start
-        return ranges + [(edge, edge)] * (len(chunks) - len(ranges))
+        edge = start
+        for chunk in chunks:
+            places = []
+            for run in chunk.runs:
+                for offset in range(run.start, run.end):
+                    if not chunk.text[offset].isspace():
+                        places.append(next(letters))
+                        track.add(places[-1], places[-1] + 1, *run.place_of(offset))
+            begins, edge = (places[0], places[-1] + 1) if places else (edge, edge)
+            ranges.append((begins, edge))
+        return ranges
 
     def _copy_track(self, start: int, chunks: Sequence[Chunk]) -> Runs:
         """The last track of copies if these go on behind it, both in the text and in the file; else a new one."""
@@ -177,47 +180,10 @@ class SpeechBuilder:
             self.length += len(text)
 
 
-_UNSPACED = (
-    ("\u3001", "\u30ff"),
-    ("\u3400", "\u9fff"),
-    ("\uf900", "\ufaff"),
-    ("\uff01", "\uff60"),
-    ("\U00020000", "\U0003ffff"),
-)
+UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
+_UNSPACED = re.compile(f"[{UNSPACED_SIGNS}]")
 
 
-def _is_unspaced(character: str) -> bool:
+def is_unspaced(character: str) -> bool:
     """Han, kana, and the wide marks written with them."""
-    return any(first <= character <= last for first, last in _UNSPACED) if character else False
-
-
-def _aligned(said: str, chunks: Sequence[Chunk]) -> Iterator[tuple[int, int, int, int]]:
-    """Stretches without blanks that chunks have in common with what was said, letter for letter.
-
-    Each is a chunk's number, the place in `said`, the place in the chunk, and the length.
-    """
-    stretches = (match.span() for match in _STRETCH.finditer(said))
-    at = end = 0
-    for n, chunk in enumerate(chunks):
-        for match in _STRETCH.finditer(chunk.text):
-            offset = match.start()
-            while offset < match.end():
-                if at == end:
-                    at, end = next(stretches)
-                length = min(end - at, match.end() - offset)
-                yield n, at, offset, length
-                at, offset = at + length, offset + length
-
-
-def _copy_runs(track: Runs, runs: Runs, at: int, offset: int, length: int) -> None:
-    """Add to the track where `length` characters of a chunk from `offset` on stand; `at` is their place in the text."""
-    index = runs.index_at(offset)
-    while length > 0:
-        run = runs[index]
-        n_here = min(length, run.end - offset)
-        if run.is_one_to_one:
-            place = run.source_start + offset - run.start
-            track.add(at, at + n_here, place, place + n_here)
-        else:
-            track.add(at, at + n_here, run.source_start, run.source_end)
-        at, offset, length, index = at + n_here, offset + n_here, length - n_here, index + 1
+    return _UNSPACED.match(character) is not None

@@ -5,12 +5,12 @@ It writes files anew; a file that keeps its format is edited in place by `Restor
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from .cues import CueLimits, TimedCue, make_cues
 from .restoring import RestoredSpeech, RestoredTranscript
-from .writing_json import text_row
+from .timed_sentences import Clock
 
-WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 
 
@@ -81,8 +81,18 @@ def _jsonl(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
     return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
 
 
-def _row(speech: RestoredSpeech) -> dict:
-    return text_row(speech.speech, speech.text, speech.words, speech.sentences)
+def _row(restored: RestoredSpeech) -> dict[str, Any]:
+    """One text as `--json` prints it.
+
+    The words keep "start" and "end" as offsets in the original text, and get "begins" and "ends" in seconds where the
+    file tells them.
+    """
+    speech, clock = restored.speech, Clock(restored.speech)
+    words = [dict(word) for word in restored.words]
+    for word in words if clock else ():
+        word["begins"], word["ends"] = clock.between(word["start"], word["end"])
+    named = {} if speech.name is None else {"name": speech.name}
+    return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
 
 
 def _time(seconds: float, point: str) -> str:
@@ -100,3 +110,4 @@ _WRITERS: dict[str, Callable[[Sequence[RestoredSpeech], CueLimits], str]] = {
     "json": _json,
     "jsonl": _jsonl,
 }
+WRITABLE = tuple(_WRITERS)
