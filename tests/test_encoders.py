@@ -9,7 +9,8 @@ from transformers import AutoConfig, AutoModel, pipeline
 from punctuation_restoration.cli.train import main
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel, is_causal
+from punctuation_restoration.modeling.encoder_layers import is_causal
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
 SIZES = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,

@@ -113,7 +113,6 @@ def test_pictures_are_written(tiny_checkpoint, texts, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--threshold", "COMMA"), "LABEL=P"),
         (("--threshold", "COMA=0.5"), "COMA"),
         (("--limit", "0"), "--limit"),
         (("--window", "2"), "window"),
@@ -124,6 +123,13 @@ def test_a_wrong_setting_ends_with_a_message_and_no_result(tiny_checkpoint, text
     assert run("--model", tiny_checkpoint, "--benchmark", texts, "--output", output, *given) == 2
     assert message in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_a_threshold_that_is_none_ends_with_a_message(capsys):
+    with pytest.raises(SystemExit) as ended:
+        run("--benchmark", "iwslt2012-dev", "--threshold", "COMMA")
+    assert ended.value.code == 2
+    assert "Expected --threshold NAME=PROBABILITY, got 'COMMA'" in capsys.readouterr().err
 
 
 def test_wrong_names_end_with_a_message(tmp_path, capsys):

@@ -25,7 +25,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel, layers_of
+from punctuation_restoration.modeling.encoder_layers import layers_of
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.checkpoints import save_model_folder
 from punctuation_restoration.training.embeddings import plain_embeddings, train_rows_only
 from punctuation_restoration.training.settings import TrainingSettings

@@ -8,7 +8,8 @@ from typing import Any
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
-from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODERS, encoder_class_of
+from punctuation_restoration.modeling.encoder_layers import encoder_class_of
+from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODERS
 
 
 def read_encoder(name: str) -> tuple[Any, Any]:
