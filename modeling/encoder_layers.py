@@ -1,4 +1,4 @@
-"""The layers of any encoder or decoder of transformers: found, cut, and read both ways. Knows nothing of slots or labels."""
+"""The layers of any encoder or decoder of transformers: found, cut, and read both ways. Knows nothing of slots."""
 
 import inspect
 from typing import Any
