@@ -41,6 +41,7 @@ def test_ctrl_c_ends_the_program_with_130(tmp_path: Path) -> None:
     signal.signal(signal.SIGINT, before)
     try:
         writer = open_when_read(waiting, process)
+        time.sleep(0.5)  # a signal between opening and reading would be seen only after the read
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=300)
         os.close(writer)
