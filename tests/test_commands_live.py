@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.cli import models, punctuate
+from punctuation_restoration.cli import punctuate
 
 
 class Dripping(io.RawIOBase):
@@ -24,7 +24,7 @@ class Dripping(io.RawIOBase):
 
 
 def listen(monkeypatch: pytest.MonkeyPatch, pipeline: Any, source: Dripping) -> None:
-    monkeypatch.setattr(models.LazyRestorer, "load", lambda self: pipeline)
+    monkeypatch.setattr(punctuate, "load_pipeline", lambda *args, **kwargs: pipeline)
     monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": source})())
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from punctuation_restoration import whole_files
-from punctuation_restoration.cli import models, punctuate
 from punctuation_restoration.cli import options as opt
+from punctuation_restoration.cli import punctuate
+from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.cli.terminal import Reporter
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,16 +47,16 @@ class StandIn:
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     restore = StandIn()
-    monkeypatch.setattr(models.LazyRestorer, "load", lambda self: restore)
+    monkeypatch.setattr(punctuate, "load_pipeline", lambda *args, **kwargs: restore)
     return restore
 
 
 @pytest.fixture
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(self: models.LazyRestorer) -> Any:
+    def load(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("Expected no model to be loaded.")
 
-    monkeypatch.setattr(models.LazyRestorer, "load", load)
+    monkeypatch.setattr(punctuate, "load_pipeline", load)
 
 
 def give_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
@@ -176,7 +177,7 @@ def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
 def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("爱迪生实验室 10 n\n", encoding="utf-8")
     options = {"backend": "torch", "jieba_dictionary": str(tmp_path / "words.txt")}
-    restore = models.LazyRestorer(tiny_checkpoint, "cpu", **options).pipeline
+    restore = load_pipeline(tiny_checkpoint, "cpu", **options)
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
     from punctuation_restoration.pipeline.backends import BACKENDS
 

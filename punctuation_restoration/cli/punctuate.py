@@ -8,11 +8,11 @@ It composes reading, restoring and writing, and knows how each of them may fail.
 """
 
 import errno
-import itertools
+import functools
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +31,23 @@ from ..transcripts import (
 from ..whole_files import FULL_DISK, is_special, write_whole
 from .input_files import Job, plan_jobs
 from .live import restore_live
-from .models import LazyRestorer, ModelError, OptionError, first_line
+from .models import ModelError, OptionError, first_line, load_pipeline
 from .options import parse_args
 from .terminal import Reporter, legend, paint, say
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
+# Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
+Load = Callable[[], Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     try:
         args = parse_args(argv)
-        restorer = LazyRestorer(
-            args.model, args.device, args.options, backend=args.backend, jieba_dictionary=args.jieba_dictionary
-        )
-        return _restore_live(args, restorer) if args.live else _restore(args, restorer)
+        construction = {"backend": args.backend, "jieba_dictionary": args.jieba_dictionary}
+        load = functools.cache(lambda: load_pipeline(args.model, args.device, args.options, **construction))
+        return _restore_live(args, load) if args.live else _restore(args, load)
     except SystemExit as exit_:
         return int(exit_.code or DONE)
     except OptionError as error:
@@ -61,14 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return READER_GONE
 
 
-def _restore_live(args: Namespace, restorer: LazyRestorer) -> int:
+def _restore_live(args: Namespace, load: Load) -> int:
     encoding = args.encoding or "utf-8"
 
     def write(text: str) -> None:
         _write_out([text.encode(encoding)])
 
     try:
-        restore_live(sys.stdin.buffer, write, restorer.pipeline, args.look_ahead, encoding, args.options)
+        restore_live(sys.stdin.buffer, write, load(), args.look_ahead, encoding, args.options)
     except KeyboardInterrupt:
         return INTERRUPTED
     except FormatError as error:
@@ -77,7 +78,7 @@ def _restore_live(args: Namespace, restorer: LazyRestorer) -> int:
     return DONE
 
 
-def _restore(args: Namespace, restorer: LazyRestorer) -> int:
+def _restore(args: Namespace, load: Load) -> int:
     """Restore files, or --text, or standard input."""
     problems: list[tuple[str, str]] = []
     if args.text is not None or not args.files or args.files == [Path("-")]:
@@ -97,7 +98,7 @@ def _restore(args: Namespace, restorer: LazyRestorer) -> int:
     try:
         with reporter.progress:
             for job in jobs:
-                is_done, goes_on = _restore_one(job, args, restorer, reporter)
+                is_done, goes_on = _restore_one(job, args, load, reporter)
                 n_done, n_failed = n_done + is_done, n_failed + (not is_done)
                 reporter.finish()
                 if not goes_on:
@@ -110,7 +111,7 @@ def _restore(args: Namespace, restorer: LazyRestorer) -> int:
     return SOME_FAILED if n_failed else DONE
 
 
-def _restore_one(job: Job, args: Namespace, restorer: LazyRestorer, reporter: Reporter) -> tuple[bool, bool]:
+def _restore_one(job: Job, args: Namespace, load: Load, reporter: Reporter) -> tuple[bool, bool]:
     """Whether it is done, and whether it makes sense to go on with others."""
     name, encoding, file_format = str(job.source or "standard input"), args.encoding, args.format
     is_text = job.source is None and args.text is not None
@@ -119,16 +120,13 @@ def _restore_one(job: Job, args: Namespace, restorer: LazyRestorer, reporter: Re
     at_fault = name
     try:
         if is_text:
-            content = args.text.encode("utf-8", "surrogateescape")
+            content = f"{args.text}\n".encode("utf-8", "surrogateescape")
         else:
             content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
         transcript, own = read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)
         _warn(transcript, name, args.quiet)
         reporter.begin(name, sum(len(speech.text) for speech in transcript.speeches))
-        new_format = _format_to_write(transcript, args)
-        parts = _restored(transcript, own, new_format, args, restorer, reporter)
-        if is_text and new_format is None:
-            parts = itertools.chain(parts, [b"\n"])
+        parts = _restored(transcript, own, args, load, reporter)
         at_fault = str(job.target or "standard output")
         if args.color:
             print(legend(), file=sys.stderr)
@@ -148,14 +146,15 @@ def _restore_one(job: Job, args: Namespace, restorer: LazyRestorer, reporter: Re
 
 
 def _restored(
-    transcript: Transcript, encoding: Encoding, new_format: str | None, args: Namespace, restorer: LazyRestorer,
-    reporter: Reporter,
-) -> Iterator[bytes]:  # fmt: skip
+    transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, reporter: Reporter
+) -> Iterator[bytes]:
     """The output in parts: plain text as it is restored, everything else when all of it is."""
+    new_format = _format_to_write(transcript, args)
+    restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": reporter.advance, **args.options}
     if transcript.format in PLAIN_FORMATS and new_format is None and not args.color:
-        return encoding.encode_parts(restored_parts(transcript, restorer, **options))
-    result = restore_transcript(transcript, restorer, keep_words=new_format is not None, **options)
+        return encoding.encode_parts(restored_parts(transcript, restore, **options))
+    result = restore_transcript(transcript, restore, keep_words=new_format is not None, **options)
     if new_format is None:
         return encoding.encode_parts([result.source(paint if args.color else None)])
     if new_format in UTF8_ONLY and new_format != transcript.format:
