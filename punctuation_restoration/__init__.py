@@ -8,10 +8,10 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from punctuation_restoration.registration import DEFAULT_MODEL, register, register_when_loaded
+from punctuation_restoration.registration import DEFAULT_MODEL, register_when_loaded
 
 __version__ = "0.1.0"
-__all__ = ["DEFAULT_MODEL", "__version__", "register"]
+__all__ = ["DEFAULT_MODEL", "__version__"]
 
 # In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
 for _name in ("modeling", "pipeline"):

@@ -40,8 +40,6 @@ def export(
     output: str | Path,
     model: str | Path | None = None,
     *,
-    revision: str | None = None,
-    card: str | Path | None = None,
     replace: bool = False,
     backends: Sequence[str] = (),
 ) -> list[Path]:
@@ -49,10 +47,8 @@ def export(
 
     Args:
         output: the folder to write.
-        model: folder or Hub id of the model; None for the default model.
-        revision: revision on the Hub.
-        card: the file that becomes README.md. Without it: the project's model card for the default model, for others
-            the README beside their weights, or a short card made here.
+        model: folder or Hub id of the model; None for the default model. Its README is the project's model card; other
+            models keep the one beside their weights, or get a short card made here.
         replace: whether an earlier export may be replaced.
         backends: backends whose files are written as well, so that their first use need not.
 
@@ -61,13 +57,13 @@ def export(
 
     Raises:
         FileExistsError: if there is something at `output` that may not be replaced.
-        OSError, ValueError: if the model, its tokenizer or the card cannot be read; as transformers tells it.
+        OSError, ValueError: if the model or its tokenizer cannot be read; as transformers tells it.
         ImportError: if a package is missing that a backend needs.
     """
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
     _check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
-    restore: Any = _load(source, revision)
-    readme = _card_text(restore, source, Path(card) if card else None)
+    restore: Any = _load(source)
+    readme = _card_text(restore, source)
     with written_whole(output) as folder:
         restore.save_pretrained(folder)
         _store_small(folder / WEIGHTS)
@@ -128,16 +124,14 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("output", type=Path, help="folder to write")
     parser.add_argument("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
-    parser.add_argument("--revision", help="revision of the model on the Hub")
-    parser.add_argument("--card", type=Path, help="file that becomes README.md")
     parser.add_argument("--space", action="store_true", help="write the folder of the Gradio page, without a model")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
     parser.add_argument(
         "--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well"
     )
     args = parser.parse_args(argv)
-    if args.space and (args.model or args.revision or args.card):
-        parser.error("Expected no --model, --revision or --card beside --space: a page holds no model. Leave them out.")
+    if args.space and (args.model or args.backend):
+        parser.error("Expected no --model or --backend beside --space: a page holds no model. Leave them out.")
     return args
 
 
@@ -150,8 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.space:
             files = export_space(args.output, replace=args.force)
         else:
-            given = {"revision": args.revision, "card": args.card, "backends": args.backend}
-            files = export(args.output, args.model, replace=args.force, **given)
+            files = export(args.output, args.model, replace=args.force, backends=args.backend)
         size = sum(path.stat().st_size for path in files) / 1e6
         kind = " --repo-type space" if args.space else ""
         print(f"{args.output}: {len(files)} files, {size:.1f} MB. Send them with `hf upload REPO {args.output}{kind}`.")
@@ -172,25 +165,23 @@ def _check_place(output: Path, source: str, replace: bool, expected: Sequence[st
         raise FileExistsError(f"Expected an earlier export in {output}, it holds something else. Name another folder.")
 
 
-def _load(source: str, revision: str | None) -> Any:
+def _load(source: str) -> Any:
     """The pipeline on the CPU, in the precision that its configuration names; pickled weights are not read.
 
     The configuration is asked first: of another model transformers would say only that the task does not fit.
     """
-    config = AutoConfig.from_pretrained(source, revision=revision)
+    config = AutoConfig.from_pretrained(source)
     if config.model_type != TASK:
         raise ValueError(
             f"Expected a model of type {TASK} in {source}, got one of type {config.model_type}. Train one from it "
             "with train.py, or give the folder of a trained one."
         )
     build: Any = pipeline  # its overloads name only the tasks of transformers itself
-    return build(TASK, model=source, revision=revision, device="cpu", model_kwargs={"use_safetensors": True})
+    return build(TASK, model=source, device="cpu", model_kwargs={"use_safetensors": True})
 
 
-def _card_text(restore: Any, source: str, card: Path | None) -> str:
+def _card_text(restore: Any, source: str) -> str:
     """The text of the README."""
-    if card is not None:
-        return card.read_text(encoding="utf-8")
     if source == HUB_MODEL or Path(source).resolve() == CHECKOUT_MODEL:
         return project_file("model_card.md").read_text(encoding="utf-8")
     own = Path(source) / "README.md"

@@ -74,13 +74,6 @@ def after_import(name: str, action: Callable[[], object]) -> None:
         sys.meta_path.insert(0, _finder)
 
 
-def register() -> None:
-    """Register configuration, model and pipeline now; harmless when called again."""
-    register_configuration()
-    register_model()
-    register_task()
-
-
 def register_when_loaded() -> None:
     """Load each part of ours after that of transformers to which it belongs, whoever loads that, and register it."""
     for theirs, ours, action in (

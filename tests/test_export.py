@@ -188,14 +188,12 @@ def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_tra
     assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT) == tiny_pipeline(TEXT)
 
 
-def test_the_readme_is_the_one_given_or_beside_the_weights_or_tells_what_is_known(exported, tiny_checkpoint, tmp_path):
+def test_the_readme_is_the_one_beside_the_weights_or_tells_what_is_known(exported, tiny_checkpoint, tmp_path):
     assert 'pipeline("punctuation-restoration"' in (exported / "README.md").read_text(encoding="utf-8")
-    given = tmp_path / "card.md"
-    given.write_text("# 我们的卡\n", encoding="utf-8")
-    exporting.export(tmp_path / "one", tiny_checkpoint, card=given)
-    exporting.export(tmp_path / "two", tmp_path / "one")
-    for folder in ("one", "two"):
-        assert (tmp_path / folder / "README.md").read_text(encoding="utf-8") == "# 我们的卡\n"
+    own = shutil.copytree(tiny_checkpoint, tmp_path / "own")
+    (own / "README.md").write_text("# 我们的卡\n", encoding="utf-8")
+    exporting.export(tmp_path / "out", own)
+    assert (tmp_path / "out" / "README.md").read_text(encoding="utf-8") == "# 我们的卡\n"
 
 
 def test_the_default_model_gets_the_model_card_of_the_project(exported, tmp_path, monkeypatch):

@@ -27,7 +27,9 @@ def test_without_a_model_and_offline_the_error_says_how_to_get_one(tmp_path):
 
 
 def test_registering_twice_is_harmless():
-    registration.register()
+    registration.register_configuration()
+    registration.register_model()
+    registration.register_task()
 
 
 def test_a_saved_pipeline_names_the_task_and_no_folder_of_this_machine(tiny_pipeline, tmp_path):

@@ -33,12 +33,11 @@ PIPELINE_OPTIONS = (
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line, checked. Beside the options themselves it has:
+    """The command line, checked.
 
-    * `options`: those of the pipeline's calls that were given;
-    * `to`: the format that `--to`, `--json` or `--sentences` asks for, or None;
-    * `extension_format`: that of the output's name, which counts where the input is of another format;
-    * `limits`: the `CueLimits`.
+    Beside the options themselves it has `options`, those of the pipeline's calls that were given; `limits`, the
+    `CueLimits`; and `extension_format`, that of the output's name, which counts where the input is of another format.
+    `to` is the format that `--to`, `--json` or `--sentences` asks for, or None.
 
     Raises:
         OptionError: options that do not go together.
@@ -60,8 +59,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         raise OptionError("Expected --color for standard output only, got --output too.")
     if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
         raise OptionError(f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is.")
-    others = (args.files, args.text is not None, args.output, args.format, args.to, args.color, args.resegment)
-    if args.live and any(others):
+    if args.live and any((args.files, args.text, args.output, args.format, args.to, args.color, args.resegment)):
         raise OptionError("Expected --live alone: standard input to standard output, got files or formats.")
     return args
 
@@ -79,8 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--text", help="restore this text instead of files")
     add("--output", "-o", type=Path, metavar="OUT", help="file, or folder for several files; the extension may choose "
         "another format (default: standard output)")  # fmt: skip
-    add("--format", type=_one_of("--format", READABLE), metavar="NAME",
-        help=f"format of the input: {', '.join(READABLE)} (default: by extension)")  # fmt: skip
+    add("--format", choices=READABLE, help="format of the input (default: by extension)")
     add("--field", metavar="NAME", help="JSON key or TSV column that has the text")
     add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
         "by its first bytes; the output has the same")  # fmt: skip
@@ -89,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--color", action="store_true", help="show new marks in colour: green sure, yellow less so, red unsure")
     add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
     add = files.add_mutually_exclusive_group().add_argument
-    add("--to", type=_one_of("--to", WRITABLE), metavar="NAME", help=f"write another format: {', '.join(WRITABLE)}")
+    add("--to", choices=WRITABLE, help="write another format")
     add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
     add("--sentences", action="store_true", help="write plain text with one sentence a line")
 
@@ -107,8 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument_group("model").add_argument
     add("--model", "-m", help="folder or Hub id")
     add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
-    add("--backend", type=_one_of("--backend", BACKEND_NAMES), metavar="NAME",
-        help=f"{', '.join(BACKEND_NAMES)}; all but torch need onnxruntime")  # fmt: skip
+    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
     add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
     add("--window", type=_at_least(1), metavar="N", help="words that the model reads at once")
@@ -127,15 +123,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--look-ahead", type=_at_least(0), default=4, metavar="N",
         help="words that must follow a word before it is written (4)")  # fmt: skip
     return parser
-
-
-def _one_of(option: str, known: Sequence[str]) -> Callable[[str], str]:
-    def read(name: str) -> str:
-        if name not in known:
-            raise argparse.ArgumentTypeError(f"Expected {option} to be one of {', '.join(known)}, got {name!r}.")
-        return name
-
-    return read
 
 
 def _at_least(least: float) -> Callable[[str], Any]:

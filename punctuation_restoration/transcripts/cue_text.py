@@ -48,7 +48,7 @@ class CueTextReader:
 
     def read(self, source: str, start: int, end: int) -> list[VisibleLine]:
         """The lines of `source[start:end]` in which something is said, with their places in the file."""
-        body = source[start:end]
+        body = source[start:end].rstrip()
         markup = list(self._markup.finditer(body))
         entities = {match.start(): match.end() for match in markup if match["entity"]}
         spans = [match.span() for match in markup if not match["entity"]]

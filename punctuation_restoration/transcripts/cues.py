@@ -5,15 +5,12 @@ It knows widths and times; how a cue is written in SRT or WebVTT is the business
 
 import itertools
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ..pipeline.conventions import SENTENCE_ENDS
-from ..pipeline.edits import Edit
-from .timed_sentences import CLAUSE_MARKS, Clock, restored_words
-from .transcript import Speech, is_unspaced
+from .restoring import RestoredSpeech
+from .timed_sentences import CLAUSE_MARKS, Clock, spoken_sentences
+from .transcript import is_unspaced
 
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
@@ -56,12 +53,7 @@ class _Unit:
     ends: float
 
 
-def make_cues(
-    speech: Speech,
-    edits: Sequence[Edit],
-    words: Sequence[Mapping[str, Any]],
-    limits: CueLimits | None = None,
-) -> list[TimedCue]:
+def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
     """Cut a restored speech into cues: at sentence ends and changes of speaker, and inside a sentence where it is long.
 
     A cue stays longer than it was spoken where the reading speed asks for it and the next cue leaves room.
@@ -69,9 +61,8 @@ def make_cues(
     Raises:
         ValueError: the speech has no times.
     """
-    limits = limits or CueLimits()
     cues: list[TimedCue] = []
-    for stretch in _stretches(speech, edits, words):
+    for stretch in _stretches(restored):
         for part in _split(stretch, limits):
             lines = tuple(_layout(part, limits) or [_joined(part)])
             begins = max(part[0].begins, cues[-1].ends if cues and cues[-1].ends <= part[-1].ends else part[0].begins)
@@ -79,27 +70,22 @@ def make_cues(
     return list(_readable(cues, limits))
 
 
-def _stretches(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> list[list[_Unit]]:
+def _stretches(restored: RestoredSpeech) -> Iterator[list[_Unit]]:
     """The words from one sentence end or change of speaker to the next, which no cue may cross."""
-    clock = Clock(speech)
+    text, clock = restored.speech.text, Clock(restored.speech)
     if not clock:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
-    turns = sorted(speech.turns)
-    stretches: list[list[_Unit]] = [[]]
-    before_end = n_turns = 0
-    for word, (said, gap) in zip(words, restored_words(speech.text, edits, words), strict=True):
-        n_turns_before, n_turns = n_turns, bisect_right(turns, word["start"])
-        if n_turns > n_turns_before and stretches[-1]:
-            stretches.append([])
-        blank = speech.text[before_end : word["start"]]
-        is_parted = " " in blank or "\t" in blank or ("\n" in blank and not is_unspaced(said[0]))
-        begins, ends = clock.between(word["start"], word["end"])
-        text = " ".join((said + gap).split())
-        stretches[-1].append(_Unit(text, " " if is_parted else "", begins or 0.0, ends or 0.0))
-        if not SENTENCE_ENDS.keys().isdisjoint(gap):
-            stretches.append([])
-        before_end = word["end"]
-    return [stretch for stretch in stretches if stretch]
+    before_end = 0
+    for sentence in spoken_sentences(restored.speech, restored.edits, restored.words):
+        stretch = []
+        for word in sentence:
+            blank = text[before_end : word.start]
+            is_parted = " " in blank or "\t" in blank or ("\n" in blank and not is_unspaced(word.said[0]))
+            begins, ends = clock.between(word.start, word.end)
+            shown = " ".join((word.said + word.gap).split())
+            stretch.append(_Unit(shown, " " if is_parted else "", begins or 0.0, ends or 0.0))
+            before_end = word.end
+        yield stretch
 
 
 def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]:

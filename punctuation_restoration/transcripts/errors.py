@@ -15,15 +15,11 @@ class FormatError(ValueError):
     opened the file, since the readers see only its text.
     """
 
-    def __init__(self, problem: str, *, line: int | None = None, path: str | None = None):
-        super().__init__(problem, line, path)
+    def __init__(self, problem: str, *, line: int | None = None):
+        super().__init__(problem)
         self.problem = problem
         self.line = line
-        self.path = path
-
-    def in_file(self, path: str) -> "FormatError":
-        """The same error, with the file's name in its message."""
-        return type(self)(self.problem, line=self.line, path=path)
+        self.path: str | None = None
 
     def __str__(self) -> str:
         if self.path is None:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from json import scanner
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from .errors import FormatError, line_of
@@ -43,36 +44,31 @@ class PlacedArray(list):
     end: int
 
 
-class _PlacingDecoder(json.JSONDecoder):
-    """The standard library's decoder with its Python scanner, which, unlike the C one, calls the methods below."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        standard: Any = json.JSONDecoder()
-        read_object, read_array, read_string = standard.parse_object, standard.parse_array, standard.parse_string
-
-        def parse_object(source_and_start: tuple[str, int], *arguments: Any) -> tuple[PlacedObject, int]:
-            value, end = read_object(source_and_start, *arguments)
-            return _placed(PlacedObject(value), source_and_start[1] - 1, end), end
-
-        def parse_array(source_and_start: tuple[str, int], *arguments: Any) -> tuple[PlacedArray, int]:
-            value, end = read_array(source_and_start, *arguments)
-            return _placed(PlacedArray(value), source_and_start[1] - 1, end), end
-
-        def parse_string(source: str, start: int, strict: bool) -> tuple[PlacedString, int]:
-            value, end = read_string(source, start, strict)
-            return _placed(PlacedString(value), start, end - 1), end
-
-        self.parse_object, self.parse_array, self.parse_string = parse_object, parse_array, parse_string  # type: ignore
-        self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]
-
-
-_DECODER = _PlacingDecoder()
-
-
 def _placed(value: Any, start: int, end: int) -> Any:
     value.start, value.end = start, end
     return value
+
+
+def _placing(read: Any, kind: type) -> Any:
+    """A reader of the standard library, called behind the bracket, whose result knows its place."""
+
+    def parse(source_and_start: tuple[str, int], *arguments: Any) -> tuple[Any, int]:
+        value, end = read(source_and_start, *arguments)
+        return _placed(kind(value), source_and_start[1] - 1, end), end
+
+    return parse
+
+
+def _parse_string(source: str, start: int, strict: bool) -> tuple[PlacedString, int]:
+    value, end = scanstring(source, start, strict)
+    return _placed(PlacedString(value), start, end - 1), end
+
+
+_DECODER: Any = json.JSONDecoder()
+_DECODER.parse_object = _placing(_DECODER.parse_object, PlacedObject)
+_DECODER.parse_array = _placing(_DECODER.parse_array, PlacedArray)
+_DECODER.parse_string = _parse_string
+_SCAN = scanner.py_make_scanner(_DECODER)  # type: ignore[attr-defined]  # the one in C would not call these
 
 
 def read_values(source: str, start: int = 0, end: int | None = None) -> Iterator[Any]:
@@ -85,7 +81,7 @@ def read_values(source: str, start: int = 0, end: int | None = None) -> Iterator
     position = _skip_blanks(source, start)
     while position < stop:
         try:
-            value, value_end = _DECODER.scan_once(source, position)
+            value, value_end = _SCAN(source, position)
         except json.JSONDecodeError as error:
             raise _broken(source[:stop], error.msg, error.pos) from error
         except StopIteration as error:

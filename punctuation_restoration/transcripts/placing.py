@@ -40,10 +40,10 @@ def apply_to_source(
         for speech, speech_edits in zip(transcript.speeches, edits, strict=True)
         for track in speech.tracks
     ]
-    written, done = io.StringIO(), 0
+    written, done, is_ascii_json = io.StringIO(), 0, transcript.is_ascii_json
     for change in heapq.merge(additions, *tracks, key=itemgetter(0, 1)):
         written.write(transcript.source[done : change.start])
-        if change.edit and transcript.escape == "json":
+        if change.edit and is_ascii_json:
             change = change._replace(written=json.dumps(change.written)[1:-1])
         written.write(paint(change) if paint else change.written)
         done = max(done, change.end)

@@ -92,4 +92,5 @@ def read_bytes(
         wanted = file_format or (format_of_name(name) if name else None) or sniff_format(source)
         return read_source(source, wanted, field), found
     except FormatError as error:
-        raise (error.in_file(name) if name else error) from error
+        error.path = name
+        raise

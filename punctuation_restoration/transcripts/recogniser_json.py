@@ -22,7 +22,6 @@ from .errors import FormatError, line_of
 from .placed_json import PlacedArray, PlacedObject, PlacedString, chunk_of, read_values
 from .transcript import Addition, Chunk, Speech, SpeechBuilder, Transcript
 
-WORD_KEYS = ("word", "text")
 SENTENCES_KEY = "sentences"
 
 
@@ -44,8 +43,7 @@ def read_json(source: str, shape: str | None = None, text_key: str | None = None
         speeches = reader.read_list(values)
     else:
         raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
-    escape = "json" if source.isascii() and "\\u" in source else ""
-    return Transcript(source, "json", speeches, reader.warnings, escape)
+    return Transcript(source, "json", speeches, reader.warnings)
 
 
 class JsonReader:
@@ -61,10 +59,8 @@ class JsonReader:
         """The speeches of one top-level value, which stands on that line."""
         if isinstance(value, PlacedObject):
             return [self.read_object(value)]
-        if isinstance(value, PlacedArray):
-            return self.read_list(value)
-        if isinstance(value, PlacedString):
-            return self.read_list([value])
+        if isinstance(value, PlacedArray | PlacedString):
+            return self.read_list([value] if isinstance(value, PlacedString) else value)
         raise FormatError(f"Expected a JSON object, list or text, got {value!r:.40}.", line=line)
 
     def read_list(self, values: Sequence[Any]) -> list[Speech]:
@@ -148,17 +144,13 @@ class JsonReader:
             times = item.get("timestamp")
             if not isinstance(times, list) or len(times) != 2:
                 raise self._wrong(item, 'a chunk with "timestamp": [start, end]', times)
-            chunk = chunk_of(self.source, item["text"])
-            if not chunk.text[:1].isspace():
-                builder.part_unless_han(chunk.text)
             begins, ends = (self._number(time, item) for time in times)
-            builder.time(*builder.say(chunk), begins, ends)
+            builder.time(*builder.say_word(chunk_of(self.source, item["text"])), begins, ends)
         self._copy_text(builder, value, "text")
 
     def _say_nemo(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         times: Any = value.get("timestamp", value.get("timestep"))
-        words = self._list(times, "word")
-        self._say_words(builder, words)
+        self._say_words(builder, self._list(times, "word"))
         for key in ("text", "pred_text"):
             self._copy_text(builder, value, key)
         segments = times.get("segment") or []
@@ -168,8 +160,7 @@ class JsonReader:
 
     def _say_vosk(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         builder.part()
-        words = value.get("result")
-        if words is None:
+        if value.get("result") is None:
             self._say_text(builder, value)
             return
         start = builder.length
@@ -204,10 +195,7 @@ class JsonReader:
 
     def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
         for word in words:
-            chunk = self._word_chunk(word)
-            if not chunk.text[:1].isspace():
-                builder.part_unless_han(chunk.text)
-            place = builder.say(chunk)
+            place = builder.say_word(self._word_chunk(word))
             if isinstance(word, PlacedObject):
                 builder.time(*place, *self._times(word))
 
@@ -215,7 +203,7 @@ class JsonReader:
         if isinstance(word, PlacedString):
             return chunk_of(self.source, word)
         if isinstance(word, PlacedObject):
-            for key in WORD_KEYS:
+            for key in ("word", "text"):
                 if isinstance(word.get(key), PlacedString):
                     return chunk_of(self.source, word[key])
         raise self._wrong(word, 'a word: a string, or an object with "word"', word)

@@ -66,7 +66,7 @@ class RestoredTranscript:
             place = restored.speech.addition
             if place is not None:
                 rows = [sentence.row() for sentence in restored.sentences]
-                sentences = json.dumps(rows, ensure_ascii=self.transcript.escape == "json")
+                sentences = json.dumps(rows, ensure_ascii=self.transcript.is_ascii_json)
                 yield SourceEdit(place.start, place.end, place.lead + sentences)
 
 

@@ -82,7 +82,7 @@ def _srt_cues(source: str) -> Iterator[Cue]:
         end = following.start() if following else len(source)
         next_number = _number_above(source, start, end) if following else None
         _check_body(source, start, end, number, next_number)
-        yield Cue(times.start(), begins, ends, *_span(source, start, next_number.start() if next_number else end))
+        yield Cue(times.start(), begins, ends, start, next_number.start() if next_number else end)
         times, number = following, next_number
 
 
@@ -148,18 +148,12 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
             begins, ends = _times(times, _VTT_TIMES, "00:00:01.000 --> 00:00:02.500")
             start = _after_line_end(source, times.end())
             end = arrows[m + 1].start() if m + 1 < len(arrows) else block.end()
-            yield Cue(times.start(), begins, ends, *_span(source, start, end))
+            yield Cue(times.start(), begins, ends, start, end)
 
 
 def _after_line_end(source: str, place: int) -> int:
     match = LINE_END.match(source, place)
     return match.end() if match else place
-
-
-def _span(source: str, start: int, end: int) -> tuple[int, int]:
-    """Without the blank lines at the end, and without the blanks behind the last line."""
-    body = source[start:end]
-    return start, start + len(body.rstrip())
 
 
 def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple[float, float]:

@@ -59,9 +59,8 @@ def read_ctm(source: str) -> Transcript:
         builder = builders.setdefault(name, SpeechBuilder(name))
         if word == "@" or (word.startswith("<") and word.endswith(">")):
             continue
-        builder.part_unless_han(word)
-        place = builder.say(Chunk.plain(source, start + record.start(5), start + record.end(5)))
-        builder.time(*place, *times)
+        chunk = Chunk.plain(source, start + record.start(5), start + record.end(5))
+        builder.time(*builder.say_word(chunk), *times)
     return Transcript(source, "ctm", [builder.build() for builder in builders.values() if builder.length])
 
 
@@ -114,16 +113,11 @@ def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     speeches: list[Speech] = []
     for number, start, end in _numbered_lines(source):
         if source[start:end].strip():
-            speeches.extend(reader.read(_line_value(source, number, start, end), number))
-    escape = "json" if source.isascii() and "\\u" in source else ""
-    return Transcript(source, "jsonl", speeches, reader.warnings, escape)
-
-
-def _line_value(source: str, number: int, start: int, end: int) -> object:
-    values = list(read_values(source, start, end))
-    if len(values) != 1:
-        raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
-    return values[0]
+            values = list(read_values(source, start, end))
+            if len(values) != 1:
+                raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
+            speeches.extend(reader.read(values[0], number))
+    return Transcript(source, "jsonl", speeches, reader.warnings)
 
 
 def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:

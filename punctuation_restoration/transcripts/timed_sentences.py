@@ -4,13 +4,14 @@ A sentence ends at a word with a final mark after it, and where another speaker 
 file formats.
 """
 
+import itertools
 import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
 from ..pipeline.edits import Edit, edited_between
@@ -44,40 +45,50 @@ class Sentence:
         return {**times, "text": self.text, **({} if self.speaker is None else {"speaker": self.speaker})}
 
 
-def restored_words(text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Each word as it is restored, and what stands between it and the next one, its own marks first."""
-    ends = [*(word["start"] for word in words[1:]), len(text)]
-    for word, end in zip(words, ends, strict=False):
-        first = bisect_left(edits, word["start"], key=itemgetter("start"))
-        near = edits[first : bisect_right(edits, end, lo=first, key=itemgetter("start"))]
-        whole = edited_between(text, near, word["start"], end)
-        gap = edited_between(text, near, word["end"], end, with_marks=True)
-        yield whole[: len(whole) - len(gap)], gap
+class SpokenWord(NamedTuple):
+    """The word `text[start:end]` as it is restored, and what stands between it and the next one, its marks first."""
+
+    start: int
+    end: int
+    said: str
+    gap: str
+
+
+def spoken_sentences(
+    speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]
+) -> Iterator[list[SpokenWord]]:
+    """The words of each sentence; what follows the last final mark is one as well.
+
+    Args:
+        speech: the speech.
+        edits: what the restorer changed in its text.
+        words: with "start" and "end" in the text, as restorers give them.
+    """
+    text, turns = speech.text, sorted(speech.turns)
+    sentence: list[SpokenWord] = []
+    for word, following in itertools.zip_longest(words, words[1:]):
+        start, end, until = word["start"], word["end"], following["start"] if following else len(text)
+        first = bisect_left(edits, start, key=itemgetter("start"))
+        near = edits[first : bisect_right(edits, until, lo=first, key=itemgetter("start"))]
+        whole = edited_between(text, near, start, until)
+        gap = edited_between(text, near, end, until, with_marks=True)
+        sentence.append(SpokenWord(start, end, whole[: len(whole) - len(gap)], gap))
+        if _FINAL.search(gap) or bisect_left(turns, end) < bisect_right(turns, until) or not following:
+            yield sentence
+            sentence = []
 
 
 def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> list[Sentence]:
-    """The sentences of a restored speech. `words` have "start" and "end" in the original text, as restorers give them.
-
-    What follows the last final mark is a sentence as well. A text without words (signs, pictures) has none.
-    """
+    """The sentences of a restored speech, in one line each. A text without words (signs, pictures) has none."""
     clock = Clock(speech)
     sentences: list[Sentence] = []
-    turns = sorted(speech.turns)
-    first: int | None = None
-    parts: list[str] = []
-    for n, (said, gap) in enumerate(restored_words(speech.text, edits, words)):
-        word = words[n]
-        first = word["start"] if first is None else first
-        following = words[n + 1]["start"] if n + 1 < len(words) else None
+    for spoken in spoken_sentences(speech, edits, words):
+        start, end, gap = spoken[0].start, spoken[-1].end, spoken[-1].gap
         final = _FINAL.search(gap)
-        next_turn = bisect_left(turns, word["end"])
-        is_turn = following is not None and next_turn < len(turns) and turns[next_turn] <= following
-        parts += [said, gap[: final.end()] if final else gap]
-        if final or is_turn or following is None:
-            begins, ends = clock.between(first, word["end"])
-            text = _in_one_line("".join(parts))
-            sentences.append(Sentence(text, first, word["end"], begins, ends, _speaker_at(speech, first)))
-            first, parts = None, []
+        text = "".join(word.said + word.gap for word in spoken)
+        text = text[: len(text) - len(gap) + final.end()] if final else text
+        times, speaker = clock.between(start, end), _speaker_at(speech, start)
+        sentences.append(Sentence(_in_one_line(text), start, end, *times, speaker))
     return sentences
 
 

@@ -33,22 +33,24 @@ class Speech:
     tracks: list[Runs]
     timings: Sequence[Timing] = ()
     turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
-    speakers: list[tuple[int, str]] = field(
-        default_factory=list
-    )  # from which offset on who speaks, where they have names
+    speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
     name: str | None = None
     addition: Addition | None = None
 
 
 @dataclass(slots=True)
 class Transcript:
-    """A file as read. `escape` says how a mark must be written in it: "" as it is, "json" with ASCII escapes."""
+    """A file as read."""
 
     source: str
     format: str
     speeches: list[Speech]
     warnings: list[str] = field(default_factory=list)
-    escape: str = ""
+
+    @property
+    def is_ascii_json(self) -> bool:
+        """Whether what is written into it must be escaped, as the rest of it is."""
+        return self.format in ("json", "jsonl") and self.source.isascii() and "\\u" in self.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,11 @@ class SpeechBuilder:
         """Keep what was said and what comes next apart, by a blank that stands nowhere in the file."""
         self._parting = bool(self._last)
 
-    def part_unless_han(self, following: str) -> None:
-        """As `part`, but Han and kana are written without blanks, so recognised words of them are joined."""
-        if following and not (is_unspaced(self._last) and is_unspaced(following.lstrip()[:1])):
+    def say_word(self, chunk: Chunk) -> tuple[int, int]:
+        """As `say`, apart from what was said before, but for Han and kana, which are written without blanks."""
+        if chunk.text and not (is_unspaced(self._last) and is_unspaced(chunk.text.lstrip()[:1])):
             self.part()
+        return self.say(chunk)
 
     def turn(self) -> None:
         """Keep apart as well, and note that another speaker begins here."""

@@ -3,11 +3,12 @@
 It writes files anew; a file that keeps its format is edited in place by `RestoredTranscript.source` instead.
 """
 
+import html
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .cues import CueLimits, TimedCue, make_cues
+from .cues import CueLimits, make_cues
 from .restoring import RestoredSpeech, RestoredTranscript
 from .timed_sentences import Clock
 
@@ -28,34 +29,29 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
     return _WRITERS[file_format](restored.speeches, limits or CueLimits())
 
 
-def cues_of(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> list[TimedCue]:
-    """Cues of the one speech that a subtitle file can hold."""
-    if len(speeches) > 1:
-        raise ValueError(
-            f"Expected one transcript to make subtitles of, got {len(speeches)}. Write jsonl, or split it."
-        )
-    spoken = [speech for speech in speeches if speech.words]  # a silent recording makes an empty file
-    return [cue for speech in spoken for cue in make_cues(speech.speech, speech.edits, speech.words, limits)]
-
-
 def _txt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
     return "".join(sentence.text + "\n" for speech in speeches for sentence in speech.sentences)
 
 
 def _srt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    blocks = []
-    for number, cue in enumerate(cues_of(speeches, limits), start=1):
-        times = f"{_time(cue.begins, ',')} --> {_time(cue.ends, ',')}"
-        blocks.append("\n".join([str(number), times, *cue.lines, ""]))
-    return "\n".join(blocks)
+    cues = _cues(speeches, limits, ",")
+    return "\n".join(f"{number}\n{times}\n{text}\n" for number, (times, text) in enumerate(cues, start=1))
 
 
 def _vtt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    blocks = ["WEBVTT\n"]
-    for cue in cues_of(speeches, limits):
-        lines = [line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in cue.lines]
-        blocks.append("\n".join([f"{_time(cue.begins, '.')} --> {_time(cue.ends, '.')}", *lines, ""]))
-    return "\n".join(blocks)
+    cues = _cues(speeches, limits, ".")
+    return "\n".join(["WEBVTT\n", *(f"{times}\n{html.escape(text, quote=False)}\n" for times, text in cues)])
+
+
+def _cues(speeches: Sequence[RestoredSpeech], limits: CueLimits, point: str) -> Iterator[tuple[str, str]]:
+    """Line of times and text of each cue of the one speech that a subtitle file can hold."""
+    if len(speeches) > 1:
+        raise ValueError(
+            f"Expected one transcript to make subtitles of, got {len(speeches)}. Write jsonl, or split it."
+        )
+    for speech in speeches:
+        for cue in make_cues(speech, limits) if speech.words else ():  # a silent recording makes an empty file
+            yield f"{_time(cue.begins, point)} --> {_time(cue.ends, point)}", "\n".join(cue.lines)
 
 
 def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
