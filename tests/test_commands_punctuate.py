@@ -16,7 +16,6 @@ from punctuation_restoration import whole_files
 from punctuation_restoration.cli import options as opt
 from punctuation_restoration.cli import punctuate
 from punctuation_restoration.cli.models import load_pipeline
-from punctuation_restoration.cli.terminal import Reporter
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "examples" / "transcripts"
@@ -377,14 +376,11 @@ def test_options_that_the_model_does_not_take_are_wrong_use(
     assert "COMA" in capfd.readouterr().err
 
 
-def test_a_progress_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not Reporter(2, quiet=False).is_shown
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert not Reporter(2, quiet=True).is_shown
-    reporter = Reporter(2, quiet=False)
-    assert reporter.is_shown
-    with reporter.progress:
-        reporter.begin("talk.srt", 10)
-        reporter.advance(10)
-        reporter.finish()
-    assert reporter.progress.tasks[1].finished
+def test_a_progress_bar_is_shown_on_a_terminal_only(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for is_terminal, options, is_shown in ((False, [], False), (True, ["-q"], False), (True, [], True)):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda answer=is_terminal: answer, raising=False)
+        assert punctuate.main([*options, "--text", "a b c d"]) == 0
+        assert ("1 of 1: --text" in capfd.readouterr().err) == is_shown

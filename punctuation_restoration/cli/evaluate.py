@@ -42,10 +42,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if all went well, 2 for a wrong input."""
     args = parse_args(argv)
     try:
-        return run(args)
+        run(args)
     except (ValueError, ImportError, OSError, ModelError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
+    return 0
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -86,23 +87,22 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return args
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run the command.
 
     Raises:
-        ValueError: for a wrong input; the message says what to do.
+        ValueError, ImportError, OSError, ModelError: for a wrong input; the message says what to do.
     """
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if args.list:
         for name, benchmark in BENCHMARKS.items():
             console.print(f"{name:28}{benchmark.use:12}{benchmark.about}", markup=False, highlight=False)
-        return 0
+        return
     names = named(args.benchmark)
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"Expected --limit of 1 or more words, got {args.limit}. Raise it.")
-    if len(names) > 1 and args.output.suffix == ".json":
+    is_file = args.output.suffix == ".json"
+    if len(names) > 1 and is_file:
         raise ValueError(f"Expected a folder for the results of several benchmarks, got {args.output}. Name a folder.")
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
     if args.threshold:
@@ -116,7 +116,6 @@ def run(args: argparse.Namespace) -> int:
         result, found = score_one(restore, name, examples, label_set, settings, args)
         results.append(result)
         mistakes.append(found)
-        is_file = args.output.suffix == ".json"
         write_result(result, args.output if is_file else args.output / f"{file_name(name)}.json")
     for result in results:
         if args.details or len(results) == 1:
@@ -127,7 +126,6 @@ def run(args: argparse.Namespace) -> int:
     for found in filter(None, mistakes):
         console.print(mistakes_table(found))
     console.print(overview(results))
-    return 0
 
 
 def score_one(

@@ -20,8 +20,8 @@ def restore_live(
     write: Callable[[str], None],
     restore: Any,
     look_ahead: int,
-    encoding: str = "utf-8",
-    options: Mapping[str, Any] | None = None,
+    encoding: str,
+    options: Mapping[str, Any],
 ) -> None:
     """Write what is committed as soon as it is; an empty line ends an utterance, and commits all that came before.
 
@@ -40,7 +40,6 @@ def restore_live(
     """
     from ..pipeline.streamer import PunctuationStreamer
 
-    options = dict(options or {})
     try:
         streamer = PunctuationStreamer(restore, look_ahead, condition=bool(options.get("truecase")), **options)
     except ValueError as error:

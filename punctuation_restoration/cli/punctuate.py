@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..data.progress import ProgressBar
 from ..transcripts import (
     PLAIN_FORMATS,
     UTF8,
@@ -33,7 +34,7 @@ from .input_files import Job, plan_jobs
 from .live import restore_live
 from .models import ModelError, OptionError, first_line, load_pipeline
 from .options import parse_args
-from .terminal import Reporter, legend, paint, say
+from .terminal import legend, paint, say
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
@@ -93,16 +94,13 @@ def _restore(args: Namespace, load: Load) -> int:
         _refuse_existing([job.target for job in jobs if job.target is not None])
     for name, problem in problems:
         say(f"{name}: {problem}")
-    reporter = Reporter(len(jobs), args.quiet)
     n_done, n_failed = 0, len(problems)
     try:
-        with reporter.progress:
-            for job in jobs:
-                is_done, goes_on = _restore_one(job, args, load, reporter)
-                n_done, n_failed = n_done + is_done, n_failed + (not is_done)
-                reporter.finish()
-                if not goes_on:
-                    break
+        for number, job in enumerate(jobs, start=1):
+            is_done, goes_on = _restore_one(job, args, load, f"{number} of {len(jobs)}: ")
+            n_done, n_failed = n_done + is_done, n_failed + (not is_done)
+            if not goes_on:
+                break
     except KeyboardInterrupt:
         say(f"interrupted; {n_done} of {len(jobs)} files are done and kept")
         return INTERRUPTED
@@ -111,8 +109,8 @@ def _restore(args: Namespace, load: Load) -> int:
     return SOME_FAILED if n_failed else DONE
 
 
-def _restore_one(job: Job, args: Namespace, load: Load, reporter: Reporter) -> tuple[bool, bool]:
-    """Whether it is done, and whether it makes sense to go on with others."""
+def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
+    """Whether it is done, and whether it makes sense to go on with others. `place` is that among the files."""
     name, encoding, file_format = str(job.source or "standard input"), args.encoding, args.format
     is_text = job.source is None and args.text is not None
     if is_text:
@@ -125,15 +123,16 @@ def _restore_one(job: Job, args: Namespace, load: Load, reporter: Reporter) -> t
             content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
         transcript, own = read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)
         _warn(transcript, name, args.quiet)
-        reporter.begin(name, sum(len(speech.text) for speech in transcript.speeches))
-        parts = _restored(transcript, own, args, load, reporter)
-        at_fault = str(job.target or "standard output")
         if args.color:
             print(legend(), file=sys.stderr)
-        if job.target is not None:
-            write_whole(job.target, parts, args.force)
-        else:
-            _write_out(parts)
+        n_characters = sum(len(speech.text) for speech in transcript.speeches)
+        with ProgressBar(place + name[-40:], max(1, n_characters), False if args.quiet else None) as bar:
+            parts = _restored(transcript, own, args, load, bar)
+            at_fault = str(job.target or "standard output")
+            if job.target is not None:
+                write_whole(job.target, parts, args.force)
+            else:
+                _write_out(parts)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -146,12 +145,12 @@ def _restore_one(job: Job, args: Namespace, load: Load, reporter: Reporter) -> t
 
 
 def _restored(
-    transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, reporter: Reporter
+    transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: ProgressBar
 ) -> Iterator[bytes]:
     """The output in parts: plain text as it is restored, everything else when all of it is."""
     new_format = _format_to_write(transcript, args)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
-    options: dict[str, Any] = {"on_progress": reporter.advance, **args.options}
+    options: dict[str, Any] = {"on_progress": lambda n: bar.advance(n, "characters"), **args.options}
     if transcript.format in PLAIN_FORMATS and new_format is None and not args.color:
         return encoding.encode_parts(restored_parts(transcript, restore, **options))
     result = restore_transcript(transcript, restore, keep_words=new_format is not None, **options)

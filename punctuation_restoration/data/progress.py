@@ -41,6 +41,10 @@ class ProgressBar:
         """Say how much has been done."""
         self._bar.update(self._task, completed=completed, unit=unit, note=note)
 
+    def advance(self, n_more: int, unit: str = "") -> None:
+        """Say how much more has been done."""
+        self._bar.update(self._task, advance=n_more, unit=unit)
+
     def tell(self, line: str) -> None:
         """Print a line above the bar."""
         if self._bar.disable:

@@ -14,6 +14,7 @@ from .transcript import is_unspaced
 
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
+_MIN_SECONDS = 0.83  # of a cue, after the guide that `CueLimits` names: 5/6 of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,9 @@ class CueLimits:
     line_width: int = 42
     n_lines: int = 2
     characters_per_second: float = 20.0
-    min_seconds: float = 0.83  # the same guide: 5/6 of a second
 
     def __post_init__(self) -> None:
-        if min(self.line_width, self.n_lines) < 1 or self.characters_per_second <= 0 or self.min_seconds < 0:
+        if min(self.line_width, self.n_lines) < 1 or self.characters_per_second <= 0:
             raise ValueError(f"Expected limits above zero, got {self}.")
 
 
@@ -137,7 +137,7 @@ def _filled(units: Sequence[_Unit], width: int) -> list[str] | None:
 
 def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]:
     for n, cue in enumerate(cues):
-        needed = max(limits.min_seconds, sum(map(width_of, cue.lines)) / limits.characters_per_second)
+        needed = max(_MIN_SECONDS, sum(map(width_of, cue.lines)) / limits.characters_per_second)
         free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
         ends = max(cue.ends, min(cue.begins + needed, free_until))
         yield TimedCue(round(cue.begins, 3), round(ends, 3), cue.lines)
