@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from restorers import source_without_sentences
 
 from punctuation_restoration.transcripts import Transcript, read_source, restore_transcript
 
@@ -62,7 +63,7 @@ ANY_JSON = st.one_of(WHISPER, VOSK, NEMO, LIST, st.lists(SPOKEN, max_size=8))
 
 
 def marked(transcript: Transcript) -> str:
-    return restore_transcript(transcript, mark_everything).source(with_sentences=False)
+    return source_without_sentences(restore_transcript(transcript, mark_everything))
 
 
 def without_signs(source: str) -> str:

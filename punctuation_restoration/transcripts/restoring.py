@@ -53,13 +53,13 @@ class RestoredTranscript:
     transcript: Transcript
     speeches: list[RestoredSpeech]
 
-    def source(self, paint: Callable[[SourceEdit], str] | None = None, with_sentences: bool = True) -> str:
+    def source(self, paint: Callable[[SourceEdit], str] | None = None) -> str:
         """The file with its marks, in its own format, sentences added where the format has a place for them.
 
         `paint` may dress up each change, for a terminal.
         """
-        additions = list(self._additions()) if with_sentences else []
-        return apply_to_source(self.transcript, [speech.edits for speech in self.speeches], additions, paint)
+        edits = [speech.edits for speech in self.speeches]
+        return apply_to_source(self.transcript, edits, self._additions(), paint)
 
     def _additions(self) -> Iterator[SourceEdit]:
         for restored in self.speeches:

@@ -1,0 +1,47 @@
+"""Stand-ins for the model, which know no language, and the recorded transcripts that tests restore with them."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from punctuation_restoration.transcripts import RestoredTranscript, read_bytes, restore_transcript
+from punctuation_restoration.transcripts.placing import apply_to_source
+
+RECORDED = Path(__file__).resolve().parents[1] / "examples" / "transcripts"
+
+
+def marking(after: dict[str, str]) -> Any:
+    """A restorer that writes given marks after given words; the score is 0.9 where it writes one."""
+
+    def restore(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
+        for text in texts:
+            words, edits = [], []
+            parts, done = [], 0
+            for match in re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['.][^\W_]+)*", text):
+                mark = after.get(match.group(), after.get("*", ""))
+                words.append({"word": match.group(), "start": match.start(), "end": match.end(), "mark": mark})
+                words[-1]["score"] = 0.9 if mark else 0.6
+                if mark:
+                    edits.append({"start": match.end(), "removed": "", "inserted": mark, "score": 0.9})
+                parts += [text[done : match.end()], mark]
+                done = match.end()
+            yield {"text": "".join([*parts, text[done:]]), "edits": edits, "words": words}
+
+    return restore
+
+
+def leave_alone(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
+    for text in texts:
+        words = [{"start": m.start(), "end": m.end()} for m in re.finditer(r"\w+", text)]
+        yield {"text": text, "edits": [], "words": words}
+
+
+def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
+    transcript, _ = read_bytes((RECORDED / name).read_bytes(), name=name)
+    return restore_transcript(transcript, marking(after), **options).source()
+
+
+def source_without_sentences(restored: RestoredTranscript) -> str:
+    """The file with its marks alone."""
+    return apply_to_source(restored.transcript, [speech.edits for speech in restored.speeches])
