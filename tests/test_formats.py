@@ -169,7 +169,6 @@ def test_field_names_the_key_or_column_of_the_text() -> None:
         ("json", '{"segments": [\n{"text": "a", "start": "x"}]}', r"talk:2: Expected times as numbers"),
         ("json", '[{"word": "a"},\n {"wort": "b"}]', r"talk:2: Expected a word"),
         ("json", '{"a": 1}', "Expected a recogniser's output"),
-        ("nemo", '{"text": "a"}', "Expected nemo output"),
         ("jsonl", '{"text": "a"}\n{"text": "b"\n', r"talk:2: Expected the rest of the JSON"),
         ("jsonl", '{"text": "a"}\n{"text": 3}\n', r"talk:2: Expected"),
         ("jsonl", '{"text": "a"} {"text": "b"}\n', r"talk:1: Expected one JSON value a line"),

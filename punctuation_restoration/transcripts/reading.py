@@ -10,7 +10,7 @@ from pathlib import PurePath
 from .encodings import Encoding, decode_bytes
 from .errors import FormatError
 from .placed_json import read_values
-from .recogniser_json import SHAPES, read_json
+from .recogniser_json import read_json
 from .subtitles import read_srt, read_vtt
 from .tables import read_ctm, read_json_lines, read_text, read_tsv
 from .transcript import Transcript
@@ -20,13 +20,13 @@ _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
     "lines": lambda source, field: read_text(source, by_line=True),
     "srt": lambda source, field: read_srt(source),
     "vtt": lambda source, field: read_vtt(source),
-    "json": lambda source, field: read_json(source, None, field),
+    "json": read_json,
     "jsonl": read_json_lines,
     "tsv": read_tsv,
     "ctm": lambda source, field: read_ctm(source),
 }
 SUFFIXES = {f".{name}": name for name in _READERS if name != "lines"} | {".ndjson": "jsonl"}
-READABLE = (*_READERS, *(shape for shape in SHAPES if shape != "text"))
+READABLE = tuple(_READERS)
 
 
 def format_of_name(name: str) -> str | None:
@@ -56,7 +56,7 @@ def read_source(source: str, file_format: str, field: str | None = None) -> Tran
 
     Args:
         source: the text, as decoded; line ends must not have been changed.
-        file_format: one of `READABLE`; a recogniser's name means its JSON and nothing else.
+        file_format: one of `READABLE`.
         field: name of the JSON key or TSV column that has the text.
 
     Raises:
@@ -67,8 +67,6 @@ def read_source(source: str, file_format: str, field: str | None = None) -> Tran
         raise ValueError(f"Expected a format among {', '.join(READABLE)}, got {file_format!r}.")
     if field is not None and file_format not in ("json", "jsonl", "tsv"):
         raise ValueError(f"Expected a field's name only for json, jsonl and tsv, got {field!r} for {file_format}.")
-    if file_format in SHAPES:
-        return read_json(source, file_format)
     if file_format != "json" and not source.strip("\ufeff \t\r\n"):
         return Transcript(source, file_format, [])  # an empty recording: nothing to restore, and no fault
     return _READERS[file_format](source, field)

@@ -25,15 +25,13 @@ from .transcript import Addition, Chunk, Speech, SpeechBuilder, Transcript
 SENTENCES_KEY = "sentences"
 
 
-def read_json(source: str, shape: str | None = None, text_key: str | None = None) -> Transcript:
-    """Read one or more JSON values, found to be of one of the shapes above, or of the `shape` that is named.
-
-    `text_key` names the key of the text in objects that have no words or segments.
+def read_json(source: str, text_key: str | None = None) -> Transcript:
+    """Read one or more JSON values of the shapes above; `text_key` names the key of the text in other objects.
 
     Raises:
         FormatError: broken or cut off JSON, or values of another shape; with the line.
     """
-    reader = JsonReader(source, shape, text_key)
+    reader = JsonReader(source, text_key)
     values = list(read_values(source))
     if not values:
         raise FormatError("Expected JSON, got an empty file.", line=1)
@@ -49,9 +47,8 @@ def read_json(source: str, shape: str | None = None, text_key: str | None = None
 class JsonReader:
     """Reads values of one file; collects warnings as it goes."""
 
-    def __init__(self, source: str, shape: str | None = None, text_key: str | None = None):
+    def __init__(self, source: str, text_key: str | None = None):
         self.source = source
-        self.shape = shape
         self.text_key = text_key
         self.warnings: list[str] = []
 
@@ -85,27 +82,29 @@ class JsonReader:
 
     def _is_vosk_stream(self, values: Sequence[Any]) -> bool:
         """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-        if not all(isinstance(value, PlacedObject) and self._shape_of(value) == "vosk" for value in values):
-            return False
-        return self.shape == "vosk" or any("result" in value for value in values)
+        is_vosk = all(isinstance(value, PlacedObject) and self._shape_of(value) == "vosk" for value in values)
+        return is_vosk and any("result" in value for value in values)
 
     def read_object(self, value: PlacedObject) -> Speech:
         """One transcript."""
-        shape = self._shape_of(value)
         builder = SpeechBuilder(_name_of(value))
-        _SAY[shape](self, builder, value)
+        _SAY[self._shape_of(value)](self, builder, value)
         speech = builder.build()
         if speech.timings:
             speech.addition = self._addition(value)
         return speech
 
     def _shape_of(self, value: PlacedObject) -> str:
-        found = _find_shape(value, self.text_key)
-        wanted = _SHAPE_NAMES.get(self.shape or "", self.shape)
-        if found is None or (wanted and found != wanted and not (wanted == "vosk" and found == "text")):
-            expected = f"{self.shape} output" if self.shape else "a recogniser's output (segments, words, result, text)"
-            raise self._wrong(value, expected, list(value))
-        return wanted or found
+        if self.text_key is not None:
+            return "text"
+        for key, shape in _KEYS_OF_SHAPES.items():
+            if isinstance(value.get(key), dict if shape == "nemo" else list):
+                return shape
+        if value.keys() == {"text"}:
+            return "vosk"
+        if _text_key(value) is None:
+            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", list(value))
+        return "text"
 
     def _say_segments(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         for segment in self._list(value, "segments"):
@@ -187,10 +186,10 @@ class JsonReader:
             at += len(spelled)
 
     def _say_text(self, builder: SpeechBuilder, value: PlacedObject) -> None:
-        key = _text_key(value, self.text_key)
+        key = self.text_key or _text_key(value)
         text = value.get(key) if key else None
         if not isinstance(text, PlacedString):
-            raise self._wrong(value, f"a text under {key or self.text_key or 'text'!r}", text)
+            raise self._wrong(value, f"a text under {key or 'text'!r}", text)
         builder.say(chunk_of(self.source, text))
 
     def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
@@ -274,27 +273,15 @@ def _name_of(value: PlacedObject) -> str | None:
     return None
 
 
-def _text_key(value: PlacedObject, text_key: str | None) -> str | None:
+def _text_key(value: PlacedObject) -> str | None:
     known = ("pred_text", "text", "sentence", "transcript")
-    return text_key or next((key for key in known if isinstance(value.get(key), str)), None)
-
-
-def _find_shape(value: PlacedObject, text_key: str | None) -> str | None:
-    if text_key is not None:
-        return "text"
-    for key, shape in _KEYS_OF_SHAPES.items():
-        if isinstance(value.get(key), dict if shape == "nemo" else list):
-            return shape
-    if value.keys() == {"text"}:
-        return "vosk"
-    return "text" if _text_key(value, None) else None
+    return next((key for key in known if isinstance(value.get(key), str)), None)
 
 
 _KEYS_OF_SHAPES = {
     "segments": "whisper", "chunks": "chunks", "timestamp": "nemo", "timestep": "nemo", "result": "vosk",
     "words": "words",
 }  # fmt: skip
-_SHAPE_NAMES = {"whisperx": "whisper", "faster-whisper": "whisper"}
 _SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
     "whisper": JsonReader._say_segments,
     "chunks": JsonReader._say_chunks,
@@ -303,4 +290,3 @@ _SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
     "words": JsonReader._say_list,
     "text": JsonReader._say_text,
 }
-SHAPES = (*_SAY, *_SHAPE_NAMES)

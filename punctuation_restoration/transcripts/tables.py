@@ -109,7 +109,7 @@ def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     Raises:
         FormatError: a line that is not JSON, or has neither text nor words; with the line.
     """
-    reader = JsonReader(source, None, text_key)
+    reader = JsonReader(source, text_key)
     speeches: list[Speech] = []
     for number, start, end in _numbered_lines(source):
         if source[start:end].strip():
