@@ -28,13 +28,9 @@ class WordStream:
     """
 
     def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False, soft: np.ndarray | None = None):
-        arrays = open_shard(path)
+        self.arrays = arrays = open_shard(path)
         self.language_id, self.is_pseudo = language_id, is_pseudo
-        self.piece_ids, self.piece_counts, self.labels = (
-            arrays["piece_ids"],
-            arrays["piece_counts"],
-            arrays["labels"],
-        )
+        self.piece_ids, self.piece_counts, self.labels = (arrays[key] for key in ("piece_ids", "piece_counts", "labels"))
         self.document_starts = arrays["document_starts"]
         self.n_words = len(self.labels)
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
