@@ -26,9 +26,9 @@ from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.adapters import (
+    DESCRIPTION_FILE,
     choose_trained,
     go_on_from_adapters,
-    holds_adapters,
     load_adapters,
     save_adapters,
     save_plain,
@@ -127,7 +127,7 @@ class TrainingRun:
         self.log = RunLog(out, accelerator.is_main_process, settings.max_steps)
         self.checkpoints = out / "checkpoints"
         resumed = newest_checkpoint(self.checkpoints, self.log.tell)
-        learned = Path(start) if start and holds_adapters(Path(start)) else None
+        learned = Path(start) if start and (Path(start) / DESCRIPTION_FILE).is_file() else None
         place = str(resumed or start or "")
         if settings.adapter_rank or learned:  # checkpoints hold the adapters alone
             place = "" if learned else start or ""
