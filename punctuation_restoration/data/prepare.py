@@ -160,7 +160,7 @@ def prepare_source(
         writers[split].add(conversion.packed)
         n_labels[split] += np.bincount(conversion.packed.labels, minlength=256)
         n_words += len(conversion.packed.labels)
-        bar.update(n_words, "words", source.name)
+        bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:
             break
     return {

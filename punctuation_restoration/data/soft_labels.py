@@ -43,9 +43,7 @@ class SoftLabels:
                 f"Expected a folder of soft labels at {folder}, could not read it: {error}. Write one with `python -m "
                 "punctuation_restoration.training.labelling`."
             ) from error
-        self.places = {
-            key: (part, row) for part in self.parts for row, key in enumerate(document_keys(part, folder))
-        }
+        self.places = {key: (part, row) for part in self.parts for row, key in enumerate(document_keys(part, folder))}
 
     def of_document(self, key: tuple[int, int]) -> np.ndarray | None:
         """Probabilities (n_words, M) of the teacher's labels, as stored; None where the document was not labelled."""

@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from transformers import AutoTokenizer
 
 from punctuation_restoration.training.adapters import save_plain

@@ -113,7 +113,7 @@ def label_folder_softly(
                 }
                 write_part(out, labels)
                 n_new += len(labels["probabilities"])
-                bar.update(n_known + n_new, "words", path.stem)
+                bar.count(n_known + n_new, "words", path.stem)
                 seconds = time.perf_counter() - started
                 if minutes and seconds > 60 * minutes:
                     return {"n_words": n_there, "n_labelled": n_known + n_new, "words_per_second": n_new / seconds}
@@ -148,7 +148,7 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
                 for document in relabelled(path, labels):
                     writer.add(document)
                 n_words += len(labels)
-                bar.update(n_words, "words", row["name"])
+                bar.count(n_words, "words", row["name"])
             train = {**writer.finish(), "n_labels": n_labels.tolist()}
             empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
             about = {"name": f"{row['name']}-pseudo", "is_labelled": True, "is_pseudo": True}

@@ -87,12 +87,10 @@ class RunState:
 
     def take(self, scores: Mapping[str, Any]) -> bool:
         """Take in the scores of an evaluation; gives whether they are the best on the whole."""
-        better = False
-        for language, row in scores["languages"].items():
-            better |= row["f1"] > self.best_of_language.get(language, -1.0)
-            self.best_of_language[language] = max(row["f1"], self.best_of_language.get(language, -1.0))
-        self.n_stale = 0 if better else self.n_stale + 1
-        is_best = bool(scores["languages"]) and scores["mean_f1"] > self.best_f1
+        before, f1s = self.best_of_language, {language: row["f1"] for language, row in scores["languages"].items()}
+        self.best_of_language = {language: max(f1, before.get(language, -1.0)) for language, f1 in f1s.items()}
+        self.n_stale = self.n_stale + 1 if self.best_of_language == before else 0
+        is_best = bool(f1s) and scores["mean_f1"] > self.best_f1
         self.best_f1 = scores["mean_f1"] if is_best else self.best_f1
         return is_best
 
@@ -280,13 +278,10 @@ class TrainingRun:
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
-        labels, is_pseudo = inputs.pop("labels"), inputs.pop("is_pseudo", None)
-        soft = inputs.pop("soft_labels", None)
-        if soft is not None:
-            soft = (soft.float() / 255) ** 2  # as `soft_labels.as_bytes` stores them
+        labels, *others = (inputs.pop(name, None) for name in ("labels", "is_pseudo", "soft_labels"))
         with self.accelerator.autocast():
             logits = self.prepared(**inputs).logits
-        return total_loss(logits, labels, self.settings, is_pseudo, soft)
+        return total_loss(logits, labels, self.settings, *others)
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""

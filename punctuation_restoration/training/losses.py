@@ -28,11 +28,9 @@ def slot_losses(
     """
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
     chosen = functional.nll_loss(log_probabilities.transpose(1, 2), labels, ignore_index=NOT_SCORED, reduction="none")
-    if is_pseudo is None and not settings.label_smoothing:
-        return chosen
-    uniform = -log_probabilities.mean(-1)
     if is_pseudo is None:
         is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+    uniform = -log_probabilities.mean(-1)
     smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
     weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
     losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)

@@ -50,7 +50,7 @@ class RunLog:
 
     def __init__(self, out: Path, is_main: bool, n_steps: int | None = None):
         self.file = out / "log.jsonl" if is_main else None
-        self.bar = ProgressBar("steps", n_steps, None if is_main else False)
+        self.bar = ProgressBar("steps", n_steps, is_main)
         self.is_main = is_main
 
     def tell(self, line: str) -> None:
@@ -72,5 +72,5 @@ class RunLog:
             f"{minutes:.1f} min, {minutes_left:.0f} min left"
         )
         self.write(step, {**row, "minutes": round(minutes, 2)})
-        self.bar.update(step, "steps", line)
+        self.bar.count(step, "steps", line)
         self.tell(f"step {step}: {line}")
