@@ -51,12 +51,10 @@ from punctuation_restoration.training.optimisation import (
 )
 from punctuation_restoration.training.precision import use_fp32_attention
 from punctuation_restoration.training.processes import Processes
-from punctuation_restoration.training.run_log import LogWindow, RunLog
+from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import Validation
 
-# What is counted in each batch, by the value that does not count: scored slots, and words.
-COUNTED = (("labels", NOT_SCORED), ("slot_positions", 0))
 STYLES = {"mask": "slots are masks", "late-mask": "masks join in the last layers", "last-piece": "words are tagged"}
 
 
@@ -211,9 +209,10 @@ class TrainingRun:
     def _take_steps(self) -> None:
         settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
-        since, waiting = LogWindow(), time.perf_counter()
+        self.log.begin()
+        waiting = time.perf_counter()
         for batches in read_ahead(self.source, state.step, settings.max_steps):
-            since.waited += time.perf_counter() - waiting
+            self.log.waited += time.perf_counter() - waiting
             state.seconds = time.perf_counter() - started
             progress = self.progress()
             if progress >= 1 or (settings.patience and state.n_stale >= settings.patience):
@@ -222,10 +221,9 @@ class TrainingRun:
             loss, n_words = self._take_step(batches, factor)
             state.step += 1
             state.seconds = time.perf_counter() - started
-            since.add(loss, n_words, batches)
+            self.log.add(loss, n_words, batches)
             if state.step % settings.log_every == 0:
-                self._log_progress(since, factor)
-                since = LogWindow()
+                self._log_progress(factor)
             if state.step % settings.local_steps == 0:
                 self._join()
             if state.step % settings.evaluate_every == 0:
@@ -234,8 +232,8 @@ class TrainingRun:
                 self.save()
             waiting = time.perf_counter()
 
-    def _log_progress(self, since: LogWindow, factor: float) -> None:
-        row = {**since.row(self.processes.n_processes), "rate": factor * self.settings.encoder_rate}
+    def _log_progress(self, factor: float) -> None:
+        row = {**self.log.row(self.processes.n_processes), "rate": factor * self.settings.encoder_rate}
         if self.processes.apart:  # each counted its own steps alone
             row["loss"] = round(float(self.processes.reduced(row["loss"], "mean")), 4)
             row["words_per_second"] = round(float(self.processes.reduced(row["words_per_second"])), 1)
@@ -249,8 +247,10 @@ class TrainingRun:
         """
         set_rates(self.optimiser, factor)
         apart, device = self.processes.apart, self.accelerator.device
-        counts = [sum(int((batch[key] != empty).sum()) for batch in batches) for key, empty in COUNTED]
-        n_scored, n_words = counts if apart else self.processes.reduced(counts).tolist()
+        n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
+        n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
+        if not apart:
+            n_scored, n_words = self.processes.reduced([n_scored, n_words]).tolist()
         total = torch.zeros((), device=device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
@@ -301,9 +301,9 @@ class TrainingRun:
         self.log.tell(f"Going on from {place} (step {self.state.step}).")
 
     def _save_model(self, place: Path) -> None:
+        save_plain(self.model, self.tokenizer, place)
         if self.adapters:
             save_adapters(self.model, self.adapters, place / "adapters", torch.float16)
-        save_plain(self.model, self.tokenizer, place)
 
     def _save_trained(self, place: Path) -> None:
         """What a run needs to go on: the adapters, where there are any; else the model."""
