@@ -94,7 +94,7 @@ class WindowSampler:
         languages = [self.languages[stream.language_id] for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
         self._edges = np.cumsum(self.probabilities)
-        self._borders = cache(lambda stream_id: SentenceBorders(self.streams[stream_id], self.stop_ids))
+        self._borders = cache(lambda stream_id: SentenceBorders(self.streams[stream_id], self.stop_ids, slot_cost))
         self._bank = QuestionBank(self.streams, self.stop_ids) if any(sampling.questions.values()) else None
 
     def plan(self, step: int) -> StepPlan:
@@ -138,7 +138,7 @@ class WindowSampler:
             own = stream_ids == stream_id
             borders = self._borders(int(stream_id))
             places = generator.integers(max(len(borders.words) - 1, 1), size=int(own.sum()))
-            firsts[own], ends[own], lengths[own] = borders.utterances(places, n_stops[own], self.slot_cost, longest)
+            firsts[own], ends[own], lengths[own] = borders.utterances(places, n_stops[own], longest)
         if not lengths.any():  # no sentence fits: windows as in any other step
             return StepPlan(step, longest, stream_ids[: max(1, self.pieces_per_step // longest)])
         high = generator.choice(lengths, p=lengths / lengths.sum())

@@ -89,14 +89,15 @@ class SentenceBorders:
     Args:
         stream: the words.
         stop_ids: labels that end a sentence. What follows the last of them is left out.
+        slot_cost: pieces that a slot takes.
     """
 
-    def __init__(self, stream: WordStream, stop_ids: np.ndarray):
+    def __init__(self, stream: WordStream, stop_ids: np.ndarray, slot_cost: int):
         self.words = sentence_borders(stream, stop_ids)  # (n_sentences + 1,)
-        self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts, dtype=np.int64)])[self.words]
+        self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts + np.int64(slot_cost))])[self.words]
 
     def utterances(
-        self, places: np.ndarray, n_sentences: np.ndarray, slot_cost: int, longest: int
+        self, places: np.ndarray, n_sentences: np.ndarray, longest: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Utterances that begin with sentence `places` (n,) and have `n_sentences` (n,), fewer if too long.
 
@@ -104,16 +105,10 @@ class SentenceBorders:
             First word, end word (exclusive) and pieces with slots and both ends, each (n,); the length is 0 where not
             even one sentence fits into `longest` pieces.
         """
-        firsts, ends, lengths = np.zeros((3, len(places)), dtype=np.int64)
-        for number in range(1, int(n_sentences.max(initial=0)) + 1):
-            stops = places + number
-            is_there = (number <= n_sentences) & (stops < len(self.words))
-            stops = np.minimum(stops, len(self.words) - 1)
-            n_words = self.words[stops] - self.words[places]
-            length = self.pieces[stops] - self.pieces[places] + slot_cost * n_words + 2
-            fits = is_there & (length <= longest)
-            firsts[fits], ends[fits], lengths[fits] = self.words[places][fits], self.words[stops][fits], length[fits]
-        return firsts, ends, lengths
+        fitting = self.pieces.searchsorted(self.pieces[places] + longest - 2, side="right") - 1
+        stops = np.minimum(np.minimum(places + n_sentences, fitting), len(self.words) - 1)
+        lengths = np.where(stops > places, self.pieces[stops] - self.pieces[places] + 2, 0)
+        return self.words[places], self.words[stops], lengths
 
 
 class QuestionBank:
