@@ -1,7 +1,4 @@
-"""Cut windows → the tensors of a batch, made by the same functions as in serving; some slots show their true label.
-
-Letters in shapes: B windows, P pieces, W words, M marks.
-"""
+"""Cut windows → the tensors of a batch, made by the same functions as in serving; some slots show their true label."""
 
 from __future__ import annotations
 

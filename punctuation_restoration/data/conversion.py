@@ -29,8 +29,7 @@ from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
 
-BATCH_CHARACTERS = 100_000  # text sent to a worker at a time: about a second of its work
-N_AHEAD = 6  # batches sent before the first comes back
+N_AHEAD = 64  # documents sent before the first comes back
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -144,36 +143,21 @@ def start_workers(converter: Converter, n_processes: int) -> Executor:
 
 def converted(pool: Executor, documents: Iterable[SourceDocument], source: Source) -> Iterator[Conversion]:
     """Convert the documents of a source in a pool of `start_workers`, in order."""
-    convert = functools.partial(_convert, source=source)
-    return itertools.chain.from_iterable(mapped_ahead(pool, convert, document_batches(documents), N_AHEAD))
+    return mapped_ahead(pool, functools.partial(_convert, source=source), documents, N_AHEAD)
 
 
 def mapped_ahead(pool: Executor, function: Callable[[T], R], items: Iterable[T], n_ahead: int) -> Iterator[R]:
     """What a function gives for each item, in order; a pool computes `n_ahead` items ahead of who reads."""
-    waiting = iter(items)
-    running = deque(pool.submit(function, item) for item in itertools.islice(waiting, n_ahead))
+    waiting = (pool.submit(function, item) for item in items)
+    running = deque(itertools.islice(waiting, n_ahead))
     try:
         while running:
             result = running.popleft().result()
-            running.extend(pool.submit(function, item) for item in itertools.islice(waiting, 1))
+            running.extend(itertools.islice(waiting, 1))
             yield result
     finally:  # the caller may stop early
         for future in running:
             future.cancel()
-
-
-def document_batches(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
-    """Group documents into batches of about `BATCH_CHARACTERS` characters."""
-    batch: list[SourceDocument] = []
-    size = 0
-    for document in documents:
-        batch.append(document)
-        size += len(document.text)
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _start(converter: Converter) -> None:
@@ -181,9 +165,9 @@ def _start(converter: Converter) -> None:
     _converter = converter
 
 
-def _convert(documents: list[SourceDocument], source: Source) -> list[Conversion]:
+def _convert(document: SourceDocument, source: Source) -> Conversion:
     assert _converter is not None
-    return [_converter.convert(document, source) for document in documents]
+    return _converter.convert(document, source)
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:

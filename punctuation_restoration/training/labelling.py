@@ -97,7 +97,7 @@ def label_folder_softly(
     known = SoftLabels(out)
     n_there = sum(row["splits"]["train"]["n_words"] for row in chosen)
     n_known = n_new = 0
-    seconds = 1e-9
+    seconds = 0.0
     with ProgressBar("labelling", n_there) as bar:
         for path in (Path(shard["file"]) for row in chosen for shard in row["splits"]["train"]["shards"]):
             arrays = open_shard(path)
@@ -105,6 +105,8 @@ def label_folder_softly(
             is_new = np.array([key not in known.places for key in document_keys(arrays, path)])
             n_known += int(n_words[~is_new].sum())
             for part in _parts(np.flatnonzero(is_new), n_words):
+                if minutes and seconds > 60 * minutes:
+                    break
                 labels = {
                     "document_hashes": arrays["document_hashes"][part],
                     "word_hashes": arrays["word_hashes"][part],
@@ -115,9 +117,7 @@ def label_folder_softly(
                 n_new += len(labels["probabilities"])
                 bar.count(n_known + n_new, "words", path.stem)
                 seconds = time.perf_counter() - started
-                if minutes and seconds > 60 * minutes:
-                    return {"n_words": n_there, "n_labelled": n_known + n_new, "words_per_second": n_new / seconds}
-    return {"n_words": n_there, "n_labelled": n_known + n_new, "words_per_second": n_new / seconds}
+    return {"n_words": n_there, "n_labelled": n_known + n_new, "words_per_second": n_new / max(seconds, 1e-9)}
 
 
 def _parts(documents: np.ndarray, n_words: np.ndarray) -> Iterator[list[int]]:

@@ -278,10 +278,10 @@ class TrainingRun:
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
-        labels, *others = (inputs.pop(name, None) for name in ("labels", "is_pseudo", "soft_labels"))
+        labels, is_pseudo, soft = inputs.pop("labels"), inputs.pop("is_pseudo", None), inputs.pop("soft_labels", None)
         with self.accelerator.autocast():
             logits = self.prepared(**inputs).logits
-        return total_loss(logits, labels, self.settings, *others)
+        return total_loss(logits, labels, self.settings, is_pseudo, soft)
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""

@@ -1,7 +1,6 @@
 """Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of a teacher.
 
-Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Letters in shapes: B
-windows, W slots, M labels.
+Takes logits and labels, gives sums over the scored slots; the loop divides by their number.
 """
 
 from __future__ import annotations
