@@ -58,14 +58,6 @@ def test_a_folder_gives_all_its_files_in_order(tmp_path: Path) -> None:
     assert [d.text for d in read_documents(tmp_path)] == ["First.", "Second.", "Third."]
 
 
-def test_a_saved_data_set_is_read(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
-    datasets.Dataset.from_dict({"text": ["One.", "Two."]}).save_to_disk(str(tmp_path / "set"))
-    assert [d.text for d in read_documents(tmp_path / "set")] == ["One.", "Two."]
-    with pytest.raises(ValueError, match=r"text column 'body' in data set .* row 1, got the columns \['text'\]"):
-        list(read_documents(tmp_path / "set", "body"))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

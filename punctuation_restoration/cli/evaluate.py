@@ -143,7 +143,7 @@ def score_one(
             examples,
             label_set,
             n_mistakes=args.mistakes,
-            on_document=lambda n_units: bar.update(n_units, "units"),
+            on_document=lambda n_units: bar.count(n_units, "units"),
             **settings,
         )
     config = restore.model.config

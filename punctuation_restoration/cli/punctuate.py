@@ -126,7 +126,7 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
         if args.color:
             print(legend(), file=sys.stderr)
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
-        with ProgressBar(place + name[-40:], max(1, n_characters), False if args.quiet else None) as bar:
+        with ProgressBar(place + name[-40:], max(1, n_characters), not args.quiet) as bar:
             parts = _restored(transcript, own, args, load, bar)
             at_fault = str(job.target or "standard output")
             if job.target is not None:
@@ -150,7 +150,7 @@ def _restored(
     """The output in parts: plain text as it is restored, everything else when all of it is."""
     new_format = _format_to_write(transcript, args)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
-    options: dict[str, Any] = {"on_progress": lambda n: bar.advance(n, "characters"), **args.options}
+    options: dict[str, Any] = {"on_progress": lambda n: bar.count_more(n, "characters"), **args.options}
     if transcript.format in PLAIN_FORMATS and new_format is None and not args.color:
         return encoding.encode_parts(restored_parts(transcript, restore, **options))
     result = restore_transcript(transcript, restore, keep_words=new_format is not None, **options)

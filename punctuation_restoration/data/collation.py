@@ -1,7 +1,4 @@
-"""Cut windows → the tensors of a batch, made by the same functions as in serving; some slots show their true label.
-
-Letters in shapes: B windows, P pieces, W words, M marks.
-"""
+"""Cut windows → the tensors of a batch, made by the same functions as in serving; some slots show their true label."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import numpy as np
 import torch
 
 from punctuation_restoration.data.sampling import CutWindow
+from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.batching import collate
 
@@ -43,7 +41,7 @@ class WindowCollator:
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
             with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is; `soft_labels`
-            (B, W, M) uint8 where teachers have said something, zeros where they have not.
+            (B, W, M) probabilities where teachers have said something, zeros where they have not.
         """
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
@@ -64,7 +62,7 @@ class WindowCollator:
             soft = np.zeros((*labels.shape, next(iter(said.values())).shape[1]), dtype=np.uint8)
             for row, probabilities in said.items():
                 soft[row, : len(probabilities)] = probabilities
-            batch["soft_labels"] = torch.from_numpy(soft)
+            batch["soft_labels"] = torch.from_numpy(as_probabilities(soft))
         return batch
 
     def _draw_filled(self, window: CutWindow) -> list[int | None]:

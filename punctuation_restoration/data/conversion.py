@@ -9,7 +9,6 @@ each has a copy of the converter, with its tokenizer and word finder.
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,14 +23,13 @@ from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Source
-from punctuation_restoration.data.shards import PackedDocument, hash_words
+from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
 
-BATCH_CHARACTERS = 100_000  # text sent to a worker at a time: about a second of its work
-N_AHEAD = 6  # batches sent before the first comes back
+N_AHEAD = 64  # documents sent before the first comes back
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -73,13 +71,12 @@ class Converter:
         self.stop_ids = stop_label_ids(config.labels)
         self.piece_kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
         self.spell_numbers, self.leak_check, self.max_leak = spell_numbers, leak_check, max_leak
-        self._spellers: dict[str, NumberSpeller] = {}
 
     def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
         n_shared, n_stretches = 0, 0
         if self.leak_check:
-            n_shared, n_stretches = self.leak_check.shared(document.text or " ".join(document.words))
+            n_shared, n_stretches = self.leak_check.shared(document.text)
             if n_shared > self.max_leak * n_stretches:
                 return Conversion(document.id, None, "in a benchmark", n_shared, n_stretches)
         spoken, labels = self.words_and_labels(document, source.language)
@@ -102,11 +99,7 @@ class Converter:
                 )
             spoken, names = list(document.words), list(document.labels)
         else:
-            text = document.text
-            if self.spell_numbers:
-                if language not in self._spellers:
-                    self._spellers[language] = NumberSpeller(language)
-                text = self._spellers[language](text)
+            text = speller(language)(document.text) if self.spell_numbers else document.text
             spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
         return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 
@@ -137,6 +130,7 @@ class Converter:
 
 
 _converter: Converter | None = None  # one a worker process
+speller = functools.cache(NumberSpeller)
 
 
 def start_workers(converter: Converter, n_processes: int) -> Executor:
@@ -149,37 +143,21 @@ def start_workers(converter: Converter, n_processes: int) -> Executor:
 
 def converted(pool: Executor, documents: Iterable[SourceDocument], source: Source) -> Iterator[Conversion]:
     """Convert the documents of a source in a pool of `start_workers`, in order."""
-    convert = functools.partial(_convert, source=source)
-    for conversions in mapped_ahead(pool, convert, document_batches(documents), N_AHEAD):
-        yield from conversions
+    return mapped_ahead(pool, functools.partial(_convert, source=source), documents, N_AHEAD)
 
 
 def mapped_ahead(pool: Executor, function: Callable[[T], R], items: Iterable[T], n_ahead: int) -> Iterator[R]:
     """What a function gives for each item, in order; a pool computes `n_ahead` items ahead of who reads."""
-    waiting = iter(items)
-    running = deque(pool.submit(function, item) for item in itertools.islice(waiting, n_ahead))
+    waiting = (pool.submit(function, item) for item in items)
+    running = deque(itertools.islice(waiting, n_ahead))
     try:
         while running:
             result = running.popleft().result()
-            running.extend(pool.submit(function, item) for item in itertools.islice(waiting, 1))
+            running.extend(itertools.islice(waiting, 1))
             yield result
     finally:  # the caller may stop early
         for future in running:
             future.cancel()
-
-
-def document_batches(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
-    """Group documents into batches of about `BATCH_CHARACTERS` characters."""
-    batch: list[SourceDocument] = []
-    size = 0
-    for document in documents:
-        batch.append(document)
-        size += len(document.text) + 8 * len(document.words)
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _start(converter: Converter) -> None:
@@ -187,9 +165,9 @@ def _start(converter: Converter) -> None:
     _converter = converter
 
 
-def _convert(documents: list[SourceDocument], source: Source) -> list[Conversion]:
+def _convert(document: SourceDocument, source: Source) -> Conversion:
     assert _converter is not None
-    return [_converter.convert(document, source) for document in documents]
+    return _converter.convert(document, source)
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
@@ -198,11 +176,6 @@ def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
     return sorted(
         (index for index, names in enumerate(written) if names), key=lambda index: "QUESTION" in written[index]
     )
-
-
-def hash_id(document_id: str) -> int:
-    """A 64-bit hash of a document's id, the same on every machine."""
-    return int.from_bytes(hashlib.blake2b(document_id.encode("utf-8"), digest_size=8).digest(), "big")
 
 
 def split_of(document_hash: int, validation: float) -> str:

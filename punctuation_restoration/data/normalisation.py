@@ -37,31 +37,16 @@ class Wording:
     dot: str
     slash: str
     at: str
-    currencies: dict[str, str]
+    currencies: str  # names, in the order of `CURRENCY_SIGNS`
 
 
+CURRENCY_SIGNS = ("$", "US$", "S$", "£", "€", "¥", "￥", "RM", "Rp")
 WORDINGS = {
-    "en": Wording(
-        "{} percent", "dot", "slash", "at",
-        {"$": "{} dollars", "US$": "{} dollars", "S$": "{} dollars", "£": "{} pounds", "€": "{} euros",
-         "¥": "{} yuan", "RM": "{} ringgit", "Rp": "{} rupiah"},
-    ),
-    "ms": Wording(
-        "{} peratus", "titik", "garis miring", "di",
-        {"$": "{} dolar", "US$": "{} dolar", "S$": "{} dolar", "£": "{} paun", "€": "{} euro", "¥": "{} yuan",
-         "RM": "{} ringgit", "Rp": "{} rupiah"},
-    ),
-    "id": Wording(
-        "{} persen", "titik", "garis miring", "at",
-        {"$": "{} dolar", "US$": "{} dolar", "S$": "{} dolar", "£": "{} pound", "€": "{} euro", "¥": "{} yuan",
-         "RM": "{} ringgit", "Rp": "{} rupiah"},
-    ),
-    "zh": Wording(
-        "百分之{}", "点", "斜杠", "at",
-        {"$": "{}美元", "US$": "{}美元", "S$": "{}新元", "£": "{}英镑", "€": "{}欧元", "¥": "{}元", "￥": "{}元",
-         "RM": "{}令吉", "Rp": "{}盾"},
-    ),
-}  # fmt: skip
+    "en": Wording("{} percent", "dot", "slash", "at", "dollars dollars dollars pounds euros yuan yuan ringgit rupiah"),
+    "ms": Wording("{} peratus", "titik", "garis miring", "di", "dolar dolar dolar paun euro yuan yuan ringgit rupiah"),
+    "id": Wording("{} persen", "titik", "garis miring", "at", "dolar dolar dolar pound euro yuan yuan ringgit rupiah"),
+    "zh": Wording("百分之{}", "点", "斜杠", "at", "美元 美元 新元 英镑 欧元 元 元 令吉 盾"),
+}
 
 SCALES = {
     "million", "billion", "trillion", "thousand", "juta", "ribu", "bilion", "miliar", "trilion", "triliun",
@@ -120,8 +105,8 @@ class NumberSpeller:
         amount = self.spell(match["amount"])
         scale = match["scale"] or ""
         sign = found[: match.start("amount") - match.start()].strip().rstrip(".")
-        template = self.wording.currencies.get(sign)
-        return template.format(amount + scale) if template else found
+        name = dict(zip(CURRENCY_SIGNS, self.wording.currencies.split(), strict=True))[sign]
+        return amount + scale + self.joint + name
 
     def _link(self, link: str) -> str:
         """`www.example.com/a` → `www dot example dot com slash a`."""
@@ -144,12 +129,10 @@ def number_words(language: str) -> Callable[[str], str]:
         )
 
     def spell(digits: str) -> str:
-        is_grouped, digits = "," in digits, digits.replace(",", "")
-        number = Decimal(digits) if "." in digits else int(digits)
         # A plain number of four digits in this range is nearly always a year, and read as one.
-        kind = (
-            "year" if spoken == "en" and len(digits) == 4 and not is_grouped and 1100 <= number < 2100 else "cardinal"
-        )
+        kind = "year" if spoken == "en" and re.fullmatch(r"1[1-9]\d\d|20\d\d", digits) else "cardinal"
+        digits = digits.replace(",", "")
+        number = Decimal(digits) if "." in digits else int(digits)
         if number >= 10**15:  # so long a number is an identifier: its digits are read one by one
             return " ".join(spell(digit) for digit in digits if digit.isdigit())
         words = num2words(number, lang=spoken, to=kind).replace(",", "").replace("-", " ").split()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import hashlib
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.data.conversion import Converter, converted, split_of, start_workers
+from punctuation_restoration.data.conversion import Converter, converted, hash_id, split_of, start_workers
 from punctuation_restoration.data.leaks import LeakCheck, leak_report
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
@@ -35,7 +34,6 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 
 OWN_FILES = (".safetensors", ".json", ".md")
 BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
-LARGE_BYTES = 1 << 30
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,14 +94,14 @@ def prepare(
     pieces = AutoTokenizer.from_pretrained(tokenizer)
     converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak)
     rows: list[dict[str, Any]] = []
-    seen: set[bytes] = set()
+    seen: set[int] = set()
     leaks: list[dict[str, Any]] = []
     n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
         for source_id, source in enumerate(recipe.sources):
             source = replace(
                 source,
-                path=str(Path(recipe.root) / source.path) if source.format != "datasets" else source.path,
+                path=str(Path(recipe.root) / source.path),
                 validation=recipe.validation if source.validation is None else source.validation,
                 max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
             )
@@ -135,7 +133,7 @@ def prepare_source(
     source: Source,
     out: Path,
     ids: tuple[int, int],
-    seen: set[bytes],
+    seen: set[int],
     leaks: list[dict[str, Any]],
     bar: ProgressBar,
 ) -> dict[str, Any]:
@@ -148,7 +146,7 @@ def prepare_source(
     n_labels = {split: np.zeros(256, dtype=np.int64) for split in SPLITS}
     skipped: Counter[str] = Counter()
     n_words = 0
-    documents = read_documents(source.path, source.text_field, source.format)
+    documents = read_documents(source.path, source.text_field)
     for conversion in converted(pool, drop_duplicates(documents, seen, skipped), source):
         if conversion.n_shared:
             shared = {"n_shared": conversion.n_shared, "n_stretches": conversion.n_stretches}
@@ -160,7 +158,7 @@ def prepare_source(
         writers[split].add(conversion.packed)
         n_labels[split] += np.bincount(conversion.packed.labels, minlength=256)
         n_words += len(conversion.packed.labels)
-        bar.update(n_words, "words", source.name)
+        bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:
             break
     return {
@@ -178,23 +176,17 @@ def prepare_source(
 
 
 def total_bytes(recipe: Recipe) -> int:
-    """Size of a recipe's files; a data set, whose size is not known, counts as large."""
-    n_bytes = 0
-    for source in recipe.sources:
-        path = Path(recipe.root) / source.path
-        files = list(path.rglob("*")) if path.is_dir() else [path]
-        n_bytes += sum(file.stat().st_size for file in files if file.is_file())
-        n_bytes += LARGE_BYTES if source.format == "datasets" else 0
-    return n_bytes
+    """Size of a recipe's files."""
+    paths = [Path(recipe.root) / source.path for source in recipe.sources]
+    return sum(file.stat().st_size for path in paths for file in (path, *path.rglob("*")) if file.is_file())
 
 
 def drop_duplicates(
-    documents: Iterable[SourceDocument], seen: set[bytes], skipped: Counter[str]
+    documents: Iterable[SourceDocument], seen: set[int], skipped: Counter[str]
 ) -> Iterator[SourceDocument]:
     """Leave out documents whose text, but for white space and case, came before."""
     for document in documents:
-        text = document.text or " ".join(document.words)
-        key = hashlib.blake2b("".join(text.split()).lower().encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        key = hash_id("".join(document.text.split()).lower())
         if key in seen:
             skipped["duplicate"] += 1
         else:

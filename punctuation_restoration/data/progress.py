@@ -8,17 +8,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 
-class ProgressBar:
+class ProgressBar(Progress):
     """A bar that counts; a context manager.
 
     Args:
         title: what is being done.
         total: how much there is to do, None if nobody knows.
-        is_shown: False shows nothing; None shows a bar on a terminal only.
+        is_shown: whether the bar may be shown; it is on a terminal only.
     """
 
-    def __init__(self, title: str, total: int | None = None, is_shown: bool | None = None):
-        self._bar = Progress(
+    def __init__(self, title: str, total: int | None = None, is_shown: bool = True):
+        super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.completed:,} {task.fields[unit]}"),
@@ -26,28 +26,21 @@ class ProgressBar:
             TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
             transient=True,
-            disable=not (sys.stderr.isatty() if is_shown is None else is_shown),
+            disable=not (is_shown and sys.stderr.isatty()),
         )
-        self._task = self._bar.add_task(title, total=total, note="", unit="")
+        self._task = self.add_task(title, total=total, note="", unit="")
 
-    def __enter__(self) -> ProgressBar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def update(self, completed: int, unit: str = "", note: str = "") -> None:
+    def count(self, completed: int, unit: str = "", note: str = "") -> None:
         """Say how much has been done."""
-        self._bar.update(self._task, completed=completed, unit=unit, note=note)
+        self.update(self._task, completed=completed, unit=unit, note=note)
 
-    def advance(self, n_more: int, unit: str = "") -> None:
+    def count_more(self, n_more: int, unit: str = "") -> None:
         """Say how much more has been done."""
-        self._bar.update(self._task, advance=n_more, unit=unit)
+        self.update(self._task, advance=n_more, unit=unit)
 
     def tell(self, line: str) -> None:
         """Print a line above the bar."""
-        if self._bar.disable:
+        if self.disable:
             print(line, flush=True)
         else:
-            self._bar.console.print(line, highlight=False, markup=False)
+            self.console.print(line, highlight=False, markup=False)

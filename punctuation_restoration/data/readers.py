@@ -1,7 +1,7 @@
 """Files of text → documents. Knows formats; knows nothing about words, labels or pieces.
 
-Reads JSONL (`{"text": ...}` a line), plain text, label files (`word<TAB>LABEL` a line) and `datasets` data sets,
-gzipped or not, and folders of them. Everything is read as a stream, so a source may be larger than memory.
+Reads JSONL (`{"text": ...}` a line), plain text and label files (`word<TAB>LABEL` a line), gzipped or not, and folders
+of them. Everything is read as a stream, so a source may be larger than memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DOCUMENT_FORMATS = ("auto", "jsonl", "text", "tsv", "datasets")
 SUFFIX_FORMATS = {".jsonl": "jsonl", ".json": "jsonl", ".txt": "text", ".md": "text", ".tsv": "tsv"}
 LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
 WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines
@@ -27,31 +26,24 @@ class SourceDocument:
     """One running text, or words with their labels. `place` is the file and line it came from, for messages."""
 
     id: str
-    text: str
+    text: str  # of a label file its words, joined
     place: str
-    words: tuple[str, ...] = ()  # of a label file; `text` is empty then
+    words: tuple[str, ...] = ()  # of a label file
     labels: tuple[str, ...] = ()  # names, one a word
 
 
-def read_documents(path: str | Path, text_field: str = "text", format: str = "auto") -> Iterator[SourceDocument]:
-    """Read the documents of a file, a folder or a data set.
+def read_documents(path: str | Path, text_field: str = "text") -> Iterator[SourceDocument]:
+    """Read the documents of a file or a folder.
 
     JSONL: one document a line. Plain text: paragraphs between blank lines are documents; a text without blank lines is
-    cut every 200 lines. Label files: blank lines separate documents. `datasets`: `name`, `name:split`, or a folder
-    that `save_to_disk` wrote.
+    cut every 200 lines. Label files: blank lines separate documents.
 
     Raises:
         ValueError: if a file is missing, empty, binary, mixes encodings or has a wrong line; the message names file
             and line.
     """
-    if format not in DOCUMENT_FORMATS:
-        raise ValueError(f"Expected a format out of {DOCUMENT_FORMATS}, got {format!r} for {path}. Choose one.")
-    if format == "datasets" or (format == "auto" and is_saved_data_set(Path(path))):
-        yield from read_data_set(str(path), text_field)
-        return
-    for file in list_files(Path(path), format):
-        kind = SUFFIX_FORMATS[plain_suffix(file)] if format == "auto" else format
-        documents = read_file(file, kind, text_field)
+    for file in list_files(Path(path)):
+        documents = read_file(file, text_field)
         first = next(documents, None)
         if first is None:
             raise ValueError(f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe.")
@@ -59,8 +51,9 @@ def read_documents(path: str | Path, text_field: str = "text", format: str = "au
         yield from documents
 
 
-def read_file(path: Path, kind: str, text_field: str) -> Iterator[SourceDocument]:
-    """The documents of one file that is `jsonl`, `text` or `tsv`."""
+def read_file(path: Path, text_field: str = "text") -> Iterator[SourceDocument]:
+    """The documents of one file, read as its name says."""
+    kind = SUFFIX_FORMATS[plain_suffix(path)]
     if kind == "jsonl":
         for number, row in json_rows(path):
             text, place = row.get(text_field), f"{path}, line {number}"
@@ -79,10 +72,10 @@ def read_file(path: Path, kind: str, text_field: str) -> Iterator[SourceDocument
             place = f"{path}, line {number + (words.index('') if '' in words else 0)}"
             if "" in words:
                 raise ValueError(f"Expected a word before the label in {place}, got none. Correct the line.")
-            yield SourceDocument(f"{path.name}:{number}", "", place, words, labels)
+            yield SourceDocument(f"{path.name}:{number}", " ".join(words), place, words, labels)
 
 
-def list_files(path: Path, format: str = "auto") -> list[Path]:
+def list_files(path: Path) -> list[Path]:
     """The file itself, or the files of a folder in order.
 
     Raises:
@@ -93,11 +86,10 @@ def list_files(path: Path, format: str = "auto") -> list[Path]:
     files = [path]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-    known = [file for file in files if format != "auto" or plain_suffix(file) in SUFFIX_FORMATS]
+    known = [file for file in files if plain_suffix(file) in SUFFIX_FORMATS]
     if not known:
         raise ValueError(
-            f"Expected at {path} files ending in {sorted(SUFFIX_FORMATS)}, or these with .gz, found none. Rename them, "
-            "or name their 'format' in the recipe."
+            f"Expected at {path} files ending in {sorted(SUFFIX_FORMATS)}, or these with .gz, found none. Rename them."
         )
     return known
 
@@ -165,40 +157,6 @@ def labelled_words(path: Path, max_words: int | None = None) -> Iterator[tuple[i
                     "Correct the line, or give the file another suffix (.txt for running text)."
                 )
         yield first, tuple(row[0] for row in rows), tuple(row[1] for row in rows)
-
-
-def is_saved_data_set(path: Path) -> bool:
-    """Whether `datasets.save_to_disk` wrote this folder."""
-    return (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file()
-
-
-def read_data_set(name: str, text_field: str = "text") -> Iterator[SourceDocument]:
-    """The rows of a `datasets` data set: saved on disk, or by its Hub name, streamed.
-
-    Raises:
-        ValueError: if the library is missing, the data set cannot be opened, or has no such column.
-    """
-    try:
-        import datasets
-    except ImportError as error:
-        raise ValueError("Expected the library datasets, it is missing. Run `pip install datasets`.") from error
-    name, _, split = name.partition(":")
-    try:
-        if is_saved_data_set(Path(name)):
-            rows = datasets.load_from_disk(name)
-            if isinstance(rows, datasets.DatasetDict):
-                rows = rows[split or "train"]
-        else:
-            rows = datasets.load_dataset(name, split=split or "train", streaming=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise ValueError(f"Expected a data set {name!r}, could not open it: {error}") from error
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row.get(text_field), str):
-            raise ValueError(
-                f"Expected a text column {text_field!r} in data set {name!r}, row {number}, got the columns "
-                f"{sorted(row)}. Name the column as 'text_field' in the recipe."
-            )
-        yield SourceDocument(str(row.get("id", f"{name}:{number}")), row[text_field], f"{name}, row {number}")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

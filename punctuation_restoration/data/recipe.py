@@ -31,7 +31,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One source of documents: a file, a folder or a data set in one language."""
+    """One source of documents: a file or a folder in one language."""
 
     name: str
     path: str
@@ -40,7 +40,6 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
     labelled: bool = True  # False: its marks are thrown away, for self-training
-    format: str = "auto"  # jsonl, text, tsv, datasets; auto goes by the file's name
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 

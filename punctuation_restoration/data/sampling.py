@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,23 +90,17 @@ class WindowSampler:
                 soft = soft_labels(Path(shard["file"]))
                 self.streams.append(WordStream(shard["file"], language_id, row.get("is_pseudo", False), soft))
                 shares.append(weight * shard["n_words"])
-        languages = [index["languages"][stream.language_id] for stream in self.streams]
+        self.languages = index["languages"]
+        languages = [self.languages[stream.language_id] for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
         self._edges = np.cumsum(self.probabilities)
-        self._lengths, self._length_edges = _sorted_shares(sampling.lengths)
-        self._n_stops, self._stop_edges = _sorted_shares(sampling.stops)
-        self._sentence_borders: dict[int, SentenceBorders] = {}
-        self._questions = {
-            index["languages"].index(language): share
-            for language, share in sampling.questions.items()
-            if language in index["languages"] and share > 0
-        }
-        self._bank = QuestionBank(self.streams, self.stop_ids) if self._questions else None
+        self._borders = cache(lambda stream_id: SentenceBorders(self.streams[stream_id], self.stop_ids, slot_cost))
+        self._bank = QuestionBank(self.streams, self.stop_ids) if any(sampling.questions.values()) else None
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
         generator = np.random.default_rng((self.seed, step))
-        length = _draw(self._lengths, self._length_edges, generator)
+        length = int(_draw(self.sampling.lengths, generator))
         if generator.random() < self.sampling.utterances:
             return self._utterance_plan(step, generator)
         n_windows = max(1, self.pieces_per_step // length)
@@ -122,8 +117,9 @@ class WindowSampler:
             words = stream.words(first, end - first)
         else:
             words = self._place(stream, room, generator)
-            if self._bank and generator.random() < self._questions.get(stream.language_id, 0.0):
-                words = self._with_question(words, room, stream.language_id, generator)
+            share = self.sampling.questions.get(self.languages[stream.language_id], 0.0)
+            if self._bank and generator.random() < share:
+                words = self._with_question(words, room, self._bank.draw(stream.language_id, generator), generator)
         ids, counts, labels, soft = self._fit(words, room)
         seeds = (*seed, 1)
         return CutWindow(ids, counts, labels, stream.language_id, seeds, stream.is_pseudo, soft if soft.size else None)
@@ -134,26 +130,21 @@ class WindowSampler:
         One drawn utterance sets the length. Long ones are drawn for this more often, because fewer of them fit into a
         step. Over many steps each utterance is then as likely as any other.
         """
-        longest = int(self._lengths[-1])
+        longest = max(self.sampling.lengths)
         stream_ids = self._draw_streams(UTTERANCE_DRAWS, generator)
-        n_stops = self._n_stops[self._stop_edges.searchsorted(generator.random(UTTERANCE_DRAWS), side="right")]
+        n_stops = _draw(self.sampling.stops, generator, UTTERANCE_DRAWS)
         firsts, ends, lengths = np.zeros((3, UTTERANCE_DRAWS), dtype=np.int64)
         for stream_id in np.unique(stream_ids):
             own = stream_ids == stream_id
             borders = self._borders(int(stream_id))
             places = generator.integers(max(len(borders.words) - 1, 1), size=int(own.sum()))
-            firsts[own], ends[own], lengths[own] = borders.utterances(places, n_stops[own], self.slot_cost, longest)
+            firsts[own], ends[own], lengths[own] = borders.utterances(places, n_stops[own], longest)
         if not lengths.any():  # no sentence fits: windows as in any other step
             return StepPlan(step, longest, stream_ids[: max(1, self.pieces_per_step // longest)])
-        high = lengths[_draw(np.arange(len(lengths)), np.cumsum(lengths) / lengths.sum(), generator)]
+        high = generator.choice(lengths, p=lengths / lengths.sum())
         alike = np.flatnonzero((lengths >= UTTERANCE_SPREAD * high) & (lengths <= high))
         rows = alike[: max(1, self.pieces_per_step // int(high))]
         return StepPlan(step, longest, stream_ids[rows], np.stack([firsts[rows], ends[rows]], axis=1))
-
-    def _borders(self, stream_id: int) -> SentenceBorders:
-        if stream_id not in self._sentence_borders:
-            self._sentence_borders[stream_id] = SentenceBorders(self.streams[stream_id], self.stop_ids)
-        return self._sentence_borders[stream_id]
 
     def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> np.ndarray:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
@@ -192,9 +183,8 @@ class WindowSampler:
         """How many words, from the first on, fit into `room` pieces with their slots."""
         return int(np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right"))
 
-    def _with_question(self, words: Words, room: int, language_id: int, generator: np.random.Generator) -> Words:
-        """The words with a question of the same language put in after one of their sentences."""
-        question = self._bank.draw(language_id, generator) if self._bank else None
+    def _with_question(self, words: Words, room: int, question: Words | None, generator: np.random.Generator) -> Words:
+        """The words with a question put in after one of their sentences, if there is one and it fits."""
         if question is None:
             return words
         _, counts, labels, _ = words
@@ -238,12 +228,8 @@ def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], s
     return probabilities / probabilities.sum()
 
 
-def _sorted_shares(shares: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Values in order, and the upper edges of their shares."""
+def _draw(shares: Mapping[int, float], generator: np.random.Generator, size: int | None = None) -> Any:
+    """Values drawn by their shares: one, or an array of `size`."""
     values = sorted(shares)
-    edges = np.cumsum([shares[value] for value in values])
-    return np.array(values), edges / edges[-1]
-
-
-def _draw(values: np.ndarray, edges: np.ndarray, generator: np.random.Generator) -> int:
-    return int(values[min(int(edges.searchsorted(generator.random(), side="right")), len(values) - 1)])
+    weights = np.array([shares[value] for value in values])
+    return generator.choice(values, size, p=weights / weights.sum())

@@ -76,10 +76,8 @@ class ShardWriter:
         if not self._waiting:
             return
         counts = [len(document.labels) for document in self._waiting]
-        arrays = {
-            "piece_ids": np.concatenate([document.piece_ids for document in self._waiting]),
-            "piece_counts": np.concatenate([document.piece_counts for document in self._waiting]),
-            "labels": np.concatenate([document.labels for document in self._waiting]),
+        per_word = ("piece_ids", "piece_counts", "labels")
+        arrays = {key: np.concatenate([getattr(document, key) for document in self._waiting]) for key in per_word} | {
             "document_starts": np.cumsum([0, *counts[:-1]]).astype(np.uint32),
             "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
             "word_hashes": np.array([document.word_hash for document in self._waiting], dtype=np.uint64),
@@ -177,7 +175,11 @@ def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     return list(pairwise([*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]))
 
 
+def hash_id(document_id: str) -> int:
+    """A 64-bit hash of a document's id, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(document_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
 def hash_words(words: Sequence[str]) -> int:
     """A 64-bit hash of spoken words, whatever their case."""
-    digest = hashlib.blake2b("\n".join(words).lower().encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big")
+    return hash_id("\n".join(words).lower())

@@ -43,18 +43,13 @@ class SoftLabels:
                 f"Expected a folder of soft labels at {folder}, could not read it: {error}. Write one with `python -m "
                 "punctuation_restoration.training.labelling`."
             ) from error
-        self.places = {
-            (int(document), int(words)): (number, row)
-            for number, part in enumerate(self.parts)
-            for row, (document, words) in enumerate(zip(part["document_hashes"], part["word_hashes"], strict=True))
-        }
+        self.places = {key: (part, row) for part in self.parts for row, key in enumerate(document_keys(part, folder))}
 
-    def of_document(self, document_hash: int, word_hash: int) -> np.ndarray | None:
+    def of_document(self, key: tuple[int, int]) -> np.ndarray | None:
         """Probabilities (n_words, M) of the teacher's labels, as stored; None where the document was not labelled."""
-        place = self.places.get((document_hash, word_hash))
-        if place is None:
+        part, row = self.places.get(key, (None, 0))
+        if part is None:
             return None
-        part, row = self.parts[place[0]], place[1]
         first, end = part["document_starts"][row : row + 2]
         return part["probabilities"][first:end]
 
@@ -105,6 +100,17 @@ def _their_label(label: Mapping[str, str], theirs: Sequence[str], mark_labels: M
     return theirs.index(str(meant.pop())) if len(meant) == 1 else 0
 
 
+def document_keys(arrays: Mapping[str, np.ndarray], path: Path) -> list[tuple[int, int]]:
+    """The hashes of the id and of the words of each document of a shard.
+
+    Raises:
+        ValueError: if the shard was prepared without hashes of its words.
+    """
+    if "word_hashes" not in arrays:
+        raise ValueError(f"Expected hashes of the words in {path}, found none. Prepare the data again.")
+    return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
+
+
 def soft_labels_of_shard(path: Path, sources: Sequence[tuple[SoftLabels, LabelMapping]], n_labels: int) -> np.ndarray:
     """What teachers say of the words of a shard, (n_words, M) uint8; zeros where none does.
 
@@ -114,13 +120,10 @@ def soft_labels_of_shard(path: Path, sources: Sequence[tuple[SoftLabels, LabelMa
         ValueError: if the shard was prepared without hashes of its words.
     """
     arrays = open_shard(path)
-    if "word_hashes" not in arrays:
-        raise ValueError(f"Expected hashes of the words in {path}, found none. Prepare the data again.")
     found = np.zeros((len(arrays["labels"]), n_labels), dtype=np.uint8)
-    hashes = zip(arrays["document_hashes"], arrays["word_hashes"], strict=True)
-    for (first, end), (document, words) in zip(document_borders(arrays), hashes, strict=True):
-        labels = np.asarray(arrays["labels"][first:end])
-        said = [(source.of_document(int(document), int(words)), mapping) for source, mapping in sources]
+    for (first, end), key in zip(document_borders(arrays), document_keys(arrays, path), strict=True):
+        labels = arrays["labels"][first:end]
+        said = [(source.of_document(key), mapping) for source, mapping in sources]
         mapped = [as_probabilities(mapping(rows, labels)) for rows, mapping in said if rows is not None]
         if mapped:
             found[first:end] = as_bytes(np.mean(mapped, axis=0))

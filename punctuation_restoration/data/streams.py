@@ -11,7 +11,6 @@ from punctuation_restoration.data.shards import open_shard
 
 OFFSET_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
-BANK_QUESTIONS = 20_000  # kept a language: enough variety, little memory
 
 # Piece ids (n_pieces,), piece counts (n_words,), labels (n_words,), soft labels (n_words, M), or (n_words, 0) without.
 Words = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -28,12 +27,10 @@ class WordStream:
     """
 
     def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False, soft: np.ndarray | None = None):
-        arrays = open_shard(path)
+        self.arrays = arrays = open_shard(path)
         self.language_id, self.is_pseudo = language_id, is_pseudo
         self.piece_ids, self.piece_counts, self.labels = (
-            arrays["piece_ids"],
-            arrays["piece_counts"],
-            arrays["labels"],
+            arrays[key] for key in ("piece_ids", "piece_counts", "labels")
         )
         self.document_starts = arrays["document_starts"]
         self.n_words = len(self.labels)
@@ -48,10 +45,13 @@ class WordStream:
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
-        end = min(first + n_words, self.n_words)
-        words = self._straight(first, end)
-        n_left = min(n_words - (end - first), first)
-        return words if n_left <= 0 else joined(words, self._straight(0, n_left))
+        end = first + n_words
+        if end > self.n_words and first:
+            return joined(self.words(first, self.n_words - first), self.words(0, min(end - self.n_words, first)))
+        counts = self.piece_counts[first:end]
+        offset = self.piece_offset(first)
+        ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
+        return ids, counts, self.labels[first:end], self.soft[first:end]
 
     def document_start(self, generator: np.random.Generator) -> int:
         """First word of a random document."""
@@ -62,13 +62,6 @@ class WordStream:
         document = int(generator.integers(len(self.document_starts)))
         ends = self.document_starts[document + 1 : document + 2]
         return int(ends[0]) if len(ends) else self.n_words
-
-    def _straight(self, first: int, end: int) -> Words:
-        counts = np.asarray(self.piece_counts[first:end])
-        offset = self.piece_offset(first)
-        n_pieces = int(counts.sum(dtype=np.int64))
-        ids = np.asarray(self.piece_ids[offset : offset + n_pieces])
-        return ids, counts, np.asarray(self.labels[first:end]), self.soft[first:end]
 
 
 def joined(*parts: Words) -> Words:
@@ -96,14 +89,15 @@ class SentenceBorders:
     Args:
         stream: the words.
         stop_ids: labels that end a sentence. What follows the last of them is left out.
+        slot_cost: pieces that a slot takes.
     """
 
-    def __init__(self, stream: WordStream, stop_ids: np.ndarray):
+    def __init__(self, stream: WordStream, stop_ids: np.ndarray, slot_cost: int):
         self.words = sentence_borders(stream, stop_ids)  # (n_sentences + 1,)
-        self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts, dtype=np.int64)])[self.words]
+        self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts + np.int64(slot_cost))])[self.words]
 
     def utterances(
-        self, places: np.ndarray, n_sentences: np.ndarray, slot_cost: int, longest: int
+        self, places: np.ndarray, n_sentences: np.ndarray, longest: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Utterances that begin with sentence `places` (n,) and have `n_sentences` (n,), fewer if too long.
 
@@ -111,16 +105,10 @@ class SentenceBorders:
             First word, end word (exclusive) and pieces with slots and both ends, each (n,); the length is 0 where not
             even one sentence fits into `longest` pieces.
         """
-        firsts, ends, lengths = np.zeros((3, len(places)), dtype=np.int64)
-        for number in range(1, int(n_sentences.max(initial=0)) + 1):
-            stops = places + number
-            is_there = (number <= n_sentences) & (stops < len(self.words))
-            stops = np.minimum(stops, len(self.words) - 1)
-            n_words = self.words[stops] - self.words[places]
-            length = self.pieces[stops] - self.pieces[places] + slot_cost * n_words + 2
-            fits = is_there & (length <= longest)
-            firsts[fits], ends[fits], lengths[fits] = self.words[places][fits], self.words[stops][fits], length[fits]
-        return firsts, ends, lengths
+        fitting = self.pieces.searchsorted(self.pieces[places] + longest - 2, side="right") - 1
+        stops = np.minimum(np.minimum(places + n_sentences, fitting), len(self.words) - 1)
+        lengths = np.where(stops > places, self.pieces[stops] - self.pieces[places] + 2, 0)
+        return self.words[places], self.words[stops], lengths
 
 
 class QuestionBank:
@@ -133,7 +121,6 @@ class QuestionBank:
 
     def __init__(self, streams: Sequence[WordStream], stop_ids: np.ndarray):
         self.streams = streams
-        self.places: dict[int, np.ndarray] = {}  # language id → (n_questions, 3): stream, first word, end word
         found: dict[int, list[np.ndarray]] = {}
         for stream_id, stream in enumerate(streams):
             if stream.is_pseudo:
@@ -143,15 +130,13 @@ class QuestionBank:
             is_short = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
             rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_short]
             found.setdefault(stream.language_id, []).append(rows)
-        for language_id, parts in found.items():
-            rows = np.concatenate(parts)
-            step = max(1, len(rows) // BANK_QUESTIONS)
-            self.places[language_id] = rows[::step]
+        # Language id → (n_questions, 3): stream, first word, end word.
+        self.places = {language_id: np.concatenate(parts) for language_id, parts in found.items()}
 
     def draw(self, language_id: int, generator: np.random.Generator) -> Words | None:
         """A random question of a language, or None where it has none."""
-        places = self.places.get(language_id)
-        if places is None or not len(places):
+        places = self.places.get(language_id, ())
+        if not len(places):
             return None
         stream_id, first, end = places[int(generator.integers(len(places)))].tolist()
         return self.streams[stream_id].words(first, end - first)

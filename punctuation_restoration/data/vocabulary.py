@@ -63,8 +63,7 @@ def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[t
     Candidates are words cut into three pieces or more, and unknown signs. A word is worth the pieces it saves times
     how often it occurs; a sign, of which the model sees nothing so far, ten times how often it occurs.
     """
-    worth: Counter[str] = Counter()
-    old: dict[str, list[int]] = {}
+    found: dict[str, tuple[int, list[int]]] = {}  # what a piece is worth, and the pieces that it stands as
     characters: Counter[str] = Counter()
     for word, n in words.items():
         if n < MIN_COUNT:
@@ -73,16 +72,13 @@ def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[t
         if tokenizer.unk_token_id in ids:
             characters.update({character: n * word.count(character) for character in set(word)})
         elif len(ids) >= 3:
-            worth["▁" + word] = n * (len(ids) - 1)
-            old["▁" + word] = ids
+            found["▁" + word] = n * (len(ids) - 1), ids
     for character, n in characters.items():
         ids = tokenizer(character, add_special_tokens=False).input_ids
         if tokenizer.unk_token_id in ids:
-            worth[character] = 10 * n
-            old[character] = ids
-    vocabulary = tokenizer.get_vocab()
-    ranked = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
-    return [(piece, old[piece]) for piece, _ in ranked if piece not in vocabulary][:n_pieces]
+            found[character] = 10 * n, ids
+    new = sorted(found.keys() - tokenizer.get_vocab().keys(), key=lambda piece: (-found[piece][0], piece))
+    return [(piece, found[piece][1]) for piece in new[:n_pieces]]
 
 
 def with_pieces(tokenizer: Any, found: Sequence[tuple[str, list[int]]]) -> Any:

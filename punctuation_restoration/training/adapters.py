@@ -28,7 +28,7 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.encoder_layers import layers_of
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.checkpoints import save_model_folder
-from punctuation_restoration.training.embeddings import plain_embeddings, train_rows_only
+from punctuation_restoration.training.embeddings import RowTrainedEmbedding, train_rows_only
 from punctuation_restoration.training.settings import TrainingSettings
 
 NOT_FIELDS = ("model_type", "sub_configs", "encoder_config")
@@ -62,16 +62,15 @@ def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], 
 
     Gives the adapters, where there are any; `base` is what they stand in.
     """
-    n_frozen = settings.frozen_layers
-    if not settings.adapter_rank:
-        train_rows_only(model, rows)
-        if n_frozen:
-            freeze_layers(model, n_frozen)
-        return None
-    base_hash = weights_hash(model.encoder)
+    rank, n_frozen = settings.adapter_rank, settings.frozen_layers
+    base_hash = weights_hash(model.encoder) if rank else ""
     train_rows_only(model, rows)
-    add_adapters(model, settings.adapter_rank, n_frozen, settings.dropout)
-    return Adapters(base, base_hash, settings.layers, settings.adapter_rank, n_frozen, sorted({*rows}))
+    if rank:
+        add_adapters(model, rank, n_frozen, settings.dropout)
+        return Adapters(base, base_hash, settings.layers, rank, n_frozen, sorted({*rows}))
+    if n_frozen:
+        freeze_layers(model, n_frozen)
+    return None
 
 
 def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0.0) -> None:
@@ -93,10 +92,9 @@ def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0
             "Expected peft, which trains adapters; it is not installed. Run `pip install peft`, or `pip install "
             "'punctuation-restoration[train]'`."
         ) from error
-    layers = layers_of(model.encoder)[2]
-    adapted = {id(module) for layer in layers[first_layer:] for module in layer.modules()}
-    modules = model.encoder.named_modules()
-    names = [name for name, module in modules if id(module) in adapted and isinstance(module, torch.nn.Linear)]
+    layers = layers_of(model.encoder)[2][first_layer:]
+    adapted = {module for layer in layers for module in layer.modules() if isinstance(module, torch.nn.Linear)}
+    names = [name for name, module in model.encoder.named_modules() if module in adapted]
     config = LoraConfig(r=rank, lora_alpha=rank, lora_dropout=dropout, target_modules=names)
     inject_adapter_in_model(config, model.encoder)
     for name, weight in model.encoder.named_parameters():  # the rows are of the word embeddings
@@ -109,27 +107,24 @@ def freeze_layers(model: Any, n_layers: int) -> None:
         layer.requires_grad_(False)
 
 
+@torch.no_grad()
 def merged_weights(model: Any) -> dict[str, torch.Tensor]:
-    """The weights of the plain model that computes what a model with adapters does."""
-    merged = {}
-    deltas = {
-        name: module.get_delta_weight("default")
-        for name, module in model.named_modules()
-        if hasattr(module, "get_delta_weight")
-    }
-    for name, weight in model.state_dict().items():
-        if "lora_" in name:
-            continue
-        owner = name.removesuffix(".base_layer.weight")
-        merged[name.replace(".base_layer.", ".")] = weight + deltas[owner] if owner in deltas else weight
-    return merged
+    """The weights of the plain model that computes what a model with adapters and trained rows does."""
+    weights = {name: weight for name, weight in model.state_dict().items() if "lora_" not in name}
+    for name, module in model.named_modules():
+        if hasattr(module, "get_delta_weight"):
+            weights[f"{name}.base_layer.weight"] = module.weight + module.get_delta_weight("default")
+        elif isinstance(module, RowTrainedEmbedding):
+            rows = weights.pop(f"{name}.rows")
+            weights[f"{name}.weight"] = weights.pop(f"{name}.embedding.weight").index_copy(0, module.ids, rows)
+    return {name.replace(".base_layer.", "."): weight for name, weight in weights.items()}
 
 
 def save_adapters(model: Any, description: Adapters, place: Path, dtype: torch.dtype = torch.float32) -> None:
     """Write what was trained of a model: all of it or, where files are to be small, in half precision."""
-    weights = {name: weight.detach().to(dtype) for name, weight in model.named_parameters() if weight.requires_grad}
+    trained = {name: weight.detach() for name, weight in model.named_parameters() if weight.requires_grad}
     place.mkdir(parents=True, exist_ok=True)
-    save_file({name: weight.contiguous() for name, weight in weights.items()}, place / WEIGHTS_FILE)
+    save_file({name: weight.to(dtype).contiguous() for name, weight in trained.items()}, place / WEIGHTS_FILE)
     (place / DESCRIPTION_FILE).write_text(json.dumps(asdict(description), indent=1) + "\n", encoding="utf-8")
     model.config.save_pretrained(place)
 
@@ -154,18 +149,8 @@ def load_adapters(model: Any, place: Path) -> None:
     model.load_state_dict(weights, strict=False)
 
 
-def holds_adapters(place: Path) -> bool:
-    """Whether a folder holds adapters and no whole model."""
-    return (place / DESCRIPTION_FILE).is_file()
-
-
 def go_on_from_adapters(model: Any, adapters: Adapters | None, place: Path) -> None:
-    """Start a run from adapters that an earlier one has learned.
-
-    Args:
-        model: that was given new adapters.
-        adapters: where they stand.
-        place: folder of the earlier ones.
+    """Start a run, whose model was given new `adapters`, from those that an earlier one has left at `place`.
 
     Raises:
         ValueError: if these stand elsewhere, or in another encoder.
@@ -203,12 +188,7 @@ def weights_hash(encoder: Any) -> str:
 
 
 def rebuild(folder: Path, base: str | None, out: Path) -> None:
-    """Write the whole model that adapters and their encoder make.
-
-    Args:
-        folder: of the adapters.
-        base: where the encoder is; None for the place that the adapters name.
-        out: folder to write.
+    """Write the whole model that adapters and their encoder make; the encoder is where they say, or at `base`.
 
     Raises:
         ValueError: if the folder holds no adapters, or the encoder is not the one that they were trained on.
@@ -216,8 +196,7 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
     description, config = read_description(folder), PunctuationRestorationConfig.from_pretrained(folder)
     base = base or description.base
     try:
-        is_ours = isinstance(AutoConfig.from_pretrained(base), PunctuationRestorationConfig)
-        if is_ours:
+        if isinstance(AutoConfig.from_pretrained(base), PunctuationRestorationConfig):
             model = PunctuationRestorationModel.from_pretrained(base, config=config, dtype=torch.float32)
         else:
             fields = {name: getattr(config, name) for name in CONFIG_FIELDS}
@@ -233,14 +212,12 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
     train_rows_only(model, description.rows)
     add_adapters(model, description.rank, description.first_layer)
     load_adapters(model, folder)
-
     save_model_folder(out, lambda place: save_plain(model, tokenizer, place))
 
 
 def save_plain(model: Any, tokenizer: Any, place: Path) -> None:
     """Save a model as any other, its adapters and trained rows merged in."""
-    with plain_embeddings(model) as plain:
-        plain.save_pretrained(place, state_dict=merged_weights(plain))
+    model.save_pretrained(place, state_dict=merged_weights(model))
     tokenizer.save_pretrained(place)
 
 

@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from transformers import AutoTokenizer
 
 from punctuation_restoration.training.adapters import save_plain
@@ -35,12 +34,10 @@ def average_models(sources: Sequence[str], target: Path) -> None:
         ValueError: if a source is no model of ours, reads text or labels differently from the first one, or has weights
             of other names or shapes.
     """
-    model = load_own_model(sources[0])
+    model, *others = map(load_own_model, sources)
     weights = model.state_dict()
-    shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
-    sums = {name: weight.double() for name, weight in weights.items()}
-    for source in sources[1:]:
-        other = load_own_model(source)
+    shapes = {name: weight.shape for name, weight in weights.items()}
+    for source, other in zip(sources[1:], others, strict=True):
         for field in READING:
             expected, got = getattr(model.config, field), getattr(other.config, field)
             if got != expected:
@@ -48,19 +45,14 @@ def average_models(sources: Sequence[str], target: Path) -> None:
                     f"Expected in {source} the {field} of {sources[0]}, {expected}, got {got}. Average models "
                     "that were trained from one checkpoint."
                 )
-        others = other.state_dict()
-        found = {name: tuple(weight.shape) for name, weight in others.items()}
-        if found != shapes:
-            odd = sorted({name for name, _ in shapes.items() ^ found.items()})
+        odd = sorted({name for name, _ in shapes.items() ^ {(n, w.shape) for n, w in other.state_dict().items()}})
+        if odd:
             raise ValueError(
                 f"Expected in {source} the weights that {sources[0]} has, got other names or shapes: {odd[:3]}. "
                 "Average models of one architecture only."
             )
-        for name, weight in others.items():
-            sums[name] += weight
-    with torch.no_grad():
-        for name, weight in weights.items():
-            weight.copy_(sums[name] / len(sources))
+    for name, weight in weights.items():
+        weight.copy_(sum(one.state_dict()[name].double() for one in (model, *others)) / len(sources))
     tokenizer = AutoTokenizer.from_pretrained(sources[0])
     save_model_folder(target, lambda place: save_plain(model, tokenizer, place))
 

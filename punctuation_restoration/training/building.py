@@ -94,18 +94,14 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
     Raises:
         ValueError: if not, or if unlabelled text is among them.
     """
-    names = [label["name"] for label in index["labels"]]
-    if model.config.label_names != names:
-        raise ValueError(
-            f"Expected data with the labels {model.config.label_names}, got {names}. Prepare it with "
-            f"--tokenizer {name}."
-        )
-    for field in ("lowercase", "words_alone"):
-        if index[field] != getattr(model.config, field):
-            raise ValueError(
-                f"Expected data with {field}={getattr(model.config, field)}, got {index[field]}. Prepare it with "
-                f"--tokenizer {name}."
-            )
+    config = model.config
+    for what, expected, got in (
+        ("the labels ", config.label_names, [label["name"] for label in index["labels"]]),
+        ("lowercase=", config.lowercase, index["lowercase"]),
+        ("words_alone=", config.words_alone, index["words_alone"]),
+    ):
+        if expected != got:
+            raise ValueError(f"Expected data with {what}{expected}, got {got}. Prepare it with --tokenizer {name}.")
     check_pieces_fit(model, index, name)
     bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
     if bare:
@@ -166,17 +162,16 @@ def batch_source(
 
 def fitting_lengths(sampling: Sampling, longest: int) -> Sampling:
     """Sampling with no window longer than the model serves; shares of longer ones go to the longest."""
-    lengths: dict[int, float] = {}
+    lengths = dict.fromkeys((min(length, longest) for length in sampling.lengths), 0.0)
     for length, share in sampling.lengths.items():
-        lengths[min(length, longest)] = lengths.get(min(length, longest), 0.0) + share
+        lengths[min(length, longest)] += share
     return replace(sampling, lengths=lengths)
 
 
 def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Augmenter | None:
     """The recipe's augmentation, or None where it changes nothing."""
     augmentation = recipe.augmentation
-    rates = (augmentation.fillers, augmentation.repeats, augmentation.cut_offs, augmentation.losses)
-    if not augmentation.rate and not any(rates):
+    if not any(getattr(augmentation, name) for name in ("rate", "fillers", "repeats", "cut_offs", "losses")):
         return None
     fillers = {
         language_id: [

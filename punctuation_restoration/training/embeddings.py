@@ -6,8 +6,7 @@ rows: ours are the mask and the fills.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -46,12 +45,6 @@ class RowTrainedEmbedding(nn.Module):
         rows = functional.embedding((place - 1).clamp(min=0), self.rows)
         return torch.where((place > 0).unsqueeze(-1), rows, frozen)
 
-    def merged(self) -> nn.Embedding:
-        """The plain embedding with the trained rows in it."""
-        with torch.no_grad():
-            self.embedding.weight[self.ids] = self.rows.to(self.embedding.weight.dtype)
-        return self.embedding
-
 
 def train_rows_only(model: Any, rows: Sequence[int]) -> None:
     """Freeze the word embeddings of a model except `rows`, which may be empty."""
@@ -59,17 +52,3 @@ def train_rows_only(model: Any, rows: Sequence[int]) -> None:
         model.get_input_embeddings().weight.requires_grad_(False)
         return
     model.set_input_embeddings(RowTrainedEmbedding(model.get_input_embeddings(), rows))
-
-
-@contextmanager
-def plain_embeddings(model: Any) -> Iterator[Any]:
-    """For saving: the model with an ordinary embedding, trained rows merged in. Undone afterwards."""
-    embedding = model.get_input_embeddings()
-    if not isinstance(embedding, RowTrainedEmbedding):
-        yield model
-        return
-    model.set_input_embeddings(embedding.merged())
-    try:
-        yield model
-    finally:
-        model.set_input_embeddings(embedding)

@@ -31,25 +31,42 @@ from punctuation_restoration.data.shards import (
     read_index,
     write_index,
 )
-from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, write_part
+from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, document_keys, write_part
+from punctuation_restoration.data.streams import WordStream
 from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import check_pieces_fit, load_own_model
-from punctuation_restoration.training.validation import batched_windows, decided_words, source_windows
+from punctuation_restoration.training.validation import decided_words, source_windows
 
 WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
 
 
-def open_teacher(name: str, data: Sequence[str], device: Any) -> tuple[Any, SlotEncoder, dict[str, Any]]:
-    """A model that is to label, its slot encoder, and the index of the prepared folders that it labels.
+class Labeller:
+    """A model that labels prepared folders.
+
+    Args:
+        name: a punctuation model, folder or Hub id.
+        data: folders that were prepared with its tokenizer.
+        device: to compute on.
 
     Raises:
         ValueError: if they were prepared with other pieces than the model's.
     """
-    model = load_own_model(name).eval().to(device)
-    index = read_index(*data)
-    check_pieces_fit(model, index, name)
-    return model, SlotEncoder(AutoTokenizer.from_pretrained(name), model.config), index
+
+    def __init__(self, name: str, data: Sequence[str], device: Any):
+        self.model, self.device = load_own_model(name).eval().to(device), device
+        self.index = read_index(*data)
+        check_pieces_fit(self.model, self.index, name)
+        self.collator = WindowCollator(SlotEncoder(AutoTokenizer.from_pretrained(name), self.model.config))
+
+    def probabilities(self, path: Path, documents: Sequence[int] | None = None) -> np.ndarray:
+        """The model's probabilities (n_words, M) of the words of a shard, or of some of its documents in turn."""
+        windows = source_windows(path, self.model.config, documents=documents)
+        firsts = np.cumsum([0, *(scored.kept.stop - scored.kept.start for scored in windows)])
+        probabilities = np.zeros((firsts[-1], len(self.model.config.label_names)), dtype=np.float32)
+        for number, _, logits in decided_words(self.model, self.collator, windows, self.device):
+            probabilities[firsts[number] : firsts[number + 1]] = logits.softmax(-1).numpy()
+        return probabilities
 
 
 def label_folder_softly(
@@ -68,65 +85,46 @@ def label_folder_softly(
         ValueError: if the data has other pieces than the teacher, a source is unknown, or `out` is another teacher's.
     """
     started = time.perf_counter()
-    model, slots, index = open_teacher(teacher, data, device)
-    rows = {row["name"]: row for row in index["sources"]}
+    labeller = Labeller(teacher, data, device)
+    rows = {row["name"]: row for row in labeller.index["sources"]}
     unknown = sorted(set(only) - set(rows))
     if unknown:
         raise ValueError(f"Expected sources among {sorted(rows)}, got {unknown}. Correct --sources.")
-    chosen = [rows[name] for name in only] if only else list(rows.values())
-    config = model.config
-    about = {"model": teacher, "weights": fingerprint(model), "labels": config.label_names}
+    chosen = [rows[name] for name in only or rows]
+    config = labeller.model.config
+    about = {"model": teacher, "weights": fingerprint(labeller.model), "labels": config.label_names}
     claim_folder(out, {**about, "mark_labels": config.mark_labels})
     known = SoftLabels(out)
     n_there = sum(row["splits"]["train"]["n_words"] for row in chosen)
-    n_labelled = n_new = 0
-    counts = {"n_words": n_there, "n_labelled": 0, "words_per_second": 0.0}
+    n_known = n_new = 0
+    seconds = 0.0
     with ProgressBar("labelling", n_there) as bar:
-        for row in chosen:
-            for shard in row["splits"]["train"]["shards"]:
-                for part, n_known in _parts(Path(shard["file"]), known):
-                    n_labelled += n_known
-                    if part:
-                        arrays = _labelled(model, slots, Path(shard["file"]), part, device)
-                        write_part(out, arrays)
-                        n_new += len(arrays["probabilities"])
-                    bar.update(n_labelled + n_new, "words", row["name"])
-                    seconds = time.perf_counter() - started
-                    counts.update(n_labelled=n_labelled + n_new, words_per_second=n_new / seconds)
-                    if minutes and seconds > 60 * minutes:
-                        return counts
-    return counts
+        for path in (Path(shard["file"]) for row in chosen for shard in row["splits"]["train"]["shards"]):
+            arrays = open_shard(path)
+            n_words = np.diff(document_borders(arrays))[:, 0]
+            is_new = np.array([key not in known.places for key in document_keys(arrays, path)])
+            n_known += int(n_words[~is_new].sum())
+            for part in _parts(np.flatnonzero(is_new), n_words):
+                if minutes and seconds > 60 * minutes:
+                    break
+                labels = {
+                    "document_hashes": arrays["document_hashes"][part],
+                    "word_hashes": arrays["word_hashes"][part],
+                    "document_starts": np.cumsum([0, *n_words[part]]).astype(np.uint32),
+                    "probabilities": as_bytes(labeller.probabilities(path, part)),
+                }
+                write_part(out, labels)
+                n_new += len(labels["probabilities"])
+                bar.count(n_known + n_new, "words", path.stem)
+                seconds = time.perf_counter() - started
+    return {"n_words": n_there, "n_labelled": n_known + n_new, "words_per_second": n_new / max(seconds, 1e-9)}
 
 
-def _parts(path: Path, known: SoftLabels) -> Iterator[tuple[list[int], int]]:
-    """Documents of a shard without labels, some `WORDS_PER_PART` words at a time; and words that have them already."""
-    arrays = open_shard(path)
-    if "word_hashes" not in arrays:
-        raise ValueError(f"Expected hashes of the words in {path}, found none. Prepare the data again.")
-    part: list[int] = []
-    n_words = n_known = 0
-    for number, (first, end) in enumerate(document_borders(arrays)):
-        if (int(arrays["document_hashes"][number]), int(arrays["word_hashes"][number])) in known.places:
-            n_known += end - first
-            continue
-        part.append(number)
-        n_words += end - first
-        if n_words >= WORDS_PER_PART:
-            yield part, n_known
-            part, n_words, n_known = [], 0, 0
-    yield part, n_known
-
-
-def _labelled(model: Any, slots: Any, path: Path, documents: Sequence[int], device: Any) -> dict[str, np.ndarray]:
-    arrays = open_shard(path)
-    borders = document_borders(arrays)
-    counts = [borders[number][1] - borders[number][0] for number in documents]
-    return {
-        "document_hashes": np.array(arrays["document_hashes"][documents]),
-        "word_hashes": np.array(arrays["word_hashes"][documents]),
-        "document_starts": np.cumsum([0, *counts]).astype(np.uint32),
-        "probabilities": as_bytes(predicted_probabilities(model, slots, path, device, documents)),
-    }
+def _parts(documents: np.ndarray, n_words: np.ndarray) -> Iterator[list[int]]:
+    """Documents in groups of about `WORDS_PER_PART` words, given the words of each document of the shard."""
+    group = np.cumsum(n_words[documents]) // WORDS_PER_PART
+    for number in np.unique(group):
+        yield documents[group == number].tolist()
 
 
 def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") -> dict[str, Any]:
@@ -135,7 +133,8 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
     Raises:
         ValueError: if the folder was prepared with other pieces than the model's.
     """
-    model, slots, index = open_teacher(model_name, [str(folder)], device)
+    labeller = Labeller(model_name, [str(folder)], device)
+    index = labeller.index
     out.mkdir(parents=True, exist_ok=True)
     rows = []
     n_words = 0
@@ -143,51 +142,28 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
         for source_id, row in enumerate(index["sources"]):
             writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
             n_labels = np.zeros(len(index["labels"]), dtype=np.int64)
-            for shard in row["splits"]["train"]["shards"]:
-                probabilities = predicted_probabilities(model, slots, Path(shard["file"]), device)
-                labels = probabilities.argmax(-1).astype(np.uint8)
+            for path in (Path(shard["file"]) for shard in row["splits"]["train"]["shards"]):
+                labels = labeller.probabilities(path).argmax(-1).astype(np.uint8)
                 n_labels += np.bincount(labels, minlength=len(n_labels))
-                for document in relabelled(Path(shard["file"]), labels):
+                for document in relabelled(path, labels):
                     writer.add(document)
                 n_words += len(labels)
-                bar.update(n_words, "words", row["name"])
-            writer.flush()
+                bar.count(n_words, "words", row["name"])
             train = {**writer.finish(), "n_labels": n_labels.tolist()}
             empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
-            splits = {"train": train, "validation": empty}
-            name = f"{row['name']}-pseudo"
-            rows.append({**row, "name": name, "is_labelled": True, "is_pseudo": True, "splits": splits})
+            about = {"name": f"{row['name']}-pseudo", "is_labelled": True, "is_pseudo": True}
+            rows.append({**row, **about, "splits": {"train": train, "validation": empty}})
     write_index(out, {**index, "sources": rows})
     return read_index(out)
 
 
-def predicted_probabilities(
-    model: Any, slots: Any, path: Path, device: Any, documents: Sequence[int] | None = None
-) -> np.ndarray:
-    """The model's probabilities (n_words, M) of the words of a shard, or of some of its documents in turn."""
-    windows = source_windows(path, 0, None, model.config, slots.has_masks, documents)
-    firsts = np.cumsum([0, *(scored.keep_to - scored.keep_from for scored in windows)])
-    probabilities = np.zeros((firsts[-1], len(model.config.label_names)), dtype=np.float32)
-    batches = batched_windows(windows)
-    for number, _, logits in decided_words(model, WindowCollator(slots), windows, batches, device):
-        probabilities[firsts[number] : firsts[number + 1]] = logits.softmax(-1).numpy()
-    return probabilities
-
-
-def relabelled(path: Path, labels: np.ndarray) -> list[PackedDocument]:
+def relabelled(path: Path, labels: np.ndarray) -> Iterator[PackedDocument]:
     """The documents of a shard with other labels."""
-    arrays = open_shard(path)
-    ends = np.concatenate([[0], np.cumsum(arrays["piece_counts"], dtype=np.int64)])
-    return [
-        PackedDocument(
-            int(arrays["document_hashes"][number]),
-            np.array(arrays["piece_ids"][ends[first] : ends[end]]),
-            np.array(arrays["piece_counts"][first:end]),
-            labels[first:end],
-            int(arrays["word_hashes"][number]),
-        )
-        for number, (first, end) in enumerate(document_borders(arrays))
-    ]
+    stream = WordStream(path, 0)
+    keys = document_keys(stream.arrays, path)
+    for (first, end), (document, words) in zip(document_borders(stream.arrays), keys, strict=True):
+        ids, counts, _, _ = stream.words(first, end - first)
+        yield PackedDocument(document, ids, counts, labels[first:end], words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

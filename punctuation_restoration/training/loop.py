@@ -26,9 +26,9 @@ from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.adapters import (
+    DESCRIPTION_FILE,
     choose_trained,
     go_on_from_adapters,
-    holds_adapters,
     load_adapters,
     save_adapters,
     save_plain,
@@ -51,12 +51,10 @@ from punctuation_restoration.training.optimisation import (
 )
 from punctuation_restoration.training.precision import use_fp32_attention
 from punctuation_restoration.training.processes import Processes
-from punctuation_restoration.training.run_log import LogWindow, RunLog
+from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import Validation
 
-# What is counted in each batch, by the value that does not count: scored slots, and words.
-COUNTED = (("labels", NOT_SCORED), ("slot_positions", 0))
 STYLES = {"mask": "slots are masks", "late-mask": "masks join in the last layers", "last-piece": "words are tagged"}
 
 
@@ -87,12 +85,10 @@ class RunState:
 
     def take(self, scores: Mapping[str, Any]) -> bool:
         """Take in the scores of an evaluation; gives whether they are the best on the whole."""
-        better = False
-        for language, row in scores["languages"].items():
-            better |= row["f1"] > self.best_of_language.get(language, -1.0)
-            self.best_of_language[language] = max(row["f1"], self.best_of_language.get(language, -1.0))
-        self.n_stale = 0 if better else self.n_stale + 1
-        is_best = bool(scores["languages"]) and scores["mean_f1"] > self.best_f1
+        before, f1s = self.best_of_language, {language: row["f1"] for language, row in scores["languages"].items()}
+        self.best_of_language = {language: max(f1, before.get(language, -1.0)) for language, f1 in f1s.items()}
+        self.n_stale = self.n_stale + 1 if self.best_of_language == before else 0
+        is_best = bool(f1s) and scores["mean_f1"] > self.best_f1
         self.best_f1 = scores["mean_f1"] if is_best else self.best_f1
         return is_best
 
@@ -127,7 +123,7 @@ class TrainingRun:
         self.log = RunLog(out, accelerator.is_main_process, settings.max_steps)
         self.checkpoints = out / "checkpoints"
         resumed = newest_checkpoint(self.checkpoints, self.log.tell)
-        learned = Path(start) if start and holds_adapters(Path(start)) else None
+        learned = Path(start) if start and (Path(start) / DESCRIPTION_FILE).is_file() else None
         place = str(resumed or start or "")
         if settings.adapter_rank or learned:  # checkpoints hold the adapters alone
             place = "" if learned else start or ""
@@ -213,9 +209,10 @@ class TrainingRun:
     def _take_steps(self) -> None:
         settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
-        since, waiting = LogWindow(), time.perf_counter()
+        self.log.begin()
+        waiting = time.perf_counter()
         for batches in read_ahead(self.source, state.step, settings.max_steps):
-            since.waited += time.perf_counter() - waiting
+            self.log.waited += time.perf_counter() - waiting
             state.seconds = time.perf_counter() - started
             progress = self.progress()
             if progress >= 1 or (settings.patience and state.n_stale >= settings.patience):
@@ -224,10 +221,9 @@ class TrainingRun:
             loss, n_words = self._take_step(batches, factor)
             state.step += 1
             state.seconds = time.perf_counter() - started
-            since.add(loss, n_words, batches)
+            self.log.add(loss, n_words, batches)
             if state.step % settings.log_every == 0:
-                self._log_progress(since, factor)
-                since = LogWindow()
+                self._log_progress(factor)
             if state.step % settings.local_steps == 0:
                 self._join()
             if state.step % settings.evaluate_every == 0:
@@ -236,8 +232,8 @@ class TrainingRun:
                 self.save()
             waiting = time.perf_counter()
 
-    def _log_progress(self, since: LogWindow, factor: float) -> None:
-        row = {**since.row(self.processes.n_processes), "rate": factor * self.settings.encoder_rate}
+    def _log_progress(self, factor: float) -> None:
+        row = {**self.log.row(self.processes.n_processes), "rate": factor * self.settings.encoder_rate}
         if self.processes.apart:  # each counted its own steps alone
             row["loss"] = round(float(self.processes.reduced(row["loss"], "mean")), 4)
             row["words_per_second"] = round(float(self.processes.reduced(row["words_per_second"])), 1)
@@ -251,8 +247,10 @@ class TrainingRun:
         """
         set_rates(self.optimiser, factor)
         apart, device = self.processes.apart, self.accelerator.device
-        counts = [sum(int((batch[key] != empty).sum()) for batch in batches) for key, empty in COUNTED]
-        n_scored, n_words = counts if apart else self.processes.reduced(counts).tolist()
+        n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
+        n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
+        if not apart:
+            n_scored, n_words = self.processes.reduced([n_scored, n_words]).tolist()
         total = torch.zeros((), device=device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
@@ -280,10 +278,7 @@ class TrainingRun:
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
-        labels, is_pseudo = inputs.pop("labels"), inputs.pop("is_pseudo", None)
-        soft = inputs.pop("soft_labels", None)
-        if soft is not None:
-            soft = (soft.float() / 255) ** 2  # as `soft_labels.as_bytes` stores them
+        labels, is_pseudo, soft = inputs.pop("labels"), inputs.pop("is_pseudo", None), inputs.pop("soft_labels", None)
         with self.accelerator.autocast():
             logits = self.prepared(**inputs).logits
         return total_loss(logits, labels, self.settings, is_pseudo, soft)
@@ -306,9 +301,9 @@ class TrainingRun:
         self.log.tell(f"Going on from {place} (step {self.state.step}).")
 
     def _save_model(self, place: Path) -> None:
+        save_plain(self.model, self.tokenizer, place)
         if self.adapters:
             save_adapters(self.model, self.adapters, place / "adapters", torch.float16)
-        save_plain(self.model, self.tokenizer, place)
 
     def _save_trained(self, place: Path) -> None:
         """What a run needs to go on: the adapters, where there are any; else the model."""

@@ -1,7 +1,6 @@
 """Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of a teacher.
 
-Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Letters in shapes: B
-windows, W slots, M labels.
+Takes logits and labels, gives sums over the scored slots; the loop divides by their number.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ def slot_losses(
     """
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
     chosen = functional.nll_loss(log_probabilities.transpose(1, 2), labels, ignore_index=NOT_SCORED, reduction="none")
-    if is_pseudo is None and not settings.label_smoothing:
-        return chosen
-    uniform = -log_probabilities.mean(-1)
     if is_pseudo is None:
         is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+    uniform = -log_probabilities.mean(-1)
     smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
     weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
     losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)

@@ -12,10 +12,22 @@ from punctuation_restoration.data.dataset import Batch
 from punctuation_restoration.data.progress import ProgressBar
 
 
-class LogWindow:
-    """What happened since the last line of progress."""
+class RunLog:
+    """Writes the log of a run. Only the first process writes.
 
-    def __init__(self) -> None:
+    Args:
+        out: folder of the run.
+        is_main: whether this is the first process.
+        n_steps: steps of the run, for the bar.
+    """
+
+    def __init__(self, out: Path, is_main: bool, n_steps: int | None = None):
+        self.file, self.is_main = out / "log.jsonl", is_main
+        self.bar = ProgressBar("steps", n_steps, is_main)
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from here on."""
         self.started, self.waited = time.perf_counter(), 0.0
         self.losses: list[float] = []
         self.n_words, self.n_pieces, self.n_places = 0, 0, 0
@@ -28,7 +40,7 @@ class LogWindow:
         self.n_places += sum(batch["attention_mask"].numel() for batch in batches)
 
     def row(self, n_processes: int) -> dict[str, float]:
-        """Mean loss, speeds, and the shares of padding and of time spent waiting for data."""
+        """Mean loss, speeds, and the shares of padding and of time spent waiting for data, since `begin`."""
         seconds = time.perf_counter() - self.started
         return {
             "loss": round(sum(self.losses) / len(self.losses), 4),
@@ -38,39 +50,25 @@ class LogWindow:
             "waiting": round(self.waited / seconds, 4),
         }
 
-
-class RunLog:
-    """Writes the log of a run. Only the first process writes.
-
-    Args:
-        out: folder of the run.
-        is_main: whether this is the first process.
-        n_steps: steps of the run, for the bar.
-    """
-
-    def __init__(self, out: Path, is_main: bool, n_steps: int | None = None):
-        self.file = out / "log.jsonl" if is_main else None
-        self.bar = ProgressBar("steps", n_steps, None if is_main else False)
-        self.is_main = is_main
-
     def tell(self, line: str) -> None:
         """Print a line, in the first process only."""
         if self.is_main:
             self.bar.tell(line)
 
     def write(self, step: int, row: Mapping[str, Any]) -> None:
-        """Keep a row of numbers of a step."""
-        if self.file:
+        """Keep a row of numbers of a step, in the first process only."""
+        if self.is_main:
             with open(self.file, "a", encoding="utf-8") as file:
                 file.write(json.dumps({"step": step, **row}) + "\n")
 
     def progress(self, step: int, row: Mapping[str, float], minutes: float, minutes_left: float) -> None:
-        """Say how the last steps went."""
+        """Say how the last steps went, and count anew."""
         line = (
             f"loss {row['loss']:.4f}, {row['words_per_second']:.0f} words/s, {row['pieces_per_second']:.0f} pieces/s, "
             f"padding {100 * row['padding']:.1f} %, data waiting {100 * row['waiting']:.1f} %, "
             f"{minutes:.1f} min, {minutes_left:.0f} min left"
         )
         self.write(step, {**row, "minutes": round(minutes, 2)})
-        self.bar.update(step, "steps", line)
+        self.bar.count(step, "steps", line)
         self.tell(f"step {step}: {line}")
+        self.begin()

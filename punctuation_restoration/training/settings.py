@@ -6,7 +6,6 @@ Takes arguments and a recipe, gives one frozen, checked object. Reads no data.
 from __future__ import annotations
 
 import argparse
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args, get_type_hints
@@ -25,9 +24,9 @@ RANGES = {
 }
 
 
-def setting(default: Any, meaning: str, limits: str | None = None, choices: Sequence[str] | None = None) -> Any:
-    """A field with its help text, and the name of its range in `RANGES`."""
-    return field(default=default, metadata={"help": meaning, "range": limits, "choices": choices})
+def setting(default: Any, meaning: str, limits: str | tuple[str, ...] | None = None) -> Any:
+    """A field with its help text, and the name of its range in `RANGES` or its choices."""
+    return field(default=default, metadata={"help": meaning, "limits": limits})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,7 @@ class TrainingSettings:
     encoder: str | None = setting(None, "pretrained encoder to start from, folder or Hub id")
     layers: int | None = setting(None, "keep only the first N layers of the encoder", "above 0")
     slot_style: str | None = setting(
-        None,
-        "mask (slot filling), late-mask (masks join in the last layers) or last-piece (tagging)",
-        None,
-        SLOT_STYLES,
+        None, "mask (slot filling), late-mask (masks join in the last layers) or last-piece (tagging)", SLOT_STYLES
     )
     bidirectional_from: int | None = setting(
         None, "first layer of a causal encoder that reads to the right too; default: the middle one"
@@ -68,11 +64,11 @@ class TrainingSettings:
     accumulate: int = setting(1, "batches whose gradients are added up in a step", "of 1 or more")
     local_steps: int = setting(
         1,
-        "steps that each process takes alone before all take the mean of their weights; 1 shares gradients",
+        "steps each process takes alone before all take the mean of their weights; 1 shares gradients",
         "of 1 or more",
     )
     # Optimiser
-    optimiser: str = setting("adamw", "adamw or radam", None, OPTIMISERS)
+    optimiser: str = setting("adamw", "adamw or radam", OPTIMISERS)
     encoder_rate: float = setting(2e-4, "learning rate of the encoder", "of 0 or more")
     head_rate: float = setting(4e-4, "learning rate of the classifier", "of 0 or more")
     weight_decay: float = setting(0.01, "weight decay", "of 0 or more")
@@ -81,7 +77,7 @@ class TrainingSettings:
     average_decay: float = setting(
         0.0, "decay of the moving average of weights that is evaluated and saved; 0 turns it off", "from 0 to below 1"
     )
-    precision: str = setting("auto", "auto, fp32, bf16 or fp16", None, PRECISIONS)
+    precision: str = setting("auto", "auto, fp32, bf16 or fp16", PRECISIONS)
     seed: int = setting(1, "seed")
     # Loss, see `training.losses`
     label_smoothing: float = setting(0.0, "label smoothing of human labels", "from 0 to below 1")
@@ -122,14 +118,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--cpu", action="store_true", help="compute on the CPU even if there is a GPU")
     hints = get_type_hints(TrainingSettings)
     for own in fields(TrainingSettings):
-        kinds = set(get_args(hints[own.name]) or [hints[own.name]]) - {types.NoneType}
-        parser.add_argument(
-            "--" + own.name.replace("_", "-"),
-            type=kinds.pop(),
-            choices=own.metadata["choices"],
-            default=argparse.SUPPRESS,
-            help=f"{own.metadata['help']} (default {own.default})",
-        )
+        limits, meaning = own.metadata["limits"], f"{own.metadata['help']} (default {own.default})"
+        kind = (get_args(hints[own.name]) or [hints[own.name]])[0]
+        choices = None if limits in RANGES else limits
+        name = "--" + own.name.replace("_", "-")
+        parser.add_argument(name, type=kind, choices=choices, default=argparse.SUPPRESS, help=meaning)
     return parser.parse_args(argv)
 
 
@@ -141,12 +134,12 @@ def settings_of(
     Raises:
         ValueError: for an unknown key, a value of the wrong type or out of range.
     """
-    limits = {own.name: own.metadata["range"] for own in fields(TrainingSettings)}
+    limits = {own.name: own.metadata["limits"] for own in fields(TrainingSettings)}
     from_model = {key: value for key, value in recipe_model.items() if key in MODEL_KEYS}
     given = {key: value for key, value in arguments.items() if key in limits}
     settings = settings_from(TrainingSettings, {**from_model, **recipe_training, **given}, "the training settings")
     for name, limit in limits.items():
         value = getattr(settings, name)
-        if limit and value is not None and not RANGES[limit](value):
+        if limit in RANGES and value is not None and not RANGES[limit](value):
             raise ValueError(f"Expected {name} {limit}, got {value}. Correct it.")
     return settings

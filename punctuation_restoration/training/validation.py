@@ -5,7 +5,7 @@ Takes prepared validation shards, a model and its slot encoder; gives counts and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import torch
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import document_borders, open_shard
+from punctuation_restoration.data.shards import document_borders
+from punctuation_restoration.data.streams import WordStream
 from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
@@ -27,11 +28,10 @@ BATCH_PIECES = 4096
 
 @dataclass(frozen=True, slots=True)
 class ScoredWindow:
-    """A window of which the words from `keep_from` to `keep_to` (exclusive) are scored."""
+    """A window, and which of its words are scored."""
 
     window: CutWindow
-    keep_from: int
-    keep_to: int
+    kept: slice
     source_id: int
 
 
@@ -59,22 +59,23 @@ class Validation:
         self.languages: list[str] = index["languages"]
         self.source_names = [row["name"] for row in index["sources"]]
         self.source_languages = [self.languages.index(row["language"]) for row in index["sources"]]
-        self.n_labels = len(config.label_names)
         self.label_names = config.label_names
         self.windows: list[ScoredWindow] = []
         for source_id, n_words in enumerate(words_to_take(index, words_per_language)):
             for shard in index["sources"][source_id]["splits"]["validation"]["shards"]:
-                taken = source_windows(Path(shard["file"]), source_id, n_words, config, slots.has_masks)
-                n_words -= sum(scored.keep_to - scored.keep_from for scored in taken)
+                taken = source_windows(Path(shard["file"]), config, n_words, source_id)
+                n_words -= sum(scored.kept.stop - scored.kept.start for scored in taken)
                 self.windows += taken
-        self.batches = list(batched_windows(self.windows))[process::n_processes]
+        self.process, self.n_processes = process, n_processes
 
     def counts(self, model: Any, device: Any = "cpu") -> np.ndarray:
         """Confusion counts (n_sources, M, M): true label, predicted label."""
-        counts = np.zeros((len(self.source_names), self.n_labels, self.n_labels), dtype=np.int64)
+        n_labels = len(self.label_names)
+        counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
         was_training = model.training
         model.eval()
-        for number, labels, logits in decided_words(model, self.collator, self.windows, self.batches, device):
+        own = slice(self.process, None, self.n_processes)
+        for number, labels, logits in decided_words(model, self.collator, self.windows, device, own):
             np.add.at(counts[self.windows[number].source_id], (labels, logits.argmax(-1).numpy()), 1)
         model.train(was_training)
         return counts
@@ -114,69 +115,45 @@ def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int
 
 
 def source_windows(
-    path: Path,
-    source_id: int,
-    n_words: int | None,
-    config: Any,
-    has_masks: bool,
-    documents: Sequence[int] | None = None,
+    path: Path, config: Any, n_words: int | None = None, source_id: int = 0, documents: Sequence[int] | None = None
 ) -> list[ScoredWindow]:
     """Windows over the documents of a shard, until `n_words` words are scored; None scores all.
 
     `documents` are the places of those that are wanted, in their order; None wants all.
     """
-    arrays = open_shard(path)
-    piece_ends = np.cumsum(arrays["piece_counts"], dtype=np.int64)
-    borders = document_borders(arrays)
+    stream = WordStream(path, 0)
+    borders = document_borders(stream.arrays)
     windows: list[ScoredWindow] = []
-    left = len(arrays["labels"]) if n_words is None else n_words
+    left = stream.n_words if n_words is None else n_words
     for number in range(len(borders)) if documents is None else documents:
         first_word, end_word = borders[number]
         if left <= 0:
             break
         end_word = min(end_word, first_word + left)
         left -= end_word - first_word
-        counts = arrays["piece_counts"][first_word:end_word].astype(np.int64)
-        planned = plan_windows(
-            (counts + has_masks).tolist(),
-            config.window,
-            config.left_context,
-            config.right_context,
-            config.max_window_pieces - 2,
-        )
-        for plan in planned:
-            first, end = first_word + plan.first, first_word + plan.end
-            piece_from = int(piece_ends[first - 1]) if first else 0
-            window = CutWindow(
-                np.array(arrays["piece_ids"][piece_from : int(piece_ends[end - 1])]),
-                np.array(arrays["piece_counts"][first:end]),
-                np.array(arrays["labels"][first:end]),
-                int(arrays["language_ids"][0]),
-                (0,),
-            )
-            windows.append(ScoredWindow(window, plan.keep_from - plan.first, plan.keep_to - plan.first, source_id))
+        n_places = stream.piece_counts[first_word:end_word].astype(np.int64) + (config.slot_style == "mask")
+        for plan in plan_windows(
+            n_places.tolist(), config.window, config.left_context, config.right_context, config.max_window_pieces - 2
+        ):
+            ids, counts, labels, _ = stream.words(first_word + plan.first, plan.end - plan.first)
+            kept = slice(plan.keep_from - plan.first, plan.keep_to - plan.first)
+            windows.append(ScoredWindow(CutWindow(ids, counts, labels, 0, (0,)), kept, source_id))
     return windows
-
-
-def batched_windows(windows: Sequence[ScoredWindow]) -> Iterator[list[int]]:
-    """Numbers of windows, those of like length together, in batches of at most about `BATCH_PIECES` pieces."""
-    n_pieces = [2 + len(scored.window.piece_ids) + len(scored.window.labels) for scored in windows]
-    return batches_by_length(n_pieces, None, BATCH_PIECES)
 
 
 @torch.no_grad()
 def decided_words(
-    model: Any,
-    collator: WindowCollator,
-    windows: Sequence[ScoredWindow],
-    batches: Iterable[Sequence[int]],
-    device: Any = "cpu",
+    model: Any, collator: WindowCollator, windows: Sequence[ScoredWindow], device: Any, own: slice = slice(None)
 ) -> Iterator[tuple[int, np.ndarray, torch.Tensor]]:
-    """For each window its number, and of the words that it decides the labels (n,) and the model's logits (n, M)."""
-    for batch in batches:
+    """For each window its number, and of the words that it decides the labels (n,) and the model's logits (n, M).
+
+    Windows of like length are read together; `own` says which batches this process reads.
+    """
+    n_pieces = [2 + len(scored.window.piece_ids) + len(scored.window.labels) for scored in windows]
+    for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
         inputs = collator([windows[number].window for number in batch])
         labels = inputs.pop("labels").numpy()
         logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.float().cpu()
         for row, number in enumerate(batch):
-            kept = slice(windows[number].keep_from, windows[number].keep_to)
+            kept = windows[number].kept
             yield number, labels[row, kept], logits[row, kept]
