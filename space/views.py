@@ -87,8 +87,6 @@ def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str
     Args:
         parts: what `highlights` gives.
     """
-    if not parts:
-        return NO_TEXT
     shown, kinds = [], set()
     for text, edit in parts:
         if edit is None:
@@ -130,8 +128,8 @@ def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, An
 def speed_line(language: str, words: Sequence[Mapping[str, Any]], seconds: float) -> str:
     """One line about a restored text."""
     n_marks = sum(bool(word["mark"]) and word["source"] != "input" for word in words)
-    rate = f" in {seconds * 1000:,.0f} ms: **{len(words) / seconds:,.0f} words a second**" if seconds > 0 else ""
-    return f"{language} · {_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted{rate}"
+    told = f"{language} · {_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted"
+    return f"{told} in {seconds * 1000:,.0f} ms: **{len(words) / seconds:,.0f} words a second**"
 
 
 def _count(number: int, thing: str) -> str:

@@ -39,10 +39,7 @@ def to_result(
         "scores": asdict(score(evaluation.counts)),
         "intervals_95": asdict(bootstrap(evaluation.blocks)),
         "by_source": brief_scores(evaluation.blocks, "source"),
-        "calibration": {
-            "all_words": bins_to_json(evaluation.all_decisions),
-            "marks": bins_to_json(evaluation.marks_only),
-        },
+        "calibration": {name: bins_to_json(bins) for name, bins in evaluation.calibration.items()},
         "speed": {
             "seconds": round(seconds, 2),
             "words": evaluation.n_words,

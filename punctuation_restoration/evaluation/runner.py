@@ -6,7 +6,7 @@ speed. Knows nothing about files, tables or pictures.
 
 import heapq
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,7 @@ class Evaluation:
     Attributes:
         label_names: the labels scored, the no-mark label first.
         blocks: additive counts of every block of every document.
-        all_decisions: bins of the score's calibration (3, 15) over all words.
-        marks_only: the same over the words that got a mark.
+        calibration: bins of the scores, (3, 15), of `"all_words"` and of `"marks"`: the words that got a mark.
         mistakes: the mistakes of which the model was most certain.
         seconds: time in the pipeline.
         n_words: words that the pipeline decided on; in Mandarin fewer than the characters scored.
@@ -37,8 +36,7 @@ class Evaluation:
 
     label_names: tuple[str, ...]
     blocks: list[Block]
-    all_decisions: np.ndarray
-    marks_only: np.ndarray
+    calibration: Mapping[str, np.ndarray]
     mistakes: Sequence[Mistake]
     seconds: float
     n_words: int
@@ -69,7 +67,7 @@ def evaluate_examples(
         settings: keywords for the pipeline, such as `window` or `thresholds`.
     """
     blocks: list[Block] = []
-    all_decisions, marks_only = count_reliability([]), count_reliability([])
+    calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
     mistakes: list[Mistake] = []
     n_words = n_units = 0
     started = time.perf_counter()
@@ -84,9 +82,9 @@ def evaluate_examples(
             for reference, label, score in zip(example.labels, found.labels, found.scores, strict=True)
             if score is not None
         ]
-        all_decisions += count_reliability([decision for _, decision in decisions])
-        marks_only += count_reliability([decision for label, decision in decisions if label != NO_MARK])
+        calibration["all_words"] += count_reliability([decision for _, decision in decisions])
+        calibration["marks"] += count_reliability([decision for label, decision in decisions if label != NO_MARK])
         mistakes = heapq.nlargest(n_mistakes, mistakes + find_mistakes(example, found), key=lambda one: one.score)
         on_document(n_units)
     seconds = time.perf_counter() - started
-    return Evaluation(label_set.names, blocks, all_decisions, marks_only, mistakes, seconds, n_words)
+    return Evaluation(label_set.names, blocks, calibration, mistakes, seconds, n_words)
