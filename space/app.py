@@ -46,27 +46,6 @@ EXAMPLES = {
 MARKS_CHOICES = [("All marks", "all"), ("Only sentence ends", "sentence-ends")]
 EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "condition"), ("Replace", "replace")]
 
-# Gradio's own white on bright green, and green on pale green, are too faint to read (contrast below 3 to 1); its boxes
-# have no edges on a light page.
-THEME = {
-    f"{name}{mode}": value
-    for mode in ("", "_dark")
-    for name, value in {
-        "block_title_background_fill": "transparent",
-        "block_title_text_color": "*body_text_color",
-        "block_info_text_color": "*body_text_color",
-        "block_label_background_fill": "transparent",
-        "block_label_text_color": "*body_text_color",
-        "button_primary_background_fill": "*primary_700",
-        "button_primary_background_fill_hover": "*primary_800",
-        "button_secondary_border_color": "*neutral_500",
-        "button_border_width": "1px",
-        "checkbox_label_background_fill_selected": "*primary_700",
-        "input_border_color": "*neutral_500",
-        "input_border_width": "1px",
-    }.items()
-}
-
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
 says after the last piece of each word what belongs there: a comma, a period, a question mark, or nothing. Marks that it
 is shown are pieces like the others. Your words are not changed. Below are the first words of your own text."""
@@ -99,7 +78,7 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     # Fonts of the visitor's own machine: nothing is fetched from elsewhere.
     theme = gr.themes.Soft(
         primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-    ).set(**THEME)
+    )
     return page.launch(
         theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
         footer_links=["api"], run_history=False, enable_monitoring=False,
