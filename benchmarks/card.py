@@ -26,6 +26,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 from transformers import pipeline
 
+from benchmarks.writing import markdown_table, put_between
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
@@ -74,26 +75,13 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
     return MODEL_INDEX.sub(lambda _: model_index(results), filled, count=1)
 
 
-def put_between(text: str, begin: str, end: str, content: str) -> str:
-    """The text with `content` between two of its lines, in place of what was there.
-
-    Raises:
-        ValueError: if the text lacks one of the lines.
-    """
-    before, has_begin, rest = text.partition(begin)
-    _, has_end, after = rest.partition(end)
-    if not has_begin or not has_end:
-        raise ValueError(f"Expected the lines {begin} and {end} in the document, one is missing. Put both into it.")
-    return f"{before}{begin}\n{content}\n{end}{after}"
-
-
 def table(results: Sequence[dict[str, Any]]) -> str:
     """The results in Markdown: F1 in percent, one line a benchmark, with the signature below."""
     if not results:
         return NONE_YET
     names = list(dict.fromkeys(name for one in results for name in one["scores"]["marks"]))
     head = ["benchmark", "words", "F1", "95 %", *(name.lower() for name in names), "macro"]
-    rows = [head, ["---", *(["---:"] * (len(head) - 1))]]
+    rows = []
     for one in results:
         scores = one["scores"]
         low, high = one["intervals_95"]["micro"]
@@ -105,7 +93,7 @@ def table(results: Sequence[dict[str, Any]]) -> str:
                 *map(_percent, marks), _percent(scores["macro"]["f1"]),
             ]
         )  # fmt: skip
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n" + _signature(results)
+    return markdown_table(head, rows) + "\n\n" + _signature(results)
 
 
 def model_index(results: Sequence[dict[str, Any]]) -> str:

@@ -21,11 +21,12 @@ import numpy as np
 from transformers import logging, pipeline
 
 import punctuation_restoration
+from benchmarks.thresholds import micro_f1
+from benchmarks.writing import write_json
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of
-from punctuation_restoration.evaluation.runner import micro_f1
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
@@ -129,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"settings.py: {error}", file=sys.stderr)
         return 2
     if args.output:
-        args.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_json(result, args.output)
     return 0
 
 

@@ -19,7 +19,7 @@ from statistics import linear_regression
 from typing import Any
 
 from benchmarks.arms import read_log, seen
-from benchmarks.card import put_between
+from benchmarks.writing import markdown_table, put_between, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- stages -->", "<!-- /stages -->"
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = sum(seen(read_log(Path(log)), "words") for log in args.log)
         row = {"stage": args.stage, "how": args.how, "words": before + words}
         curve["stages"].append({**row, **scores(results)})
-        file.write_text(json.dumps(curve, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(curve, file)
     draw(curve["stages"], Path(args.picture))
     args.document.write_text(fill(args.document.read_text(encoding="utf-8"), results), encoding="utf-8")
     for name, gain in gains(curve["stages"]).items():
@@ -94,14 +94,15 @@ def fill(text: str, results: Path) -> str:
 def table(stages: Sequence[Mapping[str, Any]], talks: Mapping[str, Mapping[str, float]]) -> str:
     """Micro-F1 by stage in Markdown, with the targets in the last row. `talks`: F1 on talks by digest of the model."""
     head = ["stage", "trained", "million words", *(f"`{name}`" for name in TARGETS), *TALKS.values()]
-    lines = [f"| {' | '.join(head)} |", "| --- | --- |" + " ---: |" * (len(head) - 2)]
+    lines = []
     for row in stages:
         own = talks.get(row["model_sha256"], {})
         found = [*(row["f1"][name] for name in TARGETS), *map(own.get, TALKS)]
         cells = [row["stage"], row.get("how", ""), f"{row['words'] / 1e6:.1f}"]
         cells += ["" if f1 is None else f"{f1:.1f}" for f1 in found]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, f"| asked | | | {' | '.join(f'{f1:g}' for f1 in TARGETS.values())} | | |"])
+        lines.append(cells)
+    asked = f"| asked | | | {' | '.join(f'{f1:g}' for f1 in TARGETS.values())} | | |"
+    return markdown_table(head, lines, n_left=2) + "\n" + asked
 
 
 def draw(stages: Sequence[Mapping[str, Any]], path: Path) -> None:

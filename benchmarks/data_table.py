@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.card import put_between
+from benchmarks.writing import put_between
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.data.summary import SPLITS, table
 

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from benchmarks.arms import run
-from benchmarks.card import put_between
+from benchmarks.writing import markdown_table, put_between, write_json
 from punctuation_restoration.data.prepare import prepare
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME, read_index
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(json.dumps(rows[-1]), flush=True)
                 settings = {name: getattr(args, name) for name in ("words", "pieces_per_batch", "validation_words")}
                 result = {"signature": signature(arm.place, settings, "cpu"), "runs": rows}
-                args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+                write_json(result, args.out)
     document = args.document.read_text(encoding="utf-8")
     args.document.write_text(put_between(document, BEGIN, END, table(rows)), encoding="utf-8")
     return 0
@@ -129,10 +129,7 @@ def pieces_per_word(folder: Path) -> float:
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Means over seeds by encoder and language, and the distance between seeds, as Markdown."""
     languages = [name for name in ("en", "zh", "ms") if any(row["language"] == name for row in rows)]
-    lines = [
-        f"| encoder | slots | seeds | {' | '.join(languages)} | minutes a run |",
-        "| --- | --- | ---: |" + " ---: |" * (len(languages) + 1),
-    ]
+    lines = []
     for name in dict.fromkeys(row["encoder"] for row in rows):
         own = [row for row in rows if row["encoder"] == name]
         cells = []
@@ -142,8 +139,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
             cells.append(f"{mean(found):.1f}{spread}" if found else "")
         minutes = mean(row["minutes"] for row in own)
         n_seeds = len({row["seed"] for row in own})
-        lines.append(f"| {name} | {own[0]['slot_style']} | {n_seeds} | {' | '.join(cells)} | {minutes:.0f} |")
-    return "\n".join(lines)
+        lines.append([name, own[0]["slot_style"], str(n_seeds), *cells, f"{minutes:.0f}"])
+    return markdown_table(["encoder", "slots", "seeds", *languages, "minutes a run"], lines, n_left=2)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import numpy as np
 import yaml
 
 from benchmarks.arms import cut_folder, run
+from benchmarks.writing import markdown_table, write_json
 from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.training.labelling import relabelled
@@ -99,8 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = {name: getattr(args, name) for name in ("steps", "pieces_per_batch", "layers", "validation_words")}
     data = {row["name"]: row["splits"]["train"]["n_words"] for row in read_index(*args.data)["sources"]}
     result = {"signature": signature(args.encoder, settings, "cpu"), "training_words": data, "runs": rows}
-    Path(args.out).parent.mkdir(parents=True, exist_ok=True)
-    Path(args.out).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_json(result, Path(args.out))
     print(table(rows))
     return 0
 
@@ -185,18 +185,15 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Means over seeds by arm, as Markdown, each with its distance from the baseline."""
     languages = sorted({language for row in rows for language in row["f1"]})
     base = {language: _mean(rows, BASELINE, language) for language in languages}
-    lines = [
-        f"| arm | seeds | {' | '.join(languages)} |",
-        "| --- |" + " ---: |" * (len(languages) + 1),
-    ]
+    lines = []
     for name in dict.fromkeys(row["arm"] for row in rows):
         own = [row for row in rows if row["arm"] == name]
         cells = []
         for language in languages:
             value, baseline = _mean(rows, name, language), base[language]
             cells.append(f"{value:.1f}" + (f" ({value - baseline:+.1f})" if baseline and name != BASELINE else ""))
-        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append([name, str(len(own)), *cells])
+    return markdown_table(["arm", "seeds", *languages], lines)
 
 
 def _mean(rows: Sequence[Mapping[str, Any]], name: str, language: str) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import regex
 
+from benchmarks.writing import tell
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.segmentation import HanSegmenter
 
@@ -66,10 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "with_hidden_markov_model": count(runs, True),
         "without_hidden_markov_model": count(runs, False),
     }
-    text = json.dumps(result, indent=1, ensure_ascii=False)
-    print(text)
-    if args.output:
-        args.output.write_text(text + "\n", encoding="utf-8")
+    tell(result, args.output)
     return 0
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.writing import write_json
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(json.dumps(found, indent=1))
     if args.output:
         signed = {**found, "signature": signature(args.model, {"texts": args.texts.name}, "cpu")}
-        args.output.write_text(json.dumps(signed, indent=1) + "\n", encoding="utf-8")
+        write_json(signed, args.output)
     return 0
 
 

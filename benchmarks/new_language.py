@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.arms import cut_folder, run, score
-from benchmarks.card import put_between
+from benchmarks.writing import markdown_table, put_between, write_json
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.signature import signature
 
@@ -51,8 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = {name: getattr(args, name) for name in names if not (args.steps and name == "minutes")}
     data = {row["name"]: row["splits"]["train"]["n_words"] for row in read_index(*args.old, args.new)["sources"]}
     result = {"signature": signature(args.start, settings, "cpu"), "training_words": data, "runs": rows}
-    Path(args.out).parent.mkdir(parents=True, exist_ok=True)
-    Path(args.out).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_json(result, Path(args.out))
     if args.document:
         text = args.document.read_text(encoding="utf-8")
         args.document.write_text(fill(text, result), encoding="utf-8")
@@ -105,19 +104,19 @@ def tables(result: dict[str, Any]) -> str:
     """F1 by order, and F1 of the new language by its number of words, in Markdown."""
     orders = [row for row in result["runs"] if "n_words" not in row]
     languages = list(orders[0]["f1"])
-    lines = [f"| order | steps | {' | '.join(languages)} |", "| --- |" + " ---: |" * (len(languages) + 1)]
-    for row in orders:
-        cells = " | ".join(f"{row['f1'][language]:.1f}" for language in languages)
-        lines.append(f"| {row['order']} | {row['steps']} | {cells} |")
+    rows = [
+        [row["order"], str(row["steps"]), *(f"{row['f1'][language]:.1f}" for language in languages)] for row in orders
+    ]
+    lines = [markdown_table(["order", "steps", *languages], rows)]
     new = max(languages, key=lambda it: orders[1]["f1"][it])  # what the run on it alone knows best
     curve = [row for row in result["runs"] if "n_words" in row]
     if curve:
         names = list(dict.fromkeys(row["order"] for row in curve))
-        lines += ["", f"| words of `{new}` | {' | '.join(names)} |", "| ---: |" + " ---: |" * len(names)]
+        rows = []
         for n_words in dict.fromkeys(row["n_words"] for row in curve):
             found = {row["order"]: row["f1"][new] for row in curve if row["n_words"] == n_words}
-            cells = " | ".join(f"{found[name]:.1f}" for name in names)
-            lines.append(f"| {n_words:,} | {cells} |")
+            rows.append([f"{n_words:,}", *(f"{found[name]:.1f}" for name in names)])
+        lines += ["", markdown_table([f"words of `{new}`", *names], rows, n_left=0)]
         lines += ["", f"Every row of the second table after {curve[0]['steps']} steps."]
     machine, settings = result["signature"]["machine"], result["signature"]["settings"]
     lines += [

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.writing import write_json
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.examples import Example
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     row["signature"] = signature(model, {"slot_style": restore.model.config.slot_style}, "cpu")
     row["model_sha256"] = row["signature"].pop("model_sha256")
     result = add_row(found or new_result(ids, examples), row, examples)
-    args.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(result, args.output)
     print(json.dumps(row["f1"]))
     return 0
 

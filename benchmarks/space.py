@@ -29,7 +29,7 @@ from typing import Any
 from transformers import pipeline
 
 import punctuation_restoration
-from benchmarks.card import put_between
+from benchmarks.writing import put_between
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed_tables import draw, fill, processor_of, ratios, table
+from benchmarks.writing import write_json
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
 
@@ -196,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run["ratios"] = ratios(run)
     print(table(result["runs"]))
     if args.output:
-        args.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_json(result, args.output)
     if args.picture:
         draw(result, args.picture)
     for document in args.fill:

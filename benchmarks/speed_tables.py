@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.writing import markdown_table
+
 BACKENDS = {
     "torch": ("nothing", "exact; the reference"),
     "onnx": ("`.[fast]`", "the same text"),
@@ -54,14 +56,14 @@ def table(runs: Sequence[dict[str, Any]]) -> str:
     Words a second are followed by the ratio to XLM-R-base in the same run, where that ran.
     """
     head = ["system", *map(_named, runs), "one sentence", "start-up", "peak memory", "size"]
-    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+    rows = []
     for name, row in runs[0]["systems"].items():
         cells = [_talk(run, name) for run in runs]
         delay = row["texts"].get("sentence", {}).get("p50_ms")
         cells += ["–" if delay is None else f"{delay:.0f} ms", f"{row['start_up_s']:.0f} s"]
         cells += [f"{row['peak_memory_mb']:,} MB", f"{row['size_mb']:,.0f} MB"]
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([f"`{name}`", *cells])
+    return markdown_table(head, rows)
 
 
 def targets_text(runs: Sequence[dict[str, Any]]) -> str:

@@ -19,6 +19,7 @@ import torch
 from transformers import logging, pipeline
 
 import punctuation_restoration
+from benchmarks.writing import write_json
 from punctuation_restoration.evaluation.signature import signature
 
 TEXTS = Path(__file__).resolve().parents[1] / "examples" / "texts"
@@ -82,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     result = {"backends": found, "signature": signature(place, {"threads": 1, "clock": "cpu"}, "cpu")}
     print(json.dumps(found, indent=1))
     if args.output:
-        args.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_json(result, args.output)
     return 0
 
 

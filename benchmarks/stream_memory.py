@@ -19,6 +19,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, logging
 
 import punctuation_restoration
 from benchmarks.speed import words_of_text
+from benchmarks.writing import write_json
 from punctuation_restoration.evaluation.signature import signature
 
 LINE = 10  # words
@@ -70,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "signature": signature(place, {"backend": args.backend, "layers": args.layers}, "cpu"),
     }
     if args.output:
-        args.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        write_json(found, args.output)
     return 0 if n_out == args.words else 1
 
 

@@ -25,11 +25,12 @@ import torch
 from transformers import pipeline
 
 import punctuation_restoration
-from benchmarks.card import put_between
+from benchmarks.writing import markdown_table, put_between, write_json
 from punctuation_restoration.data.conversion import hash_id, split_of
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import load_recipe
-from punctuation_restoration.evaluation.scores import score_labels
+from punctuation_restoration.evaluation.counts import count_labels
+from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
@@ -149,7 +150,7 @@ def measure(restore: Any, path: Path, n_words: int, share: float, batch_size: in
 
 
 def _f1(reference: Sequence[str], labels: Sequence[str], config: Any) -> float:
-    return round(score_labels(reference, labels, config.label_names).micro.f1, 4)
+    return round(micro(count_labels(reference, labels, config.label_names)).f1, 4)
 
 
 def _same(labels: Sequence[str], others: Sequence[str]) -> float:
@@ -161,14 +162,14 @@ def table(report: dict[str, Any]) -> str:
     files = report["files"]
     names = [LANGUAGES.get(one["language"], one["language"]) for one in files]
     head = ["look-ahead", *(f"{name}: F1" for name in names), *(f"{name}: as offline" for name in names)]
-    lines = [head, ["---:"] * len(head)]
+    lines = []
     for n, look_ahead in enumerate(LOOK_AHEADS):
         rows = [one["look_aheads"][n] for one in files]
         f1 = [f"{100 * row['micro_f1']:.1f}" for row in rows]
         lines.append([str(look_ahead), *f1, *(f"{100 * row['same']:.1f} %" for row in rows)])
     offline = [f"{100 * one['offline_micro_f1']:.1f}" for one in files]
     lines.append(["offline", *offline, *(f"{100 * one['same_other_windows']:.1f} %" for one in files)])
-    rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = markdown_table(head, lines, n_left=0)
     counted = ", ".join(f"{one['n_words']:,} words of `{one['file']}`" for one in files)
     machine = report["machine"]
     times = ", ".join(f"{one['p50_ms']:.0f} ms ({one['p99_ms']:.0f} ms)" for one in files)
@@ -231,8 +232,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ]
     settings = {"words": args.words, "recipe": args.recipe.name}
     report = {**signature(args.model, settings, args.device), "files": files}
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write_json(report, args.output, indent=2)
     draw(report, args.picture)
     args.document.write_text(fill(args.document.read_text(encoding="utf-8"), report), encoding="utf-8")
     return 0

@@ -10,17 +10,19 @@ benchmarks grows. Use validation data only: thresholds found on a test make its 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.writing import tell
+from punctuation_restoration.evaluation.alignment import align
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
+from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
-from punctuation_restoration.evaluation.runner import micro_f1
+from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
 # Up to a half: a higher threshold would refuse a mark that is likelier than all other labels together.
@@ -53,6 +55,15 @@ def f1_with(
         for _, words, rows in read
     ]
     return micro_f1([example for example, _, _ in read], decided, label_set)
+
+
+def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, Any]]], label_set: LabelSet) -> float:
+    """Micro-F1, 0 to 1, of the words that the pipeline gave for each example."""
+    counts = (
+        count_labels(example.labels, align(example, found, label_set).labels, label_set.names)
+        for example, found in zip(examples, words, strict=True)
+    )
+    return micro(add_counts(label_set.names, counts)).f1
 
 
 def tune(
@@ -101,10 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         examples = load_examples(name, label_set, args.bench_root, args.recipe)
         benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
     best, steps = tune(benchmarks, restore.model.config.labels, label_set)
-    text = json.dumps({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, indent=1)
-    print(text)
-    if args.output:
-        args.output.write_text(text + "\n", encoding="utf-8")
+    tell({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, args.output)
     return 0
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
+from benchmarks.writing import write_json
 from punctuation_restoration.data.dataset import Batch, read_ahead
 from punctuation_restoration.data.recipe import Recipe, load_recipe
 from punctuation_restoration.data.shards import read_index
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.output:
         signed = {"signature": signature(args.encoder, {"recipe": recipe.name}, "cpu" if use_cpu else "cuda"), **found}
         runs = json.loads(args.output.read_text(encoding="utf-8"))["runs"] if args.output.is_file() else []
-        args.output.write_text(json.dumps({"runs": [*runs, signed]}, indent=1) + "\n", encoding="utf-8")
+        write_json({"runs": [*runs, signed]}, args.output)
     return 0
 
 

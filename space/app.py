@@ -7,16 +7,17 @@ Nothing that a visitor writes is logged or kept; files are deleted after ten min
 is there.
 """
 
+import contextlib
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, N_SHOWN_MASKS, InputError, PageRestorer
+from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, PageRestorer
 from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, language_of, masks_html, speed_line
 
 from punctuation_restoration.transcripts import WRITABLE
@@ -28,6 +29,7 @@ os.environ["GRADIO_TEMP_DIR"] = str(Path(_files.name) / "uploads")
 LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed, not at every key
 KEPT_SECONDS = 600  # of files
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
+ONE_AT_A_TIME: dict[str, Any] = {"api_visibility": "private", "concurrency_id": "model", "concurrency_limit": 1}
 FILE_TYPES = [".srt", ".vtt", ".json", ".jsonl", ".tsv", ".ctm", ".txt"]
 AS_IT_IS = "as the file is"
 
@@ -44,27 +46,6 @@ EXAMPLES = {
 MARKS_CHOICES = [("All marks", "all"), ("Only sentence ends", "sentence-ends")]
 EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "condition"), ("Replace", "replace")]
 
-# Gradio's own white on bright green, and green on pale green, are too faint to read (contrast below 3 to 1); its boxes
-# have no edges on a light page.
-THEME = {
-    f"{name}{mode}": value
-    for mode in ("", "_dark")
-    for name, value in {
-        "block_title_background_fill": "transparent",
-        "block_title_text_color": "*body_text_color",
-        "block_info_text_color": "*body_text_color",
-        "block_label_background_fill": "transparent",
-        "block_label_text_color": "*body_text_color",
-        "button_primary_background_fill": "*primary_700",
-        "button_primary_background_fill_hover": "*primary_800",
-        "button_secondary_border_color": "*neutral_500",
-        "button_border_width": "1px",
-        "checkbox_label_background_fill_selected": "*primary_700",
-        "input_border_color": "*neutral_500",
-        "input_border_width": "1px",
-    }.items()
-}
-
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
 says after the last piece of each word what belongs there: a comma, a period, a question mark, or nothing. Marks that it
 is shown are pieces like the others. Your words are not changed. Below are the first words of your own text."""
@@ -79,14 +60,14 @@ def build(restorer: PageRestorer) -> gr.Blocks:
         )
         with gr.Tabs():
             with gr.Tab("Text"):
-                spoken, live, press, outputs = _text_tab()
+                typed = _text_tab()
                 with gr.Accordion("How it works: what the model sees", open=False):
                     gr.Markdown(HOW)
-                    outputs.append(gr.HTML(NOTHING_TO_SHOW, label="Masks", elem_id="masks"))
+                    typed["outputs"].append(gr.HTML(NOTHING_TO_SHOW, label="Masks", elem_id="masks"))
             with gr.Tab("File"):
                 upload = _file_tab()
         options = _options()
-        _connect_text(restorer, spoken, live, press, options, outputs)
+        _connect_text(restorer, typed, options)
         _connect_file(restorer, upload, options)
         _add_endpoint(restorer)
     return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
@@ -97,7 +78,7 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     # Fonts of the visitor's own machine: nothing is fetched from elsewhere.
     theme = gr.themes.Soft(
         primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-    ).set(**THEME)
+    )
     return page.launch(
         theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
         footer_links=["api"], run_history=False, enable_monitoring=False,
@@ -106,7 +87,7 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     )  # fmt: skip
 
 
-def _text_tab() -> tuple[gr.Textbox, gr.Checkbox, gr.Button, list[Any]]:
+def _text_tab() -> dict[str, Any]:
     with gr.Row():
         with gr.Column(min_width=320):
             spoken = gr.Textbox(
@@ -128,7 +109,7 @@ def _text_tab() -> tuple[gr.Textbox, gr.Checkbox, gr.Button, list[Any]]:
             )
             certain = gr.HTML(NO_TEXT, container=True, elem_id="certain")
             about = gr.Markdown(elem_id="about")
-    return spoken, live, press, [restored, certain, about]
+    return {"spoken": spoken, "live": live, "press": press, "outputs": [restored, certain, about]}
 
 
 def _file_tab() -> dict[str, Any]:
@@ -166,23 +147,18 @@ def _options() -> list[Any]:
         ]  # fmt: skip
 
 
-def _connect_text(
-    restorer: PageRestorer,
-    spoken: gr.Textbox,
-    live: gr.Checkbox,
-    press: gr.Button,
-    options: list[Any],
-    outputs: list[Any],
-) -> None:
-    def show(text: str, marks: str, existing: str, truecase: bool, threshold: float) -> tuple[Any, ...]:
+def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[Any]) -> None:
+    spoken = typed["spoken"]
+
+    def show(text: str, marks: str, existing: str, *others: Any) -> tuple[Any, ...]:
         if not text.strip():
             return "", NO_TEXT, "", NOTHING_TO_SHOW
-        restored = _told(restorer.restore)(text, marks=marks, existing=existing, truecase=truecase, threshold=threshold)
-        slots = restorer.slots(text, restored, existing)
-        words = restored.words
-        masks = masks_html(slots, words[:N_SHOWN_MASKS], len(words) - len(slots))
-        line = speed_line(language_of(text), words, restored.seconds)
-        return restored.text, certainty_html(highlights(text, restored.edits, words)), line, masks
+        with _told():
+            restored = restorer.restore(text, marks, existing, *others)
+        words = restored["words"]
+        masks = masks_html(restorer.slots(text, words, existing), words)
+        line = speed_line(language_of(text), words, restored["seconds"])
+        return restored["text"], certainty_html(highlights(text, restored["edits"], words)), line, masks
 
     def show_live(text: str, is_live: bool, *given: Any) -> Any:
         if not is_live:
@@ -191,12 +167,14 @@ def _connect_text(
             return gr.skip(), gr.skip(), "A long text: press **Restore**.", gr.skip()
         return show(text, *given)
 
-    shared: dict[str, Any] = {
-        "outputs": outputs, "api_visibility": "private", "concurrency_id": "model", "concurrency_limit": 1,
-    }  # fmt: skip
-    gr.on([press.click, spoken.submit], show, [spoken, *options], **shared)
-    for trigger in (spoken.change, *(option.change for option in options)):
-        trigger(show_live, [spoken, live, *options], trigger_mode="always_last", show_progress="hidden", **shared)
+    gr.on([typed["press"].click, spoken.submit], show, [spoken, *options], typed["outputs"], **ONE_AT_A_TIME)
+    gr.on(
+        [spoken.change, *(option.change for option in options)],
+        show_live,
+        [spoken, typed["live"], *options],
+        typed["outputs"],
+        trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
+    )  # fmt: skip
 
 
 def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[Any]) -> None:
@@ -207,19 +185,17 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
             return gr.DownloadButton(value=None, interactive=False), "", ""
         _sweep(results)
         folder = Path(tempfile.mkdtemp(dir=results))
-        names = ("marks", "existing", "truecase", "threshold")
-        target, restored = _told(restorer.restore_file)(
-            Path(path), folder, None if to == AS_IT_IS else to, **dict(zip(names, given, strict=True))
-        )
-        line = speed_line(target.name, restored.words, restored.seconds)
-        return gr.DownloadButton(value=str(target), interactive=True), line, restored.text[:2000]
+        with _told():
+            target, restored = restorer.restore_file(Path(path), folder, None if to == AS_IT_IS else to, *given)
+        line = speed_line(target.name, restored["words"], restored["seconds"])
+        return gr.DownloadButton(value=str(target), interactive=True), line, restored["text"][:2000]
 
     gr.on(
         [upload["file"].change, upload["to"].change, *(option.change for option in options)],
         restore_file,
         [upload["file"], upload["to"], *options],
         [upload["download"], upload["about"], upload["preview"]],
-        api_visibility="private", concurrency_id="model", concurrency_limit=1, trigger_mode="always_last",
+        trigger_mode="always_last", **ONE_AT_A_TIME,
     )  # fmt: skip
 
 
@@ -240,23 +216,19 @@ def _add_endpoint(restorer: PageRestorer) -> None:
             "text", "edits" (each with start, removed, inserted, label, score and source), "words" (each with word,
             start, end, label, mark, score and source), "seconds".
         """
-        restored = _told(restorer.restore)(text, marks=marks, existing=existing, truecase=truecase, threshold=threshold)
-        edits, words = list(restored.edits), list(restored.words)
-        return {"text": restored.text, "edits": edits, "words": words, "seconds": round(restored.seconds, 4)}
+        with _told():
+            return restorer.restore(text, marks, existing, truecase, threshold)
 
     gr.api(restore, api_name="restore", concurrency_id="model", concurrency_limit=1)
 
 
-def _told(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose complaints about an input reach the visitor, and not the server's log."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except InputError as error:
-            raise gr.Error(str(error), title="Not restored", print_exception=False) from error
-
-    return call
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """What is wrong with an input is told to the visitor, and not to the server's log."""
+    try:
+        yield
+    except ValueError as error:
+        raise gr.Error(str(error), title="Not restored", print_exception=False) from error
 
 
 def _sweep(results: Path) -> None:

@@ -3,10 +3,7 @@
 Takes texts and files with the page's options, gives what the pipeline gives. It knows nothing of Gradio.
 """
 
-import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +21,8 @@ MAX_FILE_BYTES = 2_000_000
 N_SHOWN_MASKS = 30  # words whose masks are shown
 
 
-class InputError(ValueError):
-    """What a visitor gave cannot be restored; the message is for them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """A restored text, its words as the pipeline gives them, how long it took in seconds; of a text alone its edits."""
-
-    text: str
-    words: Sequence[Mapping[str, Any]]
-    seconds: float
-    edits: Sequence[Mapping[str, Any]] = ()
-
-
 class PageRestorer:
-    """Restores texts and files.
+    """Restores texts and files. The messages of its errors are for visitors.
 
     Args:
         model: folder or Hub id; None for the package's default model.
@@ -52,75 +35,65 @@ class PageRestorer:
             revision = revision or HUB_REVISION
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
         self.pipeline = build(TASK, model=model or DEFAULT_MODEL, revision=revision)
-        self.mark_names: list[str] = [label["name"] for label in self.pipeline.model.config.labels[1:]]
         self.pipeline("hello 你好")  # loads jieba, and spares the first visitor the wait
 
-    def restore(self, text: str, **options: Any) -> Restored:
-        """Restore one text.
+    def restore(self, text: str, *options: Any) -> dict[str, Any]:
+        """What the pipeline gives for a text, and the `seconds` that it took; `options` are those of `_keywords`.
 
         Raises:
-            InputError: for a text that is too long, or an option that does not exist.
+            ValueError: for a text that is too long, or an option that does not exist.
         """
         if len(text) > MAX_CHARACTERS:
-            raise InputError(
+            raise ValueError(
                 f"This text has {len(text):,} characters; the page takes up to {MAX_CHARACTERS:,}. Cut it, send it as "
                 "a file, or run the model on your own machine."
             )
         started = time.perf_counter()
-        try:
-            result = self.pipeline(text, **self._keywords(**options))
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        return Restored(result["text"], result["words"], time.perf_counter() - started, result["edits"])
+        result = self.pipeline(text, **self._keywords(*options))
+        return {**result, "seconds": time.perf_counter() - started}
 
-    def slots(self, text: str, restored: Restored, existing: str) -> list[tuple[str, str]]:
+    def slots(self, text: str, words: list[dict[str, Any]], existing: str) -> list[tuple[str, str]]:
         """For the first words their pieces, and what the model saw in their slots."""
-        words = restored.words[:N_SHOWN_MASKS]
-        found = self.pipeline.find_words(text)[: len(words)]
-        encoder, labels = self.pipeline.slots, [label["name"] for label in self.pipeline.model.config.labels]
+        spoken = [word.spoken for word in self.pipeline.find_words(text)[:N_SHOWN_MASKS]]
+        encoder, labels = self.pipeline.slots, self.pipeline.model.config.label_names
         shown = []
-        for word, pieces in zip(words, encoder.pieces([word.spoken for word in found]), strict=True):
+        for word, pieces in zip(words, encoder.pieces(spoken), strict=False):
             is_filled = existing == "condition" and word["source"] == "input"
             slot = encoder.fill_ids[labels.index(word["label"])] if is_filled else encoder.mask_id
             names = encoder.tokenizer.convert_ids_to_tokens([*pieces] if slot is None else [*pieces, slot])
             shown.append((" ".join(names[: len(pieces)]), " ".join(names[len(pieces) :])))
         return shown
 
-    def restore_file(self, path: Path, folder: Path, to: str | None = None, **options: Any) -> tuple[Path, Restored]:
-        """Restore a transcript into a file of `folder`.
+    def restore_file(self, path: Path, folder: Path, to: str | None, *options: Any) -> tuple[Path, dict[str, Any]]:
+        """Restore a transcript into a file of `folder`; gives its path, and `text`, `words` and `seconds`.
 
         Args:
             path: the file.
             folder: where the new one goes.
             to: another format to write it in; None keeps it as it is, but for the marks.
+            options: those of `_keywords`.
 
         Raises:
-            InputError: if it cannot be read, is too large, or cannot be written in the other format.
+            ValueError: if it cannot be read, is too large, or cannot be written in the other format.
         """
-        n_bytes = os.path.getsize(path)
+        n_bytes = path.stat().st_size
         if n_bytes > MAX_FILE_BYTES:
-            raise InputError(f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it.")
-        try:
-            transcript, encoding = transcripts.read_bytes(path.read_bytes(), name=path.name)
-        except transcripts.FormatError as error:
-            raise InputError(str(error)) from error
+            raise ValueError(f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it.")
+        transcript, encoding = transcripts.read_bytes(path.read_bytes(), name=path.name)
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         if n_characters > MAX_FILE_CHARACTERS:
-            raise InputError(
+            raise ValueError(
                 f"This file has {n_characters:,} characters of speech; the page takes up to {MAX_FILE_CHARACTERS:,}. "
                 "Split it, or use the command `punctuate` on your own machine."
             )
         started = time.perf_counter()
-        try:
-            done = transcripts.restore_transcript(transcript, self.pipeline, **self._keywords(**options))
-            content = transcripts.write_as(done, to) if to else done.source()
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        done = transcripts.restore_transcript(transcript, self.pipeline, **self._keywords(*options))
+        content = transcripts.write_as(done, to) if to else done.source()
         seconds = time.perf_counter() - started
         target = folder / f"{path.stem}-restored{f'.{to}' if to else path.suffix}"
         target.write_bytes(encoding.encode(content))
         words = [word for speech in done.speeches for word in speech.words]
-        return target, Restored(content, words, seconds)
+        return target, {"text": content, "words": words, "seconds": seconds}
 
     def _keywords(
         self, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
@@ -128,5 +101,5 @@ class PageRestorer:
         """The pipeline's keywords for the page's options; a threshold of 0 leaves the choice to the model."""
         keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}
         if threshold:  # without the keyword the thresholds that the model was given count
-            keywords["thresholds"] = dict.fromkeys(self.mark_names, float(threshold))
+            keywords["thresholds"] = dict.fromkeys(self.pipeline.model.config.label_names[1:], float(threshold))
         return keywords

@@ -43,17 +43,12 @@ def language_of(text: str) -> str:
     one does.
     """
     n_han = len(HAN.findall(text)) / 1.5  # characters a word, about
-    known = dict.fromkeys(FREQUENT, 0)
     words = [word.lower().replace("’", "'") for word in LATIN_WORD.findall(HAN.sub(" ", text))]
-    for word in words:
-        for name, frequent in FREQUENT.items():
-            known[name] += word in frequent
-    n_known = sum(known.values())
-    shares = {name: len(words) * n / n_known if n_known else 0.0 for name, n in known.items()}
-    shares["Mandarin"] = n_han
-    total = n_han + len(words)
-    named = [name for name in sorted(shares, key=shares.__getitem__, reverse=True) if shares[name] > 0]
-    named = [name for name in named if shares[name] >= LEAST_SHARE * total]
+    known = {name: sum(word in frequent for word in words) for name, frequent in FREQUENT.items()}
+    n_known = sum(known.values()) or 1
+    shares = {"Mandarin": n_han, **{name: len(words) * n / n_known for name, n in known.items()}}
+    least = LEAST_SHARE * (n_han + len(words))
+    named = [name for name in sorted(shares, key=shares.__getitem__, reverse=True) if 0 < shares[name] >= least]
     return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "Language not recognised"
 
 
@@ -92,8 +87,6 @@ def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str
     Args:
         parts: what `highlights` gives.
     """
-    if not parts:
-        return NO_TEXT
     shown, kinds = [], set()
     for text, edit in parts:
         if edit is None:
@@ -109,18 +102,17 @@ def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str
     return f'{TITLE}<p class="certain">{"".join(shown)}</p><ul class="legend" aria-label="Colours">{legend}</ul>'
 
 
-def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, Any]], n_more: int) -> str:
+def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, Any]]) -> str:
     """Each word's pieces, its slot, and what was decided for it.
 
     Args:
-        slots: for each word its pieces, joined by blanks, and what stands in its slot.
-        words: the same words as the pipeline gave them.
-        n_more: words that are not shown.
+        slots: for each of the first words its pieces, joined by blanks, and what stands in its slot.
+        words: all words as the pipeline gave them.
     """
     if not slots:
         return NOTHING_TO_SHOW
     items = []
-    for (pieces, slot), word in zip(slots, words, strict=True):
+    for (pieces, slot), word in zip(slots, words, strict=False):
         percent = "" if word["source"] == "input" else f" {word['score']:.0%}"
         mark = word["mark"] or "no mark"
         kind = CLASSES[certainty_of(word)] if word["mark"] else "none"
@@ -128,6 +120,7 @@ def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, An
             f'<li><span class="pieces">{html.escape(pieces)}</span> <span class="slot">{html.escape(slot)}</span> '
             f'<span class="choice {kind}">{html.escape(mark)}{percent}</span></li>'
         )
+    n_more = len(words) - len(slots)
     more = f"<p>and {n_more:,} words more.</p>" if n_more else ""
     return f'<ol class="masks">{"".join(items)}</ol>{more}'
 
@@ -135,8 +128,8 @@ def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, An
 def speed_line(language: str, words: Sequence[Mapping[str, Any]], seconds: float) -> str:
     """One line about a restored text."""
     n_marks = sum(bool(word["mark"]) and word["source"] != "input" for word in words)
-    rate = f" in {seconds * 1000:,.0f} ms: **{len(words) / seconds:,.0f} words a second**" if seconds > 0 else ""
-    return f"{language} · {_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted{rate}"
+    told = f"{language} · {_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted"
+    return f"{told} in {seconds * 1000:,.0f} ms: **{len(words) / seconds:,.0f} words a second**"
 
 
 def _count(number: int, thing: str) -> str:

@@ -10,6 +10,7 @@ from transformers import pipeline
 
 import punctuation_restoration
 from benchmarks import card
+from punctuation_restoration.evaluation.calibration import count_reliability
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.result_files import to_result, write_result
@@ -22,7 +23,8 @@ DOCUMENT = f"before\n{card.BEGIN}\nold\n{card.END}\nafter\n"
 
 def result(name: str, about: str, reference: list[int], predicted: list[int]) -> dict:
     counts = count_labels(reference, predicted, NAMES)
-    evaluation = Evaluation(NAMES, [Block("talk", None, 0, counts)], seconds=2.0, n_words=len(reference))
+    calibration = {"all_words": count_reliability([]), "marks": count_reliability([])}
+    evaluation = Evaluation(NAMES, [Block("talk", None, 0, counts)], calibration, (), 2.0, len(reference))
     signed = {
         "model": "checkpoints/en-zh-ms", "model_sha256": "ab" * 32, "commit": "cd" * 20, "date": "2026-11-21T16:00:00",
         "machine": {"processor": "A processor", "torch_threads": 1},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punctuation_restoration.evaluation.result_files import by_document
+from punctuation_restoration.evaluation.result_files import unpack_blocks
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = "hello you are here. is he there? the man, you say, is in. "
@@ -88,7 +88,7 @@ def test_several_benchmarks_write_a_file_each(tiny_checkpoint, texts, tmp_path, 
     assert read_result(tmp_path / "out" / "talks-jsonl.json")["scores"]["n_words"] == 100
     shown = capsys.readouterr().out
     assert "by document" in shown
-    assert set(by_document(result)) == {"iwslt2011-test"}
+    assert {block.document for block in unpack_blocks(result["blocks"], result["label_names"])} == {"iwslt2011-test"}
 
 
 def test_settings_reach_the_pipeline(tiny_checkpoint, texts, tmp_path):

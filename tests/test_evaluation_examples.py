@@ -108,7 +108,7 @@ def test_systems_that_find_other_words_are_scored_on_the_same_places():
     example = from_text("我们今天去北京，你呢？")
     coarse = words(example.text, ("我们今天", O), ("去北京", C), ("你呢", Q))
     fine = words(example.text, *((sign, {"京": C, "呢": Q}.get(sign, O)) for sign in "我们今天去北京你呢"))
-    assert counts_of(example, coarse).to_dict() == counts_of(example, fine).to_dict()
+    assert counts_of(example, coarse).numbers.tolist() == counts_of(example, fine).numbers.tolist()
     assert counts_of(example, coarse).n_words == 9
 
 

@@ -2,7 +2,13 @@
 
 import pytest
 
-from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
+from punctuation_restoration.evaluation.calibration import (
+    ROWS,
+    bins_to_json,
+    calibration_error,
+    count_reliability,
+    reliability_curve,
+)
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key
 
@@ -84,20 +90,22 @@ def test_calibration_error_is_the_mean_distance_of_score_and_share_right():
     # Ten decisions at 0.9 of which 9 are right, and ten at 0.5 of which 2 are: (10 x 0 + 10 x 0.3) / 20.
     decisions = [(0.9, index < 9) for index in range(10)] + [(0.5, index < 2) for index in range(10)]
     bins = count_reliability(decisions)
-    assert bins.expected_calibration_error == pytest.approx(0.15)
-    assert bins.curve().tolist() == [pytest.approx([0.5, 0.2]), pytest.approx([0.9, 0.9])]
-    assert bins.bins[0].sum() == 20
+    assert calibration_error(bins) == pytest.approx(0.15)
+    assert reliability_curve(bins).tolist() == [pytest.approx([0.5, 0.2]), pytest.approx([0.9, 0.9])]
+    assert bins[0].sum() == 20
 
 
 def test_calibration_bins_add_up_and_survive_json():
     decisions = [(index / 20, index % 3 == 0) for index in range(21)]
     whole = count_reliability(decisions)
     halves = count_reliability(decisions[:9]) + count_reliability(decisions[9:])
-    assert halves.bins == pytest.approx(whole.bins)
-    assert Reliability.from_dict(whole.to_dict()).bins == pytest.approx(whole.bins)
+    assert halves == pytest.approx(whole)
+    written = bins_to_json(whole)
+    assert [written[row] for row in ROWS] == [pytest.approx(row) for row in whole.tolist()]
+    assert written["expected_calibration_error"] == calibration_error(whole)
 
 
 def test_no_decision_has_no_calibration_error_and_a_logit_is_no_score():
-    assert Reliability().expected_calibration_error is None
+    assert calibration_error(count_reliability([])) is None
     with pytest.raises(ValueError, match="probabilities, not logits"):
         count_reliability([(3.2, True)])

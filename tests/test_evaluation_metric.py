@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from punctuation_restoration.evaluation.scores import score_labels
+from punctuation_restoration.evaluation.counts import count_labels
+from punctuation_restoration.evaluation.scores import score
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ["O", "COMMA", "PERIOD", "O", "QUESTION", "PERIOD"]
@@ -46,7 +47,7 @@ def test_the_metric_module_gives_the_same_numbers(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    scores = score_labels(REFERENCE, PREDICTED, ("O", "COMMA", "PERIOD", "QUESTION"))
+    scores = score(count_labels(REFERENCE, PREDICTED, ("O", "COMMA", "PERIOD", "QUESTION")))
     assert found["micro_f1"] == scores.micro.f1 == pytest.approx(2 * 3 / (5 + 4))
     assert found["macro_f1"] == scores.macro.f1
     assert found["weighted_f1"] == scores.weighted.f1

@@ -8,7 +8,7 @@ import pytest
 
 from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.intervals import Block, bootstrap
-from punctuation_restoration.evaluation.result_files import by_document, pack_blocks, unpack_blocks
+from punctuation_restoration.evaluation.result_files import brief_scores, pack_blocks, unpack_blocks
 from punctuation_restoration.evaluation.scores import score
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +27,7 @@ def parts() -> list[Block]:
 
 
 def as_rows(found: list[Block]) -> list[tuple]:
-    return [(part.document, part.source, part.block, part.counts.to_dict()) for part in found]
+    return [(part.document, part.source, part.block, part.counts.numbers.tolist()) for part in found]
 
 
 def test_blocks_come_back_as_they_were_packed():
@@ -47,7 +47,7 @@ def test_damaged_blocks_are_refused(damage):
 
 
 def test_documents_are_told_apart_by_the_counts_of_their_blocks():
-    found = by_document({"blocks": pack_blocks(parts()), "label_names": NAMES})
+    found = brief_scores(parts(), "document")
     assert {name: (row["n_words"], row["n_marks"]) for name, row in found.items()} == {"b": (6, 4), "大家": (0, 0)}
 
 
@@ -55,7 +55,9 @@ def test_documents_are_told_apart_by_the_counts_of_their_blocks():
 def test_scores_and_intervals_follow_from_the_blocks_of_a_file(path):
     result = json.loads(path.read_text("utf-8"))
     found = unpack_blocks(result["blocks"], result["label_names"])
-    assert score(add_counts(result["label_names"], [part.counts for part in found])).to_dict() == result["scores"]
+    scores = asdict(score(add_counts(result["label_names"], [part.counts for part in found])))
+    assert scores == {key: result["scores"][key] for key in scores}
+    assert brief_scores(found, "source") == result["by_source"]
     intervals = bootstrap(found)
     assert (intervals.n_units, list(intervals.micro)) == (
         result["intervals_95"]["n_units"],

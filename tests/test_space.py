@@ -101,7 +101,7 @@ def test_each_mark_has_its_colour_and_its_probability():
 def test_masks_and_marks_show_the_text_of_visitors_as_text():
     word = {"mark": ",", "score": 0.5, "source": "model"}
     assert "<b>" not in views.certainty_html([("<b>", None)])
-    page = views.masks_html([("<script>alert(1)</script>", "<mask>")], [word], 3)
+    page = views.masks_html([("<script>alert(1)</script>", "<mask>")], [word] * 4)
     assert "<script>" not in page
     assert "&lt;mask&gt;" in page
     assert "3 words more" in page

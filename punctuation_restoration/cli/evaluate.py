@@ -19,8 +19,8 @@ from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples, named
-from punctuation_restoration.evaluation.examples import Example, cut
-from punctuation_restoration.evaluation.labels import LabelSet, own_labels, standard_labels
+from punctuation_restoration.evaluation.examples import cut
+from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.evaluation.pictures import save_pictures
 from punctuation_restoration.evaluation.reference_files import digest_of
 from punctuation_restoration.evaluation.report import details, mistakes_table, overview
@@ -98,10 +98,9 @@ def run(args: argparse.Namespace) -> None:
         for name, benchmark in BENCHMARKS.items():
             console.print(f"{name:28}{benchmark.use:12}{benchmark.about}", markup=False, highlight=False)
         return
-    names = named(args.benchmark)
+    names, is_file = named(args.benchmark), args.output.suffix == ".json"
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"Expected --limit of 1 or more words, got {args.limit}. Raise it.")
-    is_file = args.output.suffix == ".json"
     if len(names) > 1 and is_file:
         raise ValueError(f"Expected a folder for the results of several benchmarks, got {args.output}. Name a folder.")
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
@@ -110,10 +109,7 @@ def run(args: argparse.Namespace) -> None:
     restore = load_pipeline(args.model, args.device, dtype=args.dtype)
     results, mistakes = [], []
     for name in names:
-        label_set = (standard_labels if name in BENCHMARKS else own_labels)(restore.model.config)
-        examples = load_examples(name, label_set, args.bench_root, args.recipe)
-        examples = cut(examples, args.limit) if args.limit else examples
-        result, found = score_one(restore, name, examples, label_set, settings, args)
+        result, found = score_one(restore, name, settings, args)
         results.append(result)
         mistakes.append(found)
         write_result(result, args.output if is_file else args.output / f"{file_name(name)}.json")
@@ -129,14 +125,12 @@ def run(args: argparse.Namespace) -> None:
 
 
 def score_one(
-    restore: Any,
-    name: str,
-    examples: Sequence[Example],
-    label_set: LabelSet,
-    settings: dict[str, Any],
-    args: argparse.Namespace,
+    restore: Any, name: str, settings: dict[str, Any], args: argparse.Namespace
 ) -> tuple[dict[str, Any], Sequence[Mistake]]:
     """The result of one benchmark, and its worst mistakes."""
+    label_set = (standard_labels if name in BENCHMARKS else own_labels)(restore.model.config)
+    examples = load_examples(name, label_set, args.bench_root, args.recipe)
+    examples = cut(examples, args.limit) if args.limit else examples
     with ProgressBar(name, sum(len(example.spans) for example in examples)) as bar:
         evaluation = evaluate_examples(
             restore,

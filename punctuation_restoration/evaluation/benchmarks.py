@@ -3,9 +3,10 @@
 Takes names, or paths of files, gives examples. Knows nothing about models.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.labels import LabelSet
@@ -70,9 +71,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     ),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
-    "all": tuple(BENCHMARKS),
-    "test": tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.use == "test"),
-    "validation": tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.use == "validation"),
+    group: tuple(name for name, benchmark in BENCHMARKS.items() if group in ("all", benchmark.use))
+    for group in ("all", "test", "validation")
 }
 
 
@@ -84,7 +84,7 @@ def named(names: Sequence[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for name in names:
-        if name not in BENCHMARKS and name not in GROUPS and not Path(name).is_file():
+        if not (name in BENCHMARKS or name in GROUPS or Path(name).is_file()):
             raise ValueError(
                 f"Expected a benchmark ({', '.join(BENCHMARKS)}), a group ({', '.join(GROUPS)}) or the path of a "
                 f"JSONL, TSV or text file, got {name!r}. Check the spelling."
@@ -105,15 +105,19 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     Raises:
         ValueError: if a file is missing or wrong, or no document is left.
     """
-    benchmark = BENCHMARKS.get(name)
-    if benchmark is None:
+    if name not in BENCHMARKS:
         return read_examples(name, label_set)
-    if benchmark.held_out:
-        return held_out(recipe, benchmark.held_out, label_set)
+    benchmark = BENCHMARKS[name]
     keep: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
+    if benchmark.held_out:
+        examples = held_out(recipe, benchmark.held_out, label_set)
     if not examples:
-        raise ValueError(f"Expected punctuated documents in {name}, found none. Check the files.")
+        wanted = "held-out" if benchmark.held_out else "punctuated"
+        raise ValueError(
+            f"Expected {wanted} documents in {name}, found none. Check the files; of held-out documents, raise the "
+            "share in the recipe, and prepare and train again."
+        )
     return examples
 
 
@@ -124,7 +128,7 @@ def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Ex
     bounds are applied to units. In Han text these are characters, so there are fewer marks for each.
 
     Raises:
-        ValueError: if the recipe lacks a source, or holds out none of its documents.
+        ValueError: if the recipe lacks a source.
     """
     from punctuation_restoration.data.conversion import hash_id, split_of  # needs PyYAML, as nothing else here
     from punctuation_restoration.data.recipe import load_recipe
@@ -137,18 +141,13 @@ def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Ex
     found: list[Example] = []
     for source in (sources[name] for name in names):
         share = made.validation if source.validation is None else source.validation
-        lowest, highest = source.filters.min_marks_per_word, source.filters.max_marks_per_word
-        for example in read_examples(
-            Path(made.root) / source.path,
-            label_set,
-            keep=lambda row, share=share: split_of(hash_id(str(row["id"])), share) == "validation",  # type: ignore[misc]
-        ):
-            n_marks, n_units = sum(label != NO_MARK for label in example.labels), len(example.labels)
-            if lowest * n_units <= n_marks <= highest * n_units:
+        filters = source.filters
+
+        def is_held_out(row: Mapping[str, Any], share: float = share) -> bool:
+            return split_of(hash_id(str(row["id"])), share) == "validation"
+
+        for example in read_examples(Path(made.root) / source.path, label_set, is_held_out):
+            density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
+            if filters.min_marks_per_word <= density <= filters.max_marks_per_word:
                 found.append(example)
-    if not found:
-        raise ValueError(
-            f"Expected held-out documents of {list(names)} in recipe {made.name!r}, found none. "
-            "Raise the share that it holds out, and prepare and train again."
-        )
     return found

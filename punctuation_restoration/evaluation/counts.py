@@ -32,14 +32,6 @@ class Counts:
     label_names: tuple[str, ...]
     numbers: np.ndarray
 
-    def __add__(self, other: "Counts") -> "Counts":
-        if self.label_names != other.label_names:
-            raise ValueError(
-                f"Expected counts over the same labels, got {self.label_names} and {other.label_names}. "
-                "Only counts of the same label set can be added."
-            )
-        return Counts(self.label_names, self.numbers + other.numbers)
-
     @property
     def mid_text(self) -> np.ndarray:
         """Words by reference and predicted label (M, M), but for the last word of each text."""
@@ -65,26 +57,12 @@ class Counts:
         """Number of words scored: each once."""
         return int(self.pairs.sum())
 
-    def to_dict(self) -> dict[str, Any]:
-        """The counts that are not 0 as JSON can hold them: `{"mid_text": {"COMMA": {"O": 3}}, ...}`."""
-        tables = {"mid_text": self.mid_text, "end_text": self.end_text}
-        nested = {
-            key: {name: self._by_name(row) for name, row in zip(self.label_names, table, strict=True) if row.any()}
-            for key, table in tables.items()
-        }
-        return {**nested, "stray": self._by_name(self.stray)}
-
-    def _by_name(self, row: np.ndarray) -> dict[str, int]:
-        return {name: int(n) for name, n in zip(self.label_names, row, strict=True) if n}
-
 
 def add_counts(label_names: Sequence[str], counts: Iterable[Counts]) -> Counts:
     """The sum of many counts over the same labels; zeros where there is none."""
     n_labels = len(label_names)
-    total = np.zeros((2 * n_labels + 1, n_labels), dtype=np.int64)
-    for one in counts:
-        total += one.numbers
-    return Counts(tuple(label_names), total)
+    zeros = np.zeros((2 * n_labels + 1, n_labels), dtype=np.int64)
+    return Counts(tuple(label_names), sum((one.numbers for one in counts), zeros))
 
 
 def count_labels(

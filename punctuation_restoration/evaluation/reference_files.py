@@ -61,15 +61,13 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _example_of(row: dict[str, Any], path: Path, finder: WordFinder, label_set: LabelSet) -> Example:
-    id, source = str(row["id"]), str(row.get("domain") or plain_stem(path))
-    if isinstance(row.get("text"), str):
-        return example_from_text(row["text"], finder, label_set, id=id, source=source)
-    words, labels = row.get("words"), row.get("labels")
-    if not isinstance(words, list) or not isinstance(labels, list):
-        raise ValueError(
-            f"Expected the key text, or the keys words and labels, in {path}, document {id}, got {sorted(row)}."
-        )
-    return example_from_tokens(list(map(str, words)), list(map(str, labels)), label_set, id=id, source=source)
+    names = {"id": str(row["id"]), "source": str(row.get("domain") or plain_stem(path))}
+    match row:
+        case {"text": str(text)}:
+            return example_from_text(text, finder, label_set, **names)
+        case {"words": [*words], "labels": [*labels]}:
+            return example_from_tokens(list(map(str, words)), list(map(str, labels)), label_set, **names)
+    raise ValueError(f"Expected the key text, or the keys words and labels, in {path}, {names}, got {sorted(row)}.")
 
 
 def digest_of(examples: Sequence[Example]) -> str:

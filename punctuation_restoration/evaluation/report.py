@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from punctuation_restoration.evaluation.alignment import Mistake
-from punctuation_restoration.evaluation.result_files import by_document
+from punctuation_restoration.evaluation.result_files import brief_scores, unpack_blocks
 
 KINDS = ("precision", "recall", "f1")
 N_GROUPS = 20  # sources or documents shown, the lowest first
@@ -59,7 +59,9 @@ def details(result: dict[str, Any]) -> Iterator[Table]:
     for name, key in (("mid-text", "mid_text"), ("end of text", "end_text")):
         table.add_row(name, *_percents(scores[key]), f"{scores[key]['n_reference']:,}")
     yield table
-    for groups, title in ((result["by_source"], "source"), (by_document(result), "document")):
+    blocks = unpack_blocks(result["blocks"], result["label_names"])
+    for title in ("source", "document"):
+        groups = brief_scores(blocks, title)
         if len(groups) > 1:
             rows = sorted(groups.items(), key=lambda item: item[1]["f1"])
             note = f", the {N_GROUPS} lowest of {len(rows):,}" if len(rows) > N_GROUPS else ""

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from punctuation_restoration.evaluation.calibration import bins_to_json
 from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.evaluation.scores import micro, score
 from punctuation_restoration.whole_files import write_whole
 
-RESULT_FORMAT = 2
 NUMBERS = np.dtype("<u4")  # of the packed counts
 
 
@@ -30,19 +30,16 @@ def to_result(
     """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them."""
     seconds = evaluation.seconds
     return {
-        "format": RESULT_FORMAT,
+        "format": 2,
         "benchmark": name,
         "about": about,
         "signature": {"data_sha256": data_sha256, **signed},
         "label_names": list(evaluation.label_names),
         "n_documents": len({block.document for block in evaluation.blocks}),
-        "scores": score(evaluation.counts).to_dict(),
+        "scores": asdict(score(evaluation.counts)),
         "intervals_95": asdict(bootstrap(evaluation.blocks)),
-        "by_source": _brief(evaluation.blocks, "source"),
-        "calibration": {
-            "all_words": evaluation.all_decisions.to_dict(),
-            "marks": evaluation.marks_only.to_dict(),
-        },
+        "by_source": brief_scores(evaluation.blocks, "source"),
+        "calibration": {name: bins_to_json(bins) for name, bins in evaluation.calibration.items()},
         "speed": {
             "seconds": round(seconds, 2),
             "words": evaluation.n_words,
@@ -52,9 +49,13 @@ def to_result(
     }
 
 
-def by_document(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Words, F1 and marks of every document of a result, computed from the counts of its blocks."""
-    return _brief(unpack_blocks(result["blocks"], result["label_names"]), "document")
+def brief_scores(blocks: Sequence[Block], key: str) -> dict[str, dict[str, Any]]:
+    """Words, F1 and marks of every `"document"` or `"source"`."""
+    found = {}
+    for name, counts in by_key(blocks, key).items():
+        overall = micro(counts)
+        found[name] = {"n_words": counts.n_words, "f1": round(overall.f1, 4), "n_marks": overall.n_reference}
+    return found
 
 
 def pack_blocks(blocks: Sequence[Block]) -> dict[str, Any]:
@@ -112,11 +113,3 @@ def write_result(result: dict[str, Any], path: Path) -> None:
 def file_name(benchmark: str) -> str:
     """A benchmark's name, or a path, as the name of a file."""
     return Path(benchmark).name.removesuffix(".gz").replace(".", "-")
-
-
-def _brief(blocks: Sequence[Block], key: str) -> dict[str, dict[str, Any]]:
-    found = {}
-    for name, counts in by_key(blocks, key).items():
-        overall = micro(counts)
-        found[name] = {"n_words": counts.n_words, "f1": round(overall.f1, 4), "n_marks": overall.n_reference}
-    return found

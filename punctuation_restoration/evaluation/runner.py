@@ -7,16 +7,17 @@ speed. Knows nothing about files, tables or pictures.
 import heapq
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from punctuation_restoration.evaluation.alignment import Mistake, align, count_blocks, find_mistakes
-from punctuation_restoration.evaluation.calibration import Reliability, count_reliability
-from punctuation_restoration.evaluation.counts import Counts, add_counts, count_labels
+from punctuation_restoration.evaluation.calibration import count_reliability
+from punctuation_restoration.evaluation.counts import Counts, add_counts
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.labels import LabelSet
-from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
 
@@ -27,8 +28,7 @@ class Evaluation:
     Attributes:
         label_names: the labels scored, the no-mark label first.
         blocks: additive counts of every block of every document.
-        all_decisions: calibration of the score over all words.
-        marks_only: calibration over the words that got a mark.
+        calibration: bins of the scores, (3, 15), of `"all_words"` and of `"marks"`: the words that got a mark.
         mistakes: the mistakes of which the model was most certain.
         seconds: time in the pipeline.
         n_words: words that the pipeline decided on; in Mandarin fewer than the characters scored.
@@ -36,11 +36,10 @@ class Evaluation:
 
     label_names: tuple[str, ...]
     blocks: list[Block]
-    all_decisions: Reliability = field(default_factory=Reliability)
-    marks_only: Reliability = field(default_factory=Reliability)
-    mistakes: Sequence[Mistake] = ()
-    seconds: float = 0.0
-    n_words: int = 0
+    calibration: Mapping[str, np.ndarray]
+    mistakes: Sequence[Mistake]
+    seconds: float
+    n_words: int
 
     @property
     def counts(self) -> Counts:
@@ -54,7 +53,7 @@ def evaluate_examples(
     label_set: LabelSet,
     *,
     n_mistakes: int = 50,
-    on_document: Callable[[int], None] | None = None,
+    on_document: Callable[[int], object] = lambda n_units: None,
     **settings: Any,
 ) -> Evaluation:
     """Run the pipeline over the texts and compare with the reference.
@@ -68,7 +67,7 @@ def evaluate_examples(
         settings: keywords for the pipeline, such as `window` or `thresholds`.
     """
     blocks: list[Block] = []
-    all_decisions, marks_only = Reliability(), Reliability()
+    calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
     mistakes: list[Mistake] = []
     n_words = n_units = 0
     started = time.perf_counter()
@@ -83,19 +82,9 @@ def evaluate_examples(
             for reference, label, score in zip(example.labels, found.labels, found.scores, strict=True)
             if score is not None
         ]
-        all_decisions += count_reliability([decision for _, decision in decisions])
-        marks_only += count_reliability([decision for label, decision in decisions if label != NO_MARK])
+        calibration["all_words"] += count_reliability([decision for _, decision in decisions])
+        calibration["marks"] += count_reliability([decision for label, decision in decisions if label != NO_MARK])
         mistakes = heapq.nlargest(n_mistakes, mistakes + find_mistakes(example, found), key=lambda one: one.score)
-        if on_document is not None:
-            on_document(n_units)
+        on_document(n_units)
     seconds = time.perf_counter() - started
-    return Evaluation(label_set.names, blocks, all_decisions, marks_only, mistakes, seconds, n_words)
-
-
-def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, Any]]], label_set: LabelSet) -> float:
-    """Micro-F1, 0 to 1, of the words that the pipeline gave for each example."""
-    counts = (
-        count_labels(example.labels, align(example, found, label_set).labels, label_set.names)
-        for example, found in zip(examples, words, strict=True)
-    )
-    return micro(add_counts(label_set.names, counts)).f1
+    return Evaluation(label_set.names, blocks, calibration, mistakes, seconds, n_words)

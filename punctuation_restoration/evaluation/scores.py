@@ -3,21 +3,18 @@
 Takes `Counts`, gives precision, recall and F1 per mark and over all marks in the ways that the literature calls
 "overall". Scores are fractions from 0 to 1. Knows nothing about texts, models or files.
 
-For the validation loop of a trainer, plain lists of labels are enough:
-
     >>> names = ["O", "COMMA", "PERIOD", "QUESTION"]
-    >>> scores = score_labels([0, 1, 0, 2, -100], [0, 1, 1, 2, 0], names)   # -100: not scored
+    >>> scores = score(count_labels([0, 1, 0, 2, -100], [0, 1, 1, 2, 0], names))   # -100: not scored
     >>> round(scores.micro.f1, 3), scores.n_words
     (0.8, 4)
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from punctuation_restoration.evaluation.counts import Counts, count_labels
+from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 
 # `FULL_QUESTION` is the usual name of a label that writes a mark before its sentence, too.
@@ -58,7 +55,6 @@ class Scores:
             all (after Alam et al. 2020).
         slot_error_rate: (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999);
             may exceed 1; None where the reference has no mark.
-        counts: the counts themselves.
     """
 
     n_words: int
@@ -70,28 +66,13 @@ class Scores:
     end_text: MarkScore
     merged: dict[str, MarkScore]
     slot_error_rate: float | None
-    counts: Counts
-
-    def to_dict(self) -> dict[str, Any]:
-        """The scores as JSON can hold them, with the counts as nested dictionaries."""
-        return {**asdict(self), "counts": self.counts.to_dict()}
-
-
-def score_labels(reference: Sequence[int | str], predicted: Sequence[int | str], label_names: Sequence[str]) -> Scores:
-    """Scores of plain lists: one label a word, as a name or as an index into `label_names`, -100 for not scored.
-
-    Raises:
-        ValueError: if the lists differ in length, or a label is unknown.
-    """
-    return score(count_labels(reference, predicted, label_names))
 
 
 def score(counts: Counts) -> Scores:
     """All scores that follow from the counts."""
     pairs, stray = counts.pairs, counts.stray
     mark_names = counts.label_names[1:]
-    rows = mark_numbers(pairs, stray)
-    marks = {name: _mark_score(row) for name, row in zip(mark_names, rows, strict=True)}
+    marks = {name: _mark_score(row) for name, row in zip(mark_names, mark_numbers(pairs, stray), strict=True)}
     used = [mark for mark in marks.values() if mark.n_reference]
     groupings = (
         counts.label_names,
@@ -102,21 +83,20 @@ def score(counts: Counts) -> Scores:
     n_errors = int(pairs.sum() - pairs.trace() + stray.sum())
     return Scores(
         n_words=counts.n_words,
-        micro=_mark_score(rows.sum(axis=0)),
+        micro=micro(counts),
         macro=_mean(used, [1] * len(used)),
         weighted=_mean(used, [mark.n_reference for mark in used]),
         marks=marks,
-        mid_text=_mark_score(mark_numbers(counts.mid_text, stray).sum(axis=0)),
-        end_text=_mark_score(mark_numbers(counts.end_text, 0 * stray).sum(axis=0)),
+        mid_text=_micro(counts.mid_text, stray),
+        end_text=_micro(counts.end_text, 0 * stray),
         merged={str(len(set(names))): _merged(pairs, stray, names) for names in groupings},
         slot_error_rate=n_errors / n_marks if n_marks else None,
-        counts=counts,
     )
 
 
 def micro(counts: Counts) -> MarkScore:
     """Precision, recall and F1 over all marks counted together; words without a mark on either side do not count."""
-    return _mark_score(mark_numbers(counts.pairs, counts.stray).sum(axis=0))
+    return _micro(counts.pairs, counts.stray)
 
 
 def mark_numbers(pairs: np.ndarray, stray: np.ndarray) -> np.ndarray:
@@ -128,6 +108,10 @@ def mark_numbers(pairs: np.ndarray, stray: np.ndarray) -> np.ndarray:
     """
     right = np.diagonal(pairs, axis1=-2, axis2=-1)
     return np.stack([right, pairs.sum(-1), pairs.sum(-2) + stray], axis=-1)[..., 1:, :]
+
+
+def _micro(pairs: np.ndarray, stray: np.ndarray) -> MarkScore:
+    return _mark_score(mark_numbers(pairs, stray).sum(axis=0))
 
 
 def _mark_score(numbers: np.ndarray) -> MarkScore:
@@ -153,4 +137,4 @@ def _merged(pairs: np.ndarray, stray: np.ndarray, names: Sequence[str]) -> MarkS
     """Micro over the classes that labels of one name make."""
     classes = list(dict.fromkeys(names))
     belongs = np.array([[name == one for one in classes] for name in names], dtype=np.int64)  # (M, classes)
-    return _mark_score(mark_numbers(belongs.T @ pairs @ belongs, stray @ belongs).sum(axis=0))
+    return _micro(belongs.T @ pairs @ belongs, stray @ belongs)

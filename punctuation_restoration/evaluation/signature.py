@@ -29,7 +29,7 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
     shown = model
     if folder.is_dir():  # not where this machine keeps it
         shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
-    described = {
+    machine = {
         "processor": _processor(),
         "cores": os.cpu_count(),
         "torch_threads": torch.get_num_threads(),
@@ -37,13 +37,13 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
         "device": device,
     }
     if device.startswith("cuda"):
-        described["gpu"] = torch.cuda.get_device_name(torch.device(device))
+        machine["gpu"] = torch.cuda.get_device_name(torch.device(device))
     return {
         "commit": commit(),
         "model": shown,
         "model_sha256": model_digest(folder) if folder.is_dir() else None,
         "settings": settings,
-        "machine": described,
+        "machine": machine,
         "versions": {
             "python": platform.python_version(),
             "torch": torch.__version__,
@@ -69,8 +69,7 @@ def model_digest(folder: Path) -> str:
     for path in sorted([folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
         digest.update(path.name.encode("utf-8"))
         with open(path, "rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+            hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()
 
 

@@ -24,36 +24,20 @@ Returns:
     micro_precision, micro_recall, micro_f1, macro_f1, weighted_f1, mid_text_f1, end_text_f1, slot_error_rate,
     n_words, and precision, recall and F1 of every mark, such as comma_f1.
 """
-LABEL_NAMES = ("O", "COMMA", "PERIOD", "QUESTION")
 
 
 class PunctuationF1(evaluate.Metric):
     """See the module."""
 
-    def _info(self) -> evaluate.MetricInfo:
+    def _info(self):
         labels = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=DESCRIPTION,
-            citation="",
-            inputs_description=INPUTS,
-            features=datasets.Features({"predictions": labels, "references": labels}),
-        )
+        features = datasets.Features({"predictions": labels, "references": labels})
+        return evaluate.MetricInfo(DESCRIPTION, citation="", inputs_description=INPUTS, features=features)
 
-    def _compute(
-        self,
-        predictions: list[list[str]],
-        references: list[list[str]],
-        label_names: tuple[str, ...] = LABEL_NAMES,
-    ) -> dict[str, float | int | None]:
-        counts = (
-            count_labels(reference, predicted, label_names, ends_text=True)
-            for reference, predicted in zip(references, predictions, strict=True)
-        )
-        scores = score(add_counts(label_names, counts))
-        kinds = ("precision", "recall", "f1")
-        result = {f"micro_{kind}": getattr(scores.micro, kind) for kind in kinds}
-        for name in ("macro", "weighted", "mid_text", "end_text"):
-            result[f"{name}_f1"] = getattr(scores, name).f1
-        for name, mark in scores.marks.items():
-            result.update({f"{name.lower()}_{kind}": getattr(mark, kind) for kind in kinds})
+    def _compute(self, predictions, references, label_names=("O", "COMMA", "PERIOD", "QUESTION")):
+        texts = zip(references, predictions, strict=True)
+        scores = score(add_counts(label_names, (count_labels(*text, label_names, ends_text=True) for text in texts)))
+        result = {f"{name}_f1": getattr(scores, name).f1 for name in ("macro", "weighted", "mid_text", "end_text")}
+        for name, mark in {"micro": scores.micro, **scores.marks}.items():
+            result.update({f"{name.lower()}_{kind}": getattr(mark, kind) for kind in ("precision", "recall", "f1")})
         return {**result, "slot_error_rate": scores.slot_error_rate, "n_words": scores.n_words}
