@@ -3,8 +3,6 @@
 Every run is a process of its own, so that one cannot disturb the next.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

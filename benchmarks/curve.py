@@ -8,8 +8,6 @@ Writes `results/curve.json`, a picture with the targets and the table of stages 
 doubling of the words has brought. F1 on talks that were trained on comes from `seen_talks.py`, where it was run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

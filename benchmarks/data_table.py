@@ -6,8 +6,6 @@
 Takes a prepared folder; keeps the names of sources and labels and the counts of its index, and nothing else of it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ recipe with each tokenizer, trains a model of one language at a time, scores it 
 to the JSON file as soon as it is done; a run that is there is not done again. Then fills the table of the log.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping, Sequence

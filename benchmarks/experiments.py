@@ -8,8 +8,6 @@ an encoder; writes JSON with validation micro-F1 per language, steps, pieces and
 table. Started again, it goes on where it stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping, Sequence

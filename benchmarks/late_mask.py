@@ -6,8 +6,6 @@ Takes a model with `slot_style="late-mask"` and the texts in `examples/texts`. A
 tagger that reads the last piece of each word; so the fewer decisions change, the more of a tagger the model is.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

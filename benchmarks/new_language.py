@@ -10,8 +10,6 @@ of so many minutes or, where the machine has other work, so many `--steps`; star
 `--document` gets the tables between its lines `<!-- new language -->`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ them from `--documents`, one id a line. Each model is scored with its own thresh
 trained on grows faster than on the others, the model learns by heart.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ fp16 halves the file; the encoder's weights had that precision before training. 
 checkout has the code, and `punctuation_restoration.export` adds it for the Hub.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

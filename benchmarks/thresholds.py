@@ -7,8 +7,6 @@ each text once; then the threshold of one label after the other is moved as long
 benchmarks grows. Use validation data only: thresholds found on a test make its score worthless.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path

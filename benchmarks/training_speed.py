@@ -9,8 +9,6 @@ the same batches, in the same number format. The best round of each counts, sinc
 only slow a round down.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import json

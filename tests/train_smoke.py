@@ -8,8 +8,6 @@ the best constant label on held-out documents by a wide margin; takes under two 
 nothing.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

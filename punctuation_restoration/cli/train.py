@@ -8,8 +8,6 @@ The same command started again goes on from the last checkpoint. Every expected 
 to do.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

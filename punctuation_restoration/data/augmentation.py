@@ -4,8 +4,6 @@ Takes a cut window, gives a cut window. Works on pieces and counts; knows nothin
 and of text only the fillers it is given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

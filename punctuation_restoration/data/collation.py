@@ -1,7 +1,5 @@
 """Cut windows → the tensors of a batch, made by the same functions as in serving; some slots show their true label."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ Takes and gives no files. A stream of documents is converted in several processe
 each has a copy of the converter, with its tokenizer and word finder.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections import deque

@@ -3,8 +3,6 @@
 Takes a sampler and a collator, gives tensors. Holds no state but the step that is asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ is kept, chosen by its value, so that both sides keep the same ones. A shared st
 probability of (7/8)^17 = 10 %; one of 300 letters is never missed in practice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -35,7 +33,7 @@ class LeakCheck:
         self.hashes = hashes
 
     @classmethod
-    def from_paths(cls, paths: Iterable[str | Path]) -> LeakCheck:
+    def from_paths(cls, paths: Iterable[str | Path]) -> "LeakCheck":
         """Read benchmark files or folders of them.
 
         Raises:

@@ -7,8 +7,6 @@ num2words speaks English and Indonesian. Malay is made from its Indonesian: the 
 `MALAY_FROM_INDONESIAN`. Mandarin is written here. Other languages that num2words knows get numbers only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ words and marks, and `leaks.md` where a leak check is asked for. The model is no
 and validation by a hash of their id.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import sys

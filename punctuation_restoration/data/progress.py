@@ -1,7 +1,5 @@
 """Progress: a bar with counts on a terminal, lines where the output goes to a file."""
 
-from __future__ import annotations
-
 import sys
 
 from rich.console import Console

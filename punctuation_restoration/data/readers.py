@@ -4,8 +4,6 @@ Reads JSONL (`{"text": ...}` a line), plain text and label files (`word<TAB>LABE
 of them. Everything is read as a stream, so a source may be larger than memory.
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import itertools

@@ -3,8 +3,6 @@
 Takes a YAML file (or its dictionary), gives checked, frozen settings. Reads no training text.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -5,8 +5,6 @@ is remembered between steps: a run resumes exactly from its step number, and pro
 Knows nothing of masks, tensors or text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -11,8 +11,6 @@ Takes and gives numpy arrays. A shard is a safetensors file, mapped into memory.
     document_hashes, word_hashes                  uint64, one a document: hashes of its id and of its words
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

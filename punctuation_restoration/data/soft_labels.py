@@ -8,8 +8,6 @@ teacher's. A document whose words have changed has none.
                                       probabilities (W, M) uint8: 255 times the square root of each
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

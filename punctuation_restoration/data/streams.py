@@ -1,7 +1,5 @@
 """The words of a shard as one stream, and the sentences and questions in it. Knows arrays only."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What was prepared, for people: one line a source, and the table of words and marks. Takes rows of the index."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Takes a model and texts, writes a model folder: old pieces keep their ids, so da
 are whole words that were cut into many, and signs that were unknown. Knows SentencePiece (Unigram) tokenizers.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

@@ -10,8 +10,6 @@ are peft's. A folder of adapters holds what was trained and nothing else:
     config.json            of the whole model
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -7,8 +7,6 @@ the best of them ("model soups", Wortsman et al. 2022, Section 3; over the steps
 Score it on validation data. The mean of models that were trained apart from the start is useless.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

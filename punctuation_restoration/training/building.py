@@ -1,7 +1,5 @@
 """What a run is made of: the model to start from, its batches. Takes settings, gives objects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

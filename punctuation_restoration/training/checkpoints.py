@@ -5,8 +5,6 @@
 Takes what the loop hands over; knows nothing of what is in it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

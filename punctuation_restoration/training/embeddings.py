@@ -4,8 +4,6 @@ Takes an `nn.Embedding`, gives a module to use in its place, whose gradient has 
 rows: ours are the mask and the fills.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

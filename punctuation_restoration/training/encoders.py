@@ -1,7 +1,5 @@
 """Which pretrained encoder a run starts from, and how its slots are best read. Takes a name, gives configurations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

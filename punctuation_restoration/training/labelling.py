@@ -7,8 +7,6 @@ command that was stopped goes on. `train.py --soft-labels soft/en` learns from w
 Windows and contexts are those of serving.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

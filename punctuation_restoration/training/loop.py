@@ -7,8 +7,6 @@ Takes settings, prepared data and a recipe. Every step is a function of seed and
 the unbroken one would have done.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Takes logits and labels, gives sums over the scored slots; the loop divides by their number.
 """
 
-from __future__ import annotations
-
 import torch
 from torch.nn import functional
 

@@ -1,7 +1,5 @@
 """Optimiser, learning rates and averaged weights. Knows parameters by name, and nothing of text or windows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Chooses the number format to compute in, given the machine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """What the processes of a run tell each other: sums and means of tensors. Knows nothing of models or text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

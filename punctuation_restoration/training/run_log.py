@@ -1,7 +1,5 @@
 """The log of a run: lines or a bar on the terminal, and `log.jsonl`."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

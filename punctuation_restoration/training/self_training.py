@@ -10,8 +10,6 @@ After Chen et al. (2021), "Discriminative self-training for punctuation predicti
     out/round-1/pseudo/    what the teacher said        out/round-1/student/    a run of train.py
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

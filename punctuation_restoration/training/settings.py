@@ -3,8 +3,6 @@
 Takes arguments and a recipe, gives one frozen, checked object. Reads no data.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields

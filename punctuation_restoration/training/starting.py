@@ -1,7 +1,5 @@
 """Starts a run: reads the recipe, prepares texts, holds the folder. Takes parsed arguments, gives validation scores."""
 
-from __future__ import annotations
-
 import json
 import os
 from argparse import Namespace

@@ -3,8 +3,6 @@
 Takes prepared validation shards, a model and its slot encoder; gives counts and scores. Documents are never joined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
