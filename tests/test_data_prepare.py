@@ -180,17 +180,22 @@ def test_filters_by_hand(tiny_tokenizer: Any, tiny_config: Any) -> None:
 
 
 def test_new_pieces_join_the_vocabulary_and_old_ones_keep_their_ids(tmp_path: Path, tiny_checkpoint: str) -> None:
-    from transformers import AutoTokenizer
+    from transformers import AutoConfig, AutoTokenizer
 
     from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+    from punctuation_restoration.pipeline.slots import SlotEncoder
 
     (tmp_path / "x.txt").write_text("kucing hitam, kucing putih. ภาษาไทย kucing ภาษาไทย ภาษาไทย", encoding="utf-8")
     added = extend_model(tiny_checkpoint, [str(tmp_path / "x.txt")], 7, tmp_path / "out")
     old, new = (AutoTokenizer.from_pretrained(place) for place in (tiny_checkpoint, str(tmp_path / "out")))
-    assert "▁kucing" in added
+    assert "kucing" in added
     assert set(added) & set("ภาษาไทย")
     assert json.loads((tmp_path / "out" / "new_pieces.json").read_text()) == list(range(len(old), len(new)))
-    assert new.tokenize("kucing") == ["▁kucing"]
+    row_of = new.convert_tokens_to_ids("kucing")
+    config = AutoConfig.from_pretrained(str(tmp_path / "out"))
+    for words_alone in (True, False):
+        config.words_alone = words_alone
+        assert SlotEncoder(new, config).pieces(["kucing"]) == [[row_of]]
     assert len(old.tokenize("kucing")) > 2
     sentence = "hello you are the best 我们"
     assert new(sentence).input_ids == old(sentence).input_ids
@@ -198,6 +203,6 @@ def test_new_pieces_join_the_vocabulary_and_old_ones_keep_their_ids(tmp_path: Pa
     weights = PunctuationRestorationModel.from_pretrained(str(tmp_path / "out")).get_input_embeddings().weight
     before = PunctuationRestorationModel.from_pretrained(tiny_checkpoint).get_input_embeddings().weight
     assert weights.shape[0] == len(new)
-    row = weights[new.convert_tokens_to_ids("▁kucing")]
+    row = weights[row_of]
     parts = old("kucing", add_special_tokens=False).input_ids
     assert row.tolist() == pytest.approx(before[parts].mean(0).tolist(), abs=1e-6)

@@ -1,7 +1,7 @@
 """Finds the pieces that a vocabulary lacks in new text, and adds them to a model, for languages new to it.
 
 Takes a model and texts, writes a model folder: old pieces keep their ids, so data prepared before still fit. New pieces
-are whole words that were cut into many, and signs that were unknown. Knows SentencePiece (Unigram) tokenizers.
+are whole words that were cut into many, and signs that were unknown.
 """
 
 import itertools
@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer
+from tokenizers import AddedToken
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.conventions import UNSPACED, script_of
 from punctuation_restoration.pipeline.words import WordFinder
 
 MIN_COUNT = 3  # a piece seen less often could not be trained
@@ -29,7 +30,7 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
     The embedding of a new piece starts as the mean of the pieces it stood as before, or of all where it was unknown.
 
     Raises:
-        ValueError: if the tokenizer is not a SentencePiece one, or texts cannot be read.
+        ValueError: if texts cannot be read.
     """
     model = PunctuationRestorationModel.from_pretrained(start, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(start)
@@ -39,23 +40,25 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
         spoken = document.words or [word.spoken for word in finder(document.text)]
         words.update(word.lower() if model.config.lowercase else word for word in spoken)
     found = missing_pieces(words, tokenizer, n_pieces)
-    n_before = len(tokenizer)
-    extended = with_pieces(tokenizer, found)
-    model.resize_token_embeddings(max(len(extended), model.get_input_embeddings().num_embeddings), mean_resizing=False)
+    # A word takes the blank before it along, and is no part of another one; where words have no blanks it may be.
+    tokenizer.add_tokens(
+        [AddedToken(piece, single_word=script_of(piece) not in UNSPACED, lstrip=True) for piece in found]
+    )
+    ids = tokenizer.convert_tokens_to_ids(list(found))
+    model.resize_token_embeddings(max(len(tokenizer), model.get_input_embeddings().num_embeddings), mean_resizing=False)
     rows = model.get_input_embeddings().weight
     with torch.no_grad():
-        for number, (_, old) in enumerate(found):
+        for index, old in zip(ids, found.values(), strict=True):
             known = [piece for piece in old if piece != tokenizer.unk_token_id]
-            rows[n_before + number] = rows[known].mean(0) if known else rows[:n_before].mean(0)
+            rows[index] = rows[known].mean(0) if known else rows[: min(ids)].mean(0)
     out.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(out)
-    extended.save_pretrained(out)
-    ids = list(range(n_before, n_before + len(found)))
+    tokenizer.save_pretrained(out)
     (out / NEW_PIECES_FILE).write_text(json.dumps(ids), encoding="utf-8")
-    return [piece for piece, _ in found]
+    return list(found)
 
 
-def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[tuple[str, list[int]]]:
+def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> dict[str, list[int]]:
     """Pieces to add, with the pieces that they stand as so far; those that shorten the text most come first.
 
     Candidates are words cut into three pieces or more, and unknown signs. A word is worth the pieces it saves times
@@ -70,36 +73,10 @@ def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> list[t
         if tokenizer.unk_token_id in ids:
             characters.update({character: n * word.count(character) for character in set(word)})
         elif len(ids) >= 3:
-            found["▁" + word] = n * (len(ids) - 1), ids
+            found[word] = n * (len(ids) - 1), ids
     for character, n in characters.items():
         ids = tokenizer(character, add_special_tokens=False).input_ids
         if tokenizer.unk_token_id in ids:
             found[character] = 10 * n, ids
-    new = sorted(found.keys() - tokenizer.get_vocab().keys(), key=lambda piece: (-found[piece][0], piece))
-    return [(piece, found[piece][1]) for piece in new[:n_pieces]]
-
-
-def with_pieces(tokenizer: Any, found: Sequence[tuple[str, list[int]]]) -> Any:
-    """The tokenizer with new pieces behind the old ones.
-
-    Scores are log probabilities. A new piece gets the lowest score among the pieces it replaces: that is more than
-    their sum, so the tokenizer always prefers it.
-
-    Raises:
-        ValueError: if this is not a Unigram tokenizer whose ids are the places in its list.
-    """
-    content = json.loads(tokenizer.backend_tokenizer.to_str())
-    kind = content["model"].get("type")
-    if kind != "Unigram" or len(content["model"]["vocab"]) != len(tokenizer):
-        raise ValueError(
-            f"Expected a SentencePiece (Unigram) tokenizer to add pieces to, got {kind}. Train without --add-pieces: "
-            "byte-level tokenizers need none."
-        )
-    vocabulary = content["model"]["vocab"]
-    lowest = min(score for _, score in vocabulary)
-    for piece, old in found:
-        scores = [vocabulary[index][1] for index in old if vocabulary[index][1] < 0]
-        vocabulary.append([piece, min(scores, default=lowest)])
-    extended = AutoTokenizer.from_pretrained(tokenizer.name_or_path)
-    extended._tokenizer = Tokenizer.from_str(json.dumps(content))
-    return extended
+    best = sorted(found, key=lambda piece: (-found[piece][0], piece))
+    return {piece: found[piece][1] for piece in best[:n_pieces]}

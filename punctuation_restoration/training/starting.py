@@ -1,15 +1,16 @@
 """Starts a run: reads the recipe, prepares texts, holds the folder. Takes parsed arguments, gives validation scores."""
 
 import json
-import os
 from argparse import Namespace
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 from accelerate import Accelerator
+from filelock import FileLock, Timeout
 from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.prepare import explain, is_disk_full, prepare, recipe_for_texts
@@ -19,11 +20,6 @@ from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_mode
 from punctuation_restoration.training.loop import TrainingRun
 from punctuation_restoration.training.precision import choose_precision
 from punctuation_restoration.training.settings import TrainingSettings, settings_of
-
-try:
-    import fcntl
-except ImportError:  # Windows: nobody is kept out
-    fcntl = None  # type: ignore[assignment]
 
 
 def train(args: Namespace) -> dict[str, Any]:
@@ -69,28 +65,21 @@ def start_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     return run
 
 
-def hold_folder(out: Path) -> IO[str]:
-    """Keep other runs out of a folder for as long as the file that is given stays open; the system sees to the rest.
+@contextmanager
+def hold_folder(out: Path) -> Iterator[None]:
+    """Keep other runs out of a folder; the system lets go of it even where a run is killed.
 
     Raises:
         ValueError: if another run holds it.
     """
-    lock = open(out / ".lock", "a+", encoding="utf-8")  # noqa: SIM115  (it has to stay open)
-    if fcntl is not None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.seek(0)
-            owner = lock.read().strip() or "unknown"
-            lock.close()
-            raise ValueError(
-                f"Expected {out} for this run alone, process {owner} is writing there. Wait for it, or end it (the "
-                "processes of torchrun can outlive it), or choose another --out."
-            ) from error
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
-    return lock
+    try:
+        with FileLock(out / ".lock", blocking=False):
+            yield
+    except Timeout as error:
+        raise ValueError(
+            f"Expected {out} for this run alone, another one is writing there. Wait for it, or end it (the processes "
+            "of torchrun can outlive it), or choose another --out."
+        ) from error
 
 
 def prepared_folders(
