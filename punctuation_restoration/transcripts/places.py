@@ -1,9 +1,8 @@
-"""Where stretches of speech stand in a file and when they were said: one at a time as rows, all together in arrays.
+"""Where stretches of speech stand in a file, and when they were said.
 
-A file of 100 MB has millions of them, and as objects they would take ten times its size. It knows nothing of formats.
+A file of 100 MB has millions of them, so the places are kept in an array. It knows nothing of formats.
 """
 
-import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -67,23 +66,3 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: Any) -> Any:
         at = 4 * range(len(self))[index]
         return Run(*self._numbers[at : at + 4])
-
-
-class Timings(Sequence[Timing]):
-    """Timings in the order in which they were noted."""
-
-    def __init__(self) -> None:
-        self._places = array("q")
-        self._seconds = array("d")  # not a number where it is not known
-
-    def append(self, timing: Timing) -> None:
-        self._places.extend(timing[:2])
-        self._seconds.extend(math.nan if time is None else time for time in timing[2:])
-
-    def __len__(self) -> int:
-        return len(self._places) // 2
-
-    def __getitem__(self, index: Any) -> Any:
-        at = 2 * range(len(self))[index]
-        (start, end), (begins, ends) = self._places[at : at + 2], self._seconds[at : at + 2]
-        return Timing(start, end, None if math.isnan(begins) else begins, None if math.isnan(ends) else ends)

@@ -6,7 +6,6 @@ file formats.
 
 import itertools
 import re
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
 from ..pipeline.edits import Edit, edited_between
-from .places import Timing, Timings
+from .places import Timing
 from .transcript import UNSPACED_SIGNS, Speech
 
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
@@ -109,13 +108,8 @@ class Clock:
     """
 
     def __init__(self, speech: Speech):
-        known = (t for t in speech.timings if t.begins is not None and t.ends is not None)
-        self._timings = Timings()
-        self._ends = array("q")
-        for timing in known:
-            said = _without_marks(timing, speech.text)
-            self._timings.append(said)
-            self._ends.append(said.end)
+        known = (timing for timing in speech.timings if timing.begins is not None and timing.ends is not None)
+        self._timings = [_without_marks(timing, speech.text) for timing in known]
 
     def __bool__(self) -> bool:
         return bool(self._timings)
@@ -124,8 +118,8 @@ class Clock:
         """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
         if not self._timings or start >= end:
             return None, None
-        first = self._timings[min(bisect_right(self._ends, start), len(self._timings) - 1)]
-        last_index = bisect_left(self._ends, end)
+        first = self._timings[min(bisect_right(self._timings, start, key=itemgetter(1)), len(self._timings) - 1)]
+        last_index = bisect_left(self._timings, end, key=itemgetter(1))
         if last_index == len(self._timings) or (self._timings[last_index].start >= end and last_index > 0):
             last_index -= 1
         last = self._timings[last_index]

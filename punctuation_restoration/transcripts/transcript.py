@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .places import Runs, Timing, Timings
+from .places import Runs, Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class SpeechBuilder:
     def __init__(self, name: str | None = None):
         self.name = name
         self.length = 0
-        self.timings = Timings()
+        self.timings: list[Timing] = []
         self.turns: list[int] = []
         self.speakers: list[tuple[int, str]] = []
         self._parts: list[str] = []
