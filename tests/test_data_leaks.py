@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from punctuation_restoration.data.leaks import LeakCheck, leak_report, stretch_hashes
+from punctuation_restoration.data.leaks import LeakCheck, stretch_hashes
 
 WORDS = [f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300)]
 PASSAGE = " ".join(WORDS)
@@ -38,15 +38,6 @@ def test_hashes_of_a_stretch_do_not_depend_on_what_is_around_it() -> None:
     inner = set(stretch_hashes(PASSAGE[300:900]).tolist())
     assert inner <= set(stretch_hashes(PASSAGE).tolist())
     assert np.array_equal(stretch_hashes("中文字" * 10), stretch_hashes("中 文，字" * 10))
-
-
-def test_the_report_lists_the_worst_first() -> None:
-    rows = [
-        {"source": "s", "id": "a", "n_shared": 1, "n_stretches": 100},
-        {"source": "s", "id": "b", "n_shared": 50, "n_stretches": 100},
-    ]
-    lines = leak_report(rows, ["bench"], 0.02).splitlines()
-    assert lines[-2:] == ["| s | b | 50 | 100 | 50.0 % | yes |", "| s | a | 1 | 100 | 1.0 % | no |"]
 
 
 def test_an_empty_benchmark_is_an_error(tmp_path: Path) -> None:

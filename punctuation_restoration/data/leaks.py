@@ -9,7 +9,6 @@ probability of (7/8)^17 = 10 %; one of 300 letters is never missed in practice.
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import regex
@@ -85,24 +84,3 @@ def benchmark_texts(file: Path) -> Iterable[str]:
         yield "\n".join(line for _, line in numbered_lines(file))
     elif suffix == ".jsonl":
         yield from (str(row.get("text", "")) for _, row in json_rows(file))
-
-
-def leak_report(rows: list[dict[str, Any]], paths: Iterable[str | Path], max_share: float) -> str:
-    """Markdown: which documents share stretches with a benchmark, the worst first, and what became of them."""
-    lines = [
-        "# Training documents that share text with a benchmark",
-        "",
-        f"Benchmarks: {', '.join(str(path) for path in paths)}. A document is left out where more than "
-        f"{100 * max_share:g} % of its stretches of {LETTERS} letters ({HAN_LETTERS} Han characters) are in one.",
-        "",
-    ]
-    if not rows:
-        return "\n".join([*lines, "None.", ""])
-    lines += ["| source | document | shared | of | share | left out |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in sorted(rows, key=lambda row: -row["n_shared"] / row["n_stretches"]):
-        share = row["n_shared"] / row["n_stretches"]
-        lines.append(
-            f"| {row['source']} | {row['id']} | {row['n_shared']} | {row['n_stretches']} | {100 * share:.1f} % | "
-            f"{'yes' if share > max_share else 'no'} |"
-        )
-    return "\n".join([*lines, ""])

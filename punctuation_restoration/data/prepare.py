@@ -4,8 +4,8 @@
     python -m punctuation_restoration.data.prepare --texts my_language/ --language xx --tokenizer MODEL --out prepared/
 
 Takes a recipe, or texts of one language, and a tokenizer; writes shards of at most 30 MB, `index.json`, `table.md` with
-words and marks, and `leaks.md` where a leak check is asked for. The model is not needed. Documents are split into train
-and validation by a hash of their id.
+words and marks. Where a leak check is asked for the index lists the documents that share text with a benchmark, and how
+much. The model is not needed. Documents are split into train and validation by a hash of their id.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.conversion import Converter, converted, hash_id, split_of, start_workers
-from punctuation_restoration.data.leaks import LeakCheck, leak_report
+from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
 from punctuation_restoration.data.recipe import Filters, Recipe, Source, load_recipe
@@ -114,14 +114,13 @@ def prepare(
         "words_alone": config.words_alone,
         "languages": languages,
         "sources": rows,
+        "leaks": sorted(leaks, key=lambda row: -row["share"]),
     }
     if not any(row["splits"]["train"]["n_words"] for row in rows):
         why = "; ".join(describe(row) for row in rows)
         raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
     write_index(out, index)
     (out / "table.md").write_text(table(index), encoding="utf-8")
-    if recipe.leak_check:
-        (out / "leaks.md").write_text(leak_report(leaks, recipe.leak_check, recipe.max_leak), encoding="utf-8")
     print(table(index))
     return read_index(out)
 
@@ -147,8 +146,8 @@ def prepare_source(
     documents = read_documents(source.path, source.text_field)
     for conversion in converted(pool, drop_duplicates(documents, seen, skipped), source):
         if conversion.n_shared:
-            shared = {"n_shared": conversion.n_shared, "n_stretches": conversion.n_stretches}
-            leaks.append({"source": source.name, "id": conversion.id, **shared})
+            share = round(conversion.n_shared / conversion.n_stretches, 4)
+            leaks.append({"source": source.name, "id": conversion.id, "share": share})
         if conversion.packed is None:
             skipped[str(conversion.reason)] += 1
             continue
