@@ -81,9 +81,7 @@ def read_item(item: Any) -> Item:
     text, chunks = item["text"], item.get("chunks")
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
-    if chunks is None:
-        return Item(text, known)
-    return Item(text, known, _chunk_spans(text, chunks), list(chunks))
+    return Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -102,25 +100,28 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
     text = join_words(words)
     if timestamps is None:
         return Item(text, known)
-    if not isinstance(timestamps, Sequence) or len(timestamps) != len(words):
-        got = len(timestamps) if isinstance(timestamps, Sequence) else repr(timestamps)
-        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {got}. Pair them before the call.")
-    spans, place = [], 0
-    for index, (word, time) in enumerate(zip(words, timestamps, strict=True)):
-        start = text.index(word, place)
-        place = start + len(word)
-        spans.append(TimedSpan(start, place, _read_time(time, index)))
-    return Item(text, known, spans)
+    n_times = len(timestamps) if isinstance(timestamps, Sequence) else repr(timestamps)
+    if n_times != len(words):
+        raise ValueError(
+            f"Expected one (start, end) a word: {len(words)} words, got {n_times}. Pair them before the call."
+        )
+    return Item(text, known, _spans(text, words, timestamps))
 
 
-def _chunk_spans(text: str, chunks: Any) -> list[TimedSpan]:
+def _read_chunks(text: str, chunks: Any, known: Mapping[int, str]) -> Item:
     if not isinstance(chunks, Sequence) or not all(
         isinstance(chunk, Mapping) and isinstance(chunk.get("text"), str) for chunk in chunks
     ):
         raise ValueError(f"Expected 'chunks' as a list of {{'text', 'timestamp'}}, got {chunks!r:.80}. Correct it.")
+    times = [chunk.get("timestamp") for chunk in chunks]
+    return Item(text, known, _spans(text, [chunk["text"] for chunk in chunks], times), list(chunks))
+
+
+def _spans(text: str, parts: Sequence[str], times: Sequence[Any]) -> list[TimedSpan]:
+    """Where the parts stand in the text, blanks around them left out, and when they were said."""
     spans, place = [], 0
-    for index, chunk in enumerate(chunks):
-        said = chunk["text"].strip()
+    for index, (part, time) in enumerate(zip(parts, times, strict=True)):
+        said = part.strip()
         start = text.find(said, place)
         if start < 0:
             raise ValueError(
@@ -128,7 +129,7 @@ def _chunk_spans(text: str, chunks: Any) -> list[TimedSpan]:
                 f"{text[place:]!r:.60}. Pass text and chunks of the same recogniser call."
             )
         place = start + len(said)
-        spans.append(TimedSpan(start, place, _read_time(chunk.get("timestamp"), index)))
+        spans.append(TimedSpan(start, place, _read_time(time, index)))
     return spans
 
 
