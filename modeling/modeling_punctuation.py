@@ -257,7 +257,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     def _through_last_layers(
         self, n_layers: int, seen: Iterable[torch.Tensor], slot_positions: torch.Tensor, is_piece: torch.Tensor | None
     ) -> torch.Tensor:
-        """The states (B, W, H) of the slots behind the last layers; `seen` are those that each layer reads of pieces."""
+        """The states (B, W, H) of the slots behind the last layers; `seen` are those of the pieces before each layer."""
         layers = self.encoder.encoder.layer
         first = len(layers) - n_layers
         slot_states: Any = None

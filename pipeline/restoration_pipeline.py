@@ -18,7 +18,7 @@ from .batching import batches_by_length, collate
 from .decoding import Choice, decode, make_choice
 from .items import read_item
 from .marks import FoundMark, find_marks
-from .results import Decisions, PreparedItem, make_result
+from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
 from .timing import weigh_pauses, word_times
@@ -120,7 +120,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
-        config.check_window(**{name: size for name, size in preprocess.items() if name != "existing"})
+        config.window_sizes(**{name: size for name, size in preprocess.items() if name != "existing"})
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
@@ -199,9 +199,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         pieces = self.slots.pieces([word.spoken for word in words])
         windows = plan_windows(
             self.slots.n_pieces(pieces, shown),
-            config.window if window is None else window,
-            config.left_context if left_context is None else left_context,
-            config.right_context if right_context is None else right_context,
+            *config.window_sizes(window, left_context, right_context),
             config.max_window_pieces - 2,  # <s> and </s>
         )
         replaced = config.mark_labels if existing == "replace" else ()
@@ -213,15 +211,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def _decided(
         self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
-    ) -> tuple[list[int | None], list[tuple[int, str] | None]]:
-        """For each word the label that fills its slot, if any, and the label that is fixed, with its source."""
+    ) -> tuple[list[int | None], list[Decision | None]]:
+        """For each word the label that fills its slot, if any, and what is decided before the model is asked."""
         label_ids = {name: index for index, name in enumerate(self.model.config.label_names)}
+        table = self.model.config.labels
         shown: list[int | None] = [None] * len(found)
-        fixed: list[tuple[int, str] | None] = [None] * len(found)
+        fixed: list[Decision | None] = [None] * len(found)
         for index, mark in enumerate(found):
             if mark is not None and existing != "replace":
                 label = label_ids[mark.label] if mark.label else 0
-                fixed[index] = (label, "input")
+                fixed[index] = Decision(table[label], 1.0, "input")
                 shown[index] = label if existing == "condition" else None
         for index, name in known.items():
             if not 0 <= index < len(found) or name not in label_ids:
@@ -229,8 +228,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                     f"Expected 'known' to map word indices below {len(found)} to labels among {list(label_ids)}, got "
                     f"{index}: {name!r}. Correct it."
                 )
-            label, source = fixed[index] or (label_ids[name], "known")
-            shown[index], fixed[index] = label, (label, source)
+            decision = fixed[index] or Decision(table[label_ids[name]], 1.0, "known")
+            shown[index], fixed[index] = label_ids[decision.row["name"]], decision
         return shown, fixed
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
@@ -248,20 +247,20 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
+        config, names = self.model.config, self.model.config.label_names
         times = None if document.item.spans is None else word_times(document.words, document.item.spans)
-        table = self.model.config.labels
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
-        labels, scores = decode(probabilities, choice or make_choice(table, "all", self.model.config.thresholds))
-        sources = ["model"] * len(labels)
-        for index, fixed in enumerate(document.fixed):
-            if fixed is not None:
-                labels[index], scores[index], sources[index] = fixed[0], 1.0, fixed[1]
-        shown = probabilities if all_scores else None
-        decided = Decisions([table[label] for label in labels], scores, sources, shown)
-        names = self.model.config.label_names
-        return make_result(document, decided, names, times, truecase, sentences, return_words)
+        labels, scores = decode(probabilities, choice or make_choice(config.labels, "all", config.thresholds))
+        decided = [
+            fixed or Decision(config.labels[label], score, "model")
+            for fixed, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
+        ]
+        shown = (
+            [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
+        )
+        return make_result(document, decided, times, shown, truecase, sentences, return_words)
 
     def get_iterator(
         self,
