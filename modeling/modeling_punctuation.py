@@ -91,7 +91,7 @@ class PunctuationRestorationModel(PreTrainedModel):
                 unmasked where `bidirectional_from` is not among them.
 
         Raises:
-            ValueError: if the encoder has fewer layers than asked for, no list of layers to cut, or lacks weights.
+            ValueError: if the encoder has fewer layers than asked for, or no list of layers to cut.
         """
         config = AutoConfig.from_pretrained(name_or_path, revision=revision)
         if isinstance(config, PunctuationRestorationConfig):
@@ -109,12 +109,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if is_causal(encoder):
             settings.setdefault("bidirectional_from", encoder.config.num_hidden_layers // 2)
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
-        missing, _ = model.encoder.load_state_dict(encoder.state_dict(), strict=False)
-        if missing:
-            raise ValueError(
-                f"Expected {name_or_path} to hold every weight of its encoder, {missing[:3]} are missing. Use a "
-                "complete encoder."
-            )
+        model.encoder.load_state_dict(encoder.state_dict())
         return model
 
     @classmethod
@@ -176,14 +171,14 @@ class PunctuationRestorationModel(PreTrainedModel):
         Raises:
             ValueError: if `slot_positions` is missing or does not fit `labels`.
         """
-        _check_slots(slot_positions, labels)
+        slots = _checked(slot_positions, labels)
         pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
         defaults = {name: getattr(self.encoder.config, name, False) for name in WHOLE_OUTPUTS}
         asked = {name: kwargs.get(name, default) for name, default in defaults.items()}
         if self.reads_short and not any(asked.values()):
-            outputs, slot_states = BaseModelOutput(), self._read_short(pieces, attention_mask, slot_positions)
+            outputs, slot_states = BaseModelOutput(), self._read_short(pieces, attention_mask, slots)
         else:
-            outputs, slot_states = self._read_whole(pieces, attention_mask, slot_positions, asked)
+            outputs, slot_states = self._read_whole(pieces, attention_mask, slots, asked)
         logits = self.classifier(slot_states)  # (B, W, M)
         loss = None if labels is None else slot_loss(logits, labels)
         return TokenClassifierOutput(
@@ -257,7 +252,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     def _through_last_layers(
         self, n_layers: int, seen: Iterable[torch.Tensor], slot_positions: torch.Tensor, is_piece: torch.Tensor | None
     ) -> torch.Tensor:
-        """The states (B, W, H) of the slots behind the last layers; `seen` are those of the pieces before each layer."""
+        """The states (B, W, H) of the slots behind the last layers; `seen` are those of the pieces that layers read."""
         layers = self.encoder.encoder.layer
         first = len(layers) - n_layers
         slot_states: Any = None
@@ -322,7 +317,8 @@ def _is_piece(attention_mask: torch.Tensor | None) -> torch.Tensor | None:
     return None if attention_mask is None else attention_mask.bool()[:, None, None, :]
 
 
-def _check_slots(slot_positions: torch.Tensor | None, labels: torch.Tensor | None) -> None:
+def _checked(slot_positions: torch.Tensor | None, labels: torch.Tensor | None) -> torch.Tensor:
+    """The positions of the slots, if they are there and fit the labels."""
     if slot_positions is None:
         raise ValueError(
             "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
@@ -333,3 +329,4 @@ def _check_slots(slot_positions: torch.Tensor | None, labels: torch.Tensor | Non
             f"Expected one label a slot, got labels {tuple(labels.shape)} for slots {tuple(slot_positions.shape)}. "
             f"Pad both alike, labels with {NOT_SCORED}."
         )
+    return slot_positions

@@ -9,7 +9,6 @@ ONNX Runtime reads a file, which is looked for in the model's folder or reposito
 cache; there it is written at first use. A file that other weights gave is never used.
 """
 
-import errno
 import functools
 import os
 import tempfile
@@ -35,10 +34,7 @@ Backend = Callable[[torch.Tensor, torch.Tensor | None, torch.Tensor], torch.Tens
 def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     """The backend of that name for this model.
 
-    Args:
-        name: one of `BACKENDS`.
-        model: a `PunctuationRestorationModel`; on the CPU, unless for torch.
-        pad_id: id of the padding piece.
+    `model` is a `PunctuationRestorationModel`, on the CPU unless for torch; `pad_id` its padding piece.
 
     Raises:
         ValueError: for an unknown name.
@@ -67,11 +63,7 @@ def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
 
 
 class OnnxBackend:
-    """A file that ONNX Runtime computes, with as many threads as torch.
-
-    Attributes:
-        file: its path, or the file itself where it could not be written.
-    """
+    """A file that ONNX Runtime computes, with as many threads as torch; `file` is its path, or what would be in it."""
 
     def __init__(self, file: str | bytes) -> None:
         self.file = file
@@ -112,8 +104,6 @@ def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
         export_onnx(model, path, pad_id, in_int8=name == "onnx-int8")
         return str(path)
     except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
-            raise
         warnings.warn(
             f"Expected to keep the file of backend {name} in {path.parent}, got: {error}. It is made anew each time; "
             "set HF_HOME to a folder that can be written.",

@@ -30,13 +30,10 @@ def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: i
 
 
 def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.Tensor | None]:
-    """Windows as tensors: (B, P) pieces, padded with `pad_id`, and (B, W) slots, padded with 0.
+    """Windows, each with the lists `input_ids` and `slot_positions`, as tensors.
 
-    `attention_mask` is None where no window is padded.
-
-    Args:
-        windows: dictionaries with the lists `input_ids` and `slot_positions`.
-        pad_id: id of the padding piece.
+    These are (B, P) pieces, padded with `pad_id`, and (B, W) slots, padded with 0. `attention_mask` (B, P) is None
+    where no window is padded.
     """
     input_ids = _padded([window["input_ids"] for window in windows], pad_id)
     attention_mask = _padded([[1] * len(window["input_ids"]) for window in windows], 0)

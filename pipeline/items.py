@@ -16,7 +16,7 @@ from typing import Any
 
 import regex
 
-KEYS = {"text", "words", "chunks", "timestamps", "known"}
+KEYS = {"text": {"text", "chunks", "known"}, "words": {"words", "timestamps", "known"}}  # what may stand beside it
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
 
 Time = float | None  # seconds; recognisers leave the end of the last word open
@@ -33,19 +33,12 @@ class TimedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text to restore.
-
-    Attributes:
-        text: the text.
-        known: index of a word -> name of its label.
-        spans: when its parts were said, in order; None without times.
-        chunks: the recogniser's own chunks, to be given back with their marks; one span each.
-    """
+    """One text to restore."""
 
     text: str
-    known: Mapping[int, str] = field(default_factory=dict)
-    spans: list[TimedSpan] | None = None
-    chunks: list[Mapping[str, Any]] | None = None
+    known: Mapping[int, str] = field(default_factory=dict)  # index of a word -> name of its label
+    spans: list[TimedSpan] | None = None  # when its parts were said, in order; None without times
+    chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
 
 
 def read_item(item: Any) -> Item:
@@ -62,13 +55,7 @@ def read_item(item: Any) -> Item:
             f"Expected a string or a dictionary with 'text' or 'words', got {type(item).__name__}. Pass the text "
             "itself, or {'words': [...]} for words."
         )
-    keys = set(item)
-    if (
-        keys - KEYS
-        or ("text" in keys) == ("words" in keys)
-        or ("timestamps" in keys and "words" not in keys)
-        or ("chunks" in keys and "text" not in keys)
-    ):
+    if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
             "Expected a dictionary with 'text' (perhaps with 'chunks') or 'words' (perhaps with 'timestamps'), and "
             f"perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."

@@ -29,11 +29,8 @@ def find_marks(
     Where several stand together (`?!`, `."—`), the label that comes last in `label_names` counts: a question mark
     outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash.
 
-    Args:
-        text: the text.
-        words: its words, from `WordFinder`.
-        mark_labels: the label that each mark means, or None for one that means none.
-        label_names: all labels in the order of their ids.
+    `mark_labels` gives the label that each mark means, or None for one that means none; `label_names` are all labels
+    in the order of their ids.
     """
     rank = {name: index for index, name in enumerate(label_names)}
     labels_of = {sign: mark_labels[mark] for sign, mark in known_marks(mark_labels).items()}

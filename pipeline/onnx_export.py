@@ -46,11 +46,8 @@ def fingerprint(model: Any) -> str:
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
     """Write the file: whole, or not at all; several processes may write the same one.
 
-    Args:
-        model: a `PunctuationRestorationModel`; it stays as it is.
-        path: the file. Its folder is made.
-        pad_id: id of the padding piece.
-        in_int8: whether to quantise.
+    `model` is a `PunctuationRestorationModel`, which stays as it is, and `pad_id` its padding piece. The folder of
+    `path` is made.
 
     Raises:
         ImportError: if a package is missing that is needed for writing.
@@ -175,7 +172,6 @@ def _quantised(path: Path) -> Path:
     """The file with matrix products in int8, beside the given one."""
     quantization = importlib.import_module("onnxruntime.quantization")
     output = path.with_name("int8.onnx")
-    # Per channel, in seven bits: with eight, two products overflow 16 bits where the processor has no VNNI.
     quantization.quantize_dynamic(
         path, output, op_types_to_quantize=["MatMul", "Gemm"], weight_type=quantization.QuantType.QInt8,
         per_channel=True, reduce_range=True,

@@ -130,15 +130,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             postprocess["choice"] = make_choice(config.labels, marks, thresholds)
         return preprocess, {}, postprocess
 
-    def check_options(self, batch_size: int | None = None, **options: Any) -> None:
-        """Tell, before there is a text, whether a call would take these keywords.
-
-        Raises:
-            TypeError: for an unknown keyword.
-            ValueError: for a value that cannot work.
-        """
-        self._sanitize_parameters(**options)
-
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, a list of them, or a stream; see the class."""
         if isinstance(inputs, Sequence) and not isinstance(inputs, str):
@@ -182,14 +173,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             self._registered_impl = {TASK: entry}
         super().save_pretrained(save_directory, **kwargs)
 
-    def preprocess(
-        self,
-        item: Any,
-        window: int | None = None,
-        left_context: int | None = None,
-        right_context: int | None = None,
-        existing: str = "keep",
-    ) -> Iterator[dict[str, Any]]:
+    def preprocess(self, item: Any, existing: str = "keep", **sizes: int | None) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots. A text without words still gives one, which decides nothing."""
         config = self.model.config
         given = read_item(item)
@@ -199,8 +183,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         pieces = self.slots.pieces([word.spoken for word in words])
         windows = plan_windows(
             self.slots.n_pieces(pieces, shown),
-            *config.window_sizes(window, left_context, right_context),
-            config.max_window_pieces - 2,  # <s> and </s>
+            *config.window_sizes(**sizes),
+            max_pieces=config.max_window_pieces - 2,  # <s> and </s>
         )
         replaced = config.mark_labels if existing == "replace" else ()
         document = PreparedItem(given, words, found, fixed, replaced)
@@ -239,11 +223,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         self,
         model_outputs: list[dict[str, Any]],
         choice: Choice | None = None,
-        truecase: bool = False,
-        sentences: bool = False,
         pause: float | None = None,
         all_scores: bool = False,
-        return_words: bool = True,
+        **wanted: bool,
     ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
@@ -257,10 +239,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             fixed or Decision(config.labels[label], score, "model")
             for fixed, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
         ]
-        shown = (
-            [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
-        )
-        return make_result(document, decided, times, shown, truecase, sentences, return_words)
+        shown = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
+        return make_result(document, decided, times, shown, **wanted)
 
     def get_iterator(
         self,

@@ -25,21 +25,13 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PreparedItem:
-    """An item on its way through the stages.
-
-    Attributes:
-        item: what the caller handed in.
-        words: its words.
-        found: the mark that the text has after each word.
-        fixed: what is decided already of each word, or None where the model decides.
-        replaced: the marks that are removed first.
-    """
+    """An item on its way through the stages."""
 
     item: Item
     words: list[Word]
-    found: list[FoundMark | None]
-    fixed: list[Decision | None]
-    replaced: Iterable[str]
+    found: list[FoundMark | None]  # the mark that the text has after each word
+    fixed: list[Decision | None]  # what is decided of each word already; None where the model decides
+    replaced: Iterable[str]  # the marks that are taken out first
 
 
 def make_result(

@@ -29,9 +29,10 @@ class HanSegmenter:
     """
 
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
-        is_path = isinstance(dictionary, str | os.PathLike)
-        self.dictionary = dictionary if dictionary is None or is_path else tuple(dictionary)
-        if is_path and not os.path.isfile(dictionary):
+        if dictionary is not None and not isinstance(dictionary, str | os.PathLike):
+            dictionary = tuple(dictionary)
+        self.dictionary = dictionary
+        if isinstance(dictionary, str | os.PathLike) and not os.path.isfile(dictionary):
             raise ValueError(
                 f"Expected a file at jieba_dictionary={os.fspath(dictionary)!r}, there is none. Correct the path, "
                 "or give the words themselves in a list."

@@ -61,7 +61,7 @@ class LazyRestorer:
         """
         restore = load_pipeline(self.model, self.device, **self.construction)
         try:
-            restore.check_options(**self.options)
+            restore("", **self.options)
         except (TypeError, ValueError) as error:
             raise OptionError(str(error)) from error
         return restore
