@@ -181,11 +181,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
         shown, fixed = self._decided(found, given.known, existing)
         pieces = self.slots.pieces([word.spoken for word in words])
-        windows = plan_windows(
-            self.slots.n_pieces(pieces, shown),
-            *config.window_sizes(**sizes),
-            max_pieces=config.max_window_pieces - 2,  # <s> and </s>
-        )
+        window, left, right = config.window_sizes(**sizes)
+        max_pieces = config.max_window_pieces - 2  # <s> and </s>
+        windows = plan_windows(self.slots.n_pieces(pieces, shown), window, left, right, max_pieces)
         replaced = config.mark_labels if existing == "replace" else ()
         document = PreparedItem(given, words, found, fixed, replaced)
         for seen in windows or [Window(0, 0, 0, 0)]:

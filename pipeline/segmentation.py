@@ -31,7 +31,7 @@ class HanSegmenter:
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
         if dictionary is not None and not isinstance(dictionary, str | os.PathLike):
             dictionary = tuple(dictionary)
-        self.dictionary = dictionary
+        self.dictionary: str | os.PathLike[str] | tuple[str, ...] | None = dictionary
         if isinstance(dictionary, str | os.PathLike) and not os.path.isfile(dictionary):
             raise ValueError(
                 f"Expected a file at jieba_dictionary={os.fspath(dictionary)!r}, there is none. Correct the path, "

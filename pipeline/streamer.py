@@ -124,10 +124,10 @@ class PunctuationStreamer:
             self._is_closed = self._begins = False
 
     def feed_words(self, words: Iterable[str]) -> StreamStep:
-        """Take final, finished words; blanks are put between them as the pipeline does for `{"words": [...]}`.
+        """Take final, finished words, or one; blanks are put between them as the pipeline does for `{"words": [...]}`.
 
         Raises:
-            TypeError: a single string, or words that are no strings.
+            TypeError: words that are no strings.
         """
         words = [words] if isinstance(words, str) else list(words)
         if not all(isinstance(word, str) for word in words):
