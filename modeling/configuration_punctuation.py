@@ -123,10 +123,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""
         return self.encoder_config if isinstance(self.encoder_config, PreTrainedConfig) else self
 
-    def check_window(
+    def window_sizes(
         self, window: int | None = None, left_context: int | None = None, right_context: int | None = None
-    ) -> None:
-        """Check numbers of words in a window and in its contexts; None stands for this configuration's own.
+    ) -> tuple[int, int, int]:
+        """Words in a window and in its contexts, where None stands for this configuration's own; checked.
 
         Raises:
             ValueError: where they do not fit together.
@@ -141,6 +141,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the "
                 "contexts."
             )
+        return window, left, right
 
     def _check_labels(self) -> None:
         wanted = {"name", "before", "after", "fill"}
@@ -197,6 +198,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 f"Expected head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
                 f"{self.head_dropout}. Correct them."
             )
-        self.check_window()
+        self.window_sizes()
         if self.max_window_pieces < 8:
             raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")

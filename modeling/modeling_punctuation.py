@@ -13,7 +13,9 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers import initialization as init
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import PunctuationRestorationConfig
@@ -23,6 +25,7 @@ NOT_SCORED = -100  # label of a slot that takes no part in the loss
 
 # Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
 LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
+WHOLE_OUTPUTS = ("output_hidden_states", "output_attentions")  # what is asked for of all pieces
 TOLERANCE, HALF_TOLERANCE = 1e-4, 5e-2  # between states, relative to the largest: sums are in another order
 
 
@@ -88,7 +91,7 @@ class PunctuationRestorationModel(PreTrainedModel):
                 unmasked where `bidirectional_from` is not among them.
 
         Raises:
-            ValueError: if the encoder has fewer layers than asked for, no list of layers to cut, or lacks weights.
+            ValueError: if the encoder has fewer layers than asked for, or no list of layers to cut.
         """
         config = AutoConfig.from_pretrained(name_or_path, revision=revision)
         if isinstance(config, PunctuationRestorationConfig):
@@ -106,12 +109,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if is_causal(encoder):
             settings.setdefault("bidirectional_from", encoder.config.num_hidden_layers // 2)
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
-        missing, _ = model.encoder.load_state_dict(encoder.state_dict(), strict=False)
-        if missing:
-            raise ValueError(
-                f"Expected {name_or_path} to hold every weight of its encoder, {missing[:3]} are missing. Use a "
-                "complete encoder."
-            )
+        model.encoder.load_state_dict(encoder.state_dict())
         return model
 
     @classmethod
@@ -144,12 +142,6 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         return (model, report) if wants_info else model
 
-    def get_input_embeddings(self) -> nn.Module:
-        return self.encoder.get_input_embeddings()
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.set_input_embeddings(value)
-
     @can_return_tuple
     def forward(
         self,
@@ -179,47 +171,18 @@ class PunctuationRestorationModel(PreTrainedModel):
         Raises:
             ValueError: if `slot_positions` is missing or does not fit `labels`.
         """
-        if slot_positions is None:
-            raise ValueError(
-                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
-                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
-            )
-        wanted = {
-            name: kwargs.get(name, getattr(self.encoder.config, name, False))
-            for name in ("output_hidden_states", "output_attentions")
-        }
-        is_short = not any(wanted.values()) and self.reads_short
-        is_piece = None if attention_mask is None else attention_mask.bool()[:, None, None, :]  # (B, 1, 1, P)
-        outputs: Any = BaseModelOutput()
-        if is_short:
-            seen = self._layer_by_layer(input_ids, inputs_embeds, is_piece)
+        slots = _checked(slot_positions, labels)
+        pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
+        defaults = {name: getattr(self.encoder.config, name, False) for name in WHOLE_OUTPUTS}
+        asked = {name: kwargs.get(name, default) for name, default in defaults.items()}
+        if self.reads_short and not any(asked.values()):
+            outputs, slot_states = BaseModelOutput(), self._read_short(pieces, attention_mask, slots)
         else:
-            outputs = self.encoder(
-                input_ids=input_ids, attention_mask=attention_mask, inputs_embeds=inputs_embeds, return_dict=True,
-                output_attentions=wanted["output_attentions"],
-                output_hidden_states=wanted["output_hidden_states"] or self.n_slot_layers > 0,
-            )  # fmt: skip
-            seen = outputs.hidden_states
-        n_slot_layers = self.n_slot_layers or int(is_short)
-        if n_slot_layers:
-            slot_states = self._slots_in_last_layers(n_slot_layers, seen, slot_positions, is_piece)
-        else:
-            slot_states = self.slot_states(outputs.last_hidden_state, slot_positions)
+            outputs, slot_states = self._read_whole(pieces, attention_mask, slots, asked)
         logits = self.classifier(slot_states)  # (B, W, M)
-        loss = None
-        if labels is not None:
-            if labels.shape != slot_positions.shape:
-                raise ValueError(
-                    f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
-                    f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
-                )
-            total = nn.functional.cross_entropy(
-                logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
-            )
-            loss = total / (labels != NOT_SCORED).sum().clamp(min=1)
-        hidden_states = outputs.hidden_states if wanted["output_hidden_states"] else None
+        loss = None if labels is None else slot_loss(logits, labels)
         return TokenClassifierOutput(
-            loss=loss, logits=logits, hidden_states=hidden_states, attentions=outputs.attentions
+            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
         )
 
     @property
@@ -257,44 +220,39 @@ class PunctuationRestorationModel(PreTrainedModel):
         found = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         return found + self.mask_state if self.n_slot_layers else found
 
-    @staticmethod
-    def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:
-        """One layer of the encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
+    def _read_short(
+        self, pieces: dict[str, Any], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
+    ) -> torch.Tensor:
+        """The states (B, W, H) of the slots behind the last layer, which nothing but the slots goes through."""
+        is_piece = _is_piece(attention_mask)
+        seen = self._layer_by_layer(pieces, is_piece)
+        return self._through_last_layers(self.n_slot_layers or 1, seen, slot_positions, is_piece)
 
-        `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
-        """
-        attention = layer.attention.self
-        query, key, value = (
-            part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2)
-            for part in (attention.query(states), attention.key(seen), attention.value(seen))
-        )
-        if not torch.is_autocast_enabled("cpu"):
-            mixed = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=is_piece)
-        else:  # there torch's attention, above all its gradient, is slow in bf16 (docs/log.md, "bf16")
-            with torch.autocast("cpu", enabled=False):
-                mixed = nn.functional.scaled_dot_product_attention(
-                    query.float(), key.float(), value.float(), attn_mask=is_piece
-                )
-        states = layer.attention.output(mixed.transpose(1, 2).flatten(2), states)
-        return layer.output(layer.intermediate(states), states)
+    def _read_whole(
+        self, pieces: dict[str, Any], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor, asked: Any
+    ) -> tuple[Any, torch.Tensor]:
+        """What the encoder's own `forward` gives for all pieces, and the states (B, W, H) of the slots."""
+        n_layers = self.n_slot_layers
+        seen = asked["output_hidden_states"]
+        options = {**asked, "output_hidden_states": seen or n_layers > 0, "return_dict": True}
+        outputs = self.encoder(**pieces, attention_mask=attention_mask, **options)
+        if not n_layers:
+            return outputs, self.slot_states(outputs.last_hidden_state, slot_positions)
+        states = self._through_last_layers(n_layers, outputs.hidden_states, slot_positions, _is_piece(attention_mask))
+        return outputs if seen else BaseModelOutput(attentions=outputs.attentions), states
 
-    def _layer_by_layer(
-        self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None, is_piece: torch.Tensor | None
-    ) -> Iterator[torch.Tensor]:
+    def _layer_by_layer(self, pieces: dict[str, Any], is_piece: torch.Tensor | None) -> Iterator[torch.Tensor]:
         """The states (B, P, H) that each layer reads, and those behind the last one; each computed when it is taken."""
-        states = self.encoder.embeddings(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        states = self.encoder.embeddings(**pieces)
         for layer in self.encoder.encoder.layer:
             yield states
-            states = self.attend(layer, states, states, is_piece)
+            states = attend(layer, states, states, is_piece)
         yield states
 
-    def _slots_in_last_layers(
+    def _through_last_layers(
         self, n_layers: int, seen: Iterable[torch.Tensor], slot_positions: torch.Tensor, is_piece: torch.Tensor | None
     ) -> torch.Tensor:
-        """The states (B, W, H) of the slots behind the last layer, of which `n_layers` compute them apart.
-
-        `seen` gives the states of the pieces that each layer of the encoder reads.
-        """
+        """The states (B, W, H) of the slots behind the last layers; `seen` are those of the pieces that layers read."""
         layers = self.encoder.encoder.layer
         first = len(layers) - n_layers
         slot_states: Any = None
@@ -302,24 +260,22 @@ class PunctuationRestorationModel(PreTrainedModel):
         for layer, states in zip(layers[first:], itertools.islice(seen, first, None), strict=False):
             if slot_states is None:
                 slot_states = self.slot_states(states, slot_positions)
-            slot_states = self.attend(layer, slot_states, states, is_piece)
+            slot_states = attend(layer, slot_states, states, is_piece)
         return slot_states
 
     @torch.no_grad()
     def _compare_layers(self) -> bool:
         """Whether `attend` gives what the encoder gives for a batch with padding, as nearly as the precision allows."""
-        pad_id = getattr(self.encoder.embeddings, "padding_idx", 0)
-        ids = ([index for index in range(min(self.config.get_text_config().vocab_size, 32)) if index != pad_id] * 12)[
-            :12
-        ]
-        input_ids = torch.tensor([ids, [*reversed(ids[4:]), *[pad_id] * 4]], device=self.device)
-        mask = torch.tensor([[1] * 12, [1] * 8 + [0] * 4], device=self.device)
+        vocabulary = self.config.get_text_config().vocab_size
+        input_ids = torch.arange(24, device=self.device).view(2, 12) % vocabulary
+        mask = torch.ones_like(input_ids)
+        mask[1, 8:] = 0
         was_training = self.training
         self.eval()
         try:
             with torch.autocast(self.device.type, enabled=False):
                 expected = self.encoder(input_ids=input_ids, attention_mask=mask).last_hidden_state
-                *_, got = self._layer_by_layer(input_ids, None, mask.bool()[:, None, None, :])
+                *_, got = self._layer_by_layer({"input_ids": input_ids}, _is_piece(mask))
         except (AttributeError, TypeError):
             return False
         finally:
@@ -332,3 +288,45 @@ class PunctuationRestorationModel(PreTrainedModel):
         super()._init_weights(module)
         if module is self and self.n_slot_layers:
             init.zeros_(self.mask_state)
+
+
+def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:
+    """One layer of an encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
+
+    `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
+    """
+    attention = layer.attention.self
+    projected = attention.query(states), attention.key(seen), attention.value(seen)
+    query, key, value = (part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected)
+    compute = ALL_ATTENTION_FUNCTIONS.get(attention.config._attn_implementation, sdpa_attention_forward)
+    mixed, _ = compute(attention, query, key, value, is_piece)  # (B, N, heads, H / heads)
+    states = layer.attention.output(mixed.flatten(2), states)
+    return layer.output(layer.intermediate(states), states)
+
+
+def slot_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of the scored slots, 0 where none is: `logits` (B, W, M), `labels` (B, W)."""
+    total = nn.functional.cross_entropy(
+        logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
+    )
+    return total / (labels != NOT_SCORED).sum().clamp(min=1)
+
+
+def _is_piece(attention_mask: torch.Tensor | None) -> torch.Tensor | None:
+    """(B, P) -> (B, 1, 1, P) of bool, as attention takes it."""
+    return None if attention_mask is None else attention_mask.bool()[:, None, None, :]
+
+
+def _checked(slot_positions: torch.Tensor | None, labels: torch.Tensor | None) -> torch.Tensor:
+    """The positions of the slots, if they are there and fit the labels."""
+    if slot_positions is None:
+        raise ValueError(
+            "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
+            "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
+        )
+    if labels is not None and labels.shape != slot_positions.shape:
+        raise ValueError(
+            f"Expected one label a slot, got labels {tuple(labels.shape)} for slots {tuple(slot_positions.shape)}. "
+            f"Pad both alike, labels with {NOT_SCORED}."
+        )
+    return slot_positions

@@ -9,7 +9,7 @@ ONNX Runtime reads a file, which is looked for in the model's folder or reposito
 cache; there it is written at first use. A file that other weights gave is never used.
 """
 
-import errno
+import functools
 import os
 import tempfile
 import warnings
@@ -21,7 +21,7 @@ import torch
 from huggingface_hub import constants
 from transformers.utils import cached_file
 
-from .onnx_export import FORMAT, export_onnx, fingerprint
+from .onnx_export import FORMAT, export_onnx, fingerprint, import_packages
 
 BACKENDS = ("torch", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
@@ -34,10 +34,7 @@ Backend = Callable[[torch.Tensor, torch.Tensor | None, torch.Tensor], torch.Tens
 def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     """The backend of that name for this model.
 
-    Args:
-        name: one of `BACKENDS`.
-        model: a `PunctuationRestorationModel`; on the CPU, unless for torch.
-        pad_id: id of the padding piece.
+    `model` is a `PunctuationRestorationModel`, on the CPU unless for torch; `pad_id` its padding piece.
 
     Raises:
         ValueError: for an unknown name.
@@ -45,9 +42,16 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     """
     if name not in BACKENDS:
         raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
-    if name == "torch":
-        return TorchBackend(model)
-    return OnnxBackend(backend_file(name, model, pad_id))
+    if name != "torch":
+        return OnnxBackend(backend_file(name, model, pad_id))
+    if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
+        warnings.warn(
+            "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
+            "none and would take many times as long; computing in float32. Leave dtype out.",
+            stacklevel=2,
+        )
+        model.float()
+    return functools.partial(_compute_with_torch, model)
 
 
 def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
@@ -59,11 +63,7 @@ def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
 
 
 class OnnxBackend:
-    """A file that ONNX Runtime computes, with as many threads as torch.
-
-    Attributes:
-        file: its path, or the file itself where it could not be written.
-    """
+    """A file that ONNX Runtime computes, with as many threads as torch; `file` is its path, or what would be in it."""
 
     def __init__(self, file: str | bytes) -> None:
         self.file = file
@@ -77,31 +77,15 @@ class OnnxBackend:
         (logits,) = self._session.run(["logits"], {name: tensor.numpy() for name, tensor in inputs.items()})
         return torch.from_numpy(logits).softmax(dim=-1)
 
-    def __getstate__(self) -> dict[str, str | bytes]:
-        return {"file": self.file}  # a session cannot be sent to another process
-
-    def __setstate__(self, state: dict[str, str | bytes]) -> None:
-        self.__init__(state["file"])  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OnnxBackend, (self.file,)  # a session cannot be sent to another process
 
 
-class TorchBackend:
-    """The model itself."""
-
-    def __init__(self, model: Any) -> None:
-        if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
-            warnings.warn(
-                "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
-                "none and would take many times as long; computing in float32. Leave dtype out.",
-                stacklevel=2,
-            )
-            model.float()
-        self._model = model
-
-    def __call__(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
-    ) -> torch.Tensor:
-        outputs = self._model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions)
-        return outputs.logits.float().softmax(dim=-1)
+def _compute_with_torch(
+    model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
+) -> torch.Tensor:
+    outputs = model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions)
+    return outputs.logits.float().softmax(dim=-1)
 
 
 def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
@@ -120,14 +104,11 @@ def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
         export_onnx(model, path, pad_id, in_int8=name == "onnx-int8")
         return str(path)
     except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
-            raise
-        unwritable = error
-    warnings.warn(
-        f"Expected to keep the file of backend {name} in {path.parent}, got: {unwritable}. It is made anew each time; "
-        "set HF_HOME to a folder that can be written.",
-        stacklevel=2,
-    )
+        warnings.warn(
+            f"Expected to keep the file of backend {name} in {path.parent}, got: {error}. It is made anew each time; "
+            "set HF_HOME to a folder that can be written.",
+            stacklevel=2,
+        )
     with tempfile.TemporaryDirectory() as folder:
         export_onnx(model, Path(folder) / "model.onnx", pad_id, in_int8=name == "onnx-int8")
         return (Path(folder) / "model.onnx").read_bytes()
@@ -142,10 +123,9 @@ def _beside_model(name: str, model: Any) -> str | None:
         f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "gated_repo", "connection_errors")
     }
     try:
-        found = cached_file(source, FILES[name], revision=getattr(model.config, "_commit_hash", None), **quietly)
+        return cached_file(source, FILES[name], revision=getattr(model.config, "_commit_hash", None), **quietly)
     except OSError:  # a name that is neither folder nor repository
         return None
-    return found
 
 
 def _is_made_from(path: str, weights: str) -> bool:
@@ -154,13 +134,7 @@ def _is_made_from(path: str, weights: str) -> bool:
 
 
 def _session(file: str | bytes, n_threads: int) -> Any:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise ImportError(
-            "Expected onnxruntime, which computes the backends onnx and onnx-int8; it is not installed. Run `pip "
-            "install onnxruntime onnx onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
-        ) from error
+    (onnxruntime,) = import_packages("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads
     options.log_severity_level = 3

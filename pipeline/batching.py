@@ -3,11 +3,11 @@
 Letters in shapes are those of `modeling_punctuation.py`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 
 def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: int) -> Iterator[list[int]]:
@@ -30,25 +30,19 @@ def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: i
 
 
 def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.Tensor | None]:
-    """Windows as tensors: (B, P) pieces, padded with `pad_id`, and (B, W) slots, padded with 0.
+    """Windows, each with the lists `input_ids` and `slot_positions`, as tensors.
 
-    `attention_mask` is None where no window is padded.
-
-    Args:
-        windows: dictionaries with the lists `input_ids` and `slot_positions`.
-        pad_id: id of the padding piece.
+    These are (B, P) pieces, padded with `pad_id`, and (B, W) slots, padded with 0. `attention_mask` (B, P) is None
+    where no window is padded.
     """
-    n_pieces = max(len(window["input_ids"]) for window in windows)
-    n_slots = max(1, *(len(window["slot_positions"]) for window in windows))
-    input_ids = np.full((len(windows), n_pieces), pad_id, dtype=np.int64)
-    attention_mask = np.zeros((len(windows), n_pieces), dtype=np.int64)
-    slot_positions = np.zeros((len(windows), n_slots), dtype=np.int64)
-    for row, window in enumerate(windows):
-        input_ids[row, : len(window["input_ids"])] = window["input_ids"]
-        attention_mask[row, : len(window["input_ids"])] = 1
-        slot_positions[row, : len(window["slot_positions"])] = window["slot_positions"]
+    input_ids = _padded([window["input_ids"] for window in windows], pad_id)
+    attention_mask = _padded([[1] * len(window["input_ids"]) for window in windows], 0)
     return {
-        "input_ids": torch.from_numpy(input_ids),
-        "attention_mask": None if attention_mask.all() else torch.from_numpy(attention_mask),
-        "slot_positions": torch.from_numpy(slot_positions),
+        "input_ids": input_ids,
+        "attention_mask": None if attention_mask.all() else attention_mask,
+        "slot_positions": _padded([window["slot_positions"] or [0] for window in windows], 0),
     }
+
+
+def _padded(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=padding)

@@ -17,15 +17,10 @@ LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold i
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which labels may be chosen.
+    """Which labels may be chosen."""
 
-    Attributes:
-        allowed: (M,) whether each label may be chosen; the first, which writes nothing, always may.
-        thresholds: (M,) the probability from which a label is chosen, infinite where it must be the most probable.
-    """
-
-    allowed: np.ndarray
-    thresholds: np.ndarray
+    allowed: np.ndarray  # (M,) of bool; the first label, which writes nothing, always is
+    thresholds: np.ndarray  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
 
 
 def make_choice(
@@ -83,9 +78,7 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         (W,) label ids and (W,) probabilities of these labels.
     """
-    scores = np.array(probabilities, dtype=np.float64)
-    if not scores.size:
-        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    scores = np.array(probabilities, dtype=np.float64).reshape(-1, len(choice.allowed))
     scores[:, 0] += scores[:, ~choice.allowed].sum(axis=1)
     scores[:, ~choice.allowed] = 0.0
     ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold

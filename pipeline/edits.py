@@ -6,13 +6,12 @@
 It knows how marks are written, and nothing of models.
 """
 
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypedDict
 
-from .conventions import QUOTES_AND_BRACKETS, known_marks, written
+from .conventions import OPENERS, QUOTES_AND_BRACKETS, known_marks, written
 from .marks import mark_places, typed_dashes
 from .word_patterns import WORD_SIGNS
 from .words import Word
@@ -36,9 +35,7 @@ class Edit(TypedDict):
 def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     """What is written before and after each word, in its script.
 
-    Args:
-        words: the words of the text.
-        labels: for each word its row of the configuration's table of labels.
+    `labels` are the rows of the words' labels in the configuration's table.
     """
     marks = []
     for word, label in zip(words, labels, strict=True):
@@ -56,16 +53,11 @@ def restoring_edits(
     decided: Sequence[Mapping[str, Any]],
     replaced: Iterable[str] = (),
 ) -> list[Edit]:
-    """The edits that write each word's marks before and after it, ascending.
+    """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
-    Args:
-        text: the text.
-        words: its words.
-        marks: what is written before and after each.
-        decided: label, score and source of each.
-        replaced: the marks that are taken out of the gaps between the words first. Signs inside words and marks in
-            typed faces stay. So does what alone parts two words, or a word and a sign, and gets no new mark beside it:
-            `yes,no` would become `yesno` or `yes.no`, one word.
+    The signs in `replaced` are first taken out of the gaps between the words. Signs inside words and marks in typed
+    faces stay. So does what alone parts two words, or a word and a sign, and gets no new mark beside it: `yes,no`
+    would become `yesno` or `yes.no`, one word.
     """
     removed = known_marks(replaced)
     edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
@@ -123,14 +115,9 @@ def ascending(edits: Iterable[Edit]) -> list[Edit]:
     return sorted(edits, key=lambda edit: (edit["start"], len(edit["removed"])))
 
 
-def is_opening(sign: str) -> bool:
-    """Whether a sign belongs to what follows it: an opening quote, bracket or mark."""
-    return sign in "¿¡" or unicodedata.category(sign) in ("Ps", "Pi")
-
-
 def follows(edit: Edit) -> bool:
     """Whether it is a mark that belongs to the word before it."""
-    return not edit["removed"] and not is_opening(edit["inserted"][0])
+    return not edit["removed"] and edit["inserted"][0] not in OPENERS
 
 
 def edited(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:

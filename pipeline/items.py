@@ -16,7 +16,7 @@ from typing import Any
 
 import regex
 
-KEYS = {"text", "words", "chunks", "timestamps", "known"}
+KEYS = {"text": {"text", "chunks", "known"}, "words": {"words", "timestamps", "known"}}  # what may stand beside it
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
 
 Time = float | None  # seconds; recognisers leave the end of the last word open
@@ -33,19 +33,12 @@ class TimedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text to restore.
-
-    Attributes:
-        text: the text.
-        known: index of a word -> name of its label.
-        spans: when its parts were said, in order; None without times.
-        chunks: the recogniser's own chunks, to be given back with their marks; one span each.
-    """
+    """One text to restore."""
 
     text: str
-    known: Mapping[int, str] = field(default_factory=dict)
-    spans: list[TimedSpan] | None = None
-    chunks: list[Mapping[str, Any]] | None = None
+    known: Mapping[int, str] = field(default_factory=dict)  # index of a word -> name of its label
+    spans: list[TimedSpan] | None = None  # when its parts were said, in order; None without times
+    chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
 
 
 def read_item(item: Any) -> Item:
@@ -62,13 +55,7 @@ def read_item(item: Any) -> Item:
             f"Expected a string or a dictionary with 'text' or 'words', got {type(item).__name__}. Pass the text "
             "itself, or {'words': [...]} for words."
         )
-    keys = set(item)
-    if (
-        keys - KEYS
-        or ("text" in keys) == ("words" in keys)
-        or ("timestamps" in keys and "words" not in keys)
-        or ("chunks" in keys and "text" not in keys)
-    ):
+    if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
             "Expected a dictionary with 'text' (perhaps with 'chunks') or 'words' (perhaps with 'timestamps'), and "
             f"perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
@@ -81,9 +68,7 @@ def read_item(item: Any) -> Item:
     text, chunks = item["text"], item.get("chunks")
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
-    if chunks is None:
-        return Item(text, known)
-    return Item(text, known, _chunk_spans(text, chunks), list(chunks))
+    return Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -102,25 +87,28 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
     text = join_words(words)
     if timestamps is None:
         return Item(text, known)
-    if not isinstance(timestamps, Sequence) or len(timestamps) != len(words):
-        got = len(timestamps) if isinstance(timestamps, Sequence) else repr(timestamps)
-        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {got}. Pair them before the call.")
-    spans, place = [], 0
-    for index, (word, time) in enumerate(zip(words, timestamps, strict=True)):
-        start = text.index(word, place)
-        place = start + len(word)
-        spans.append(TimedSpan(start, place, _read_time(time, index)))
-    return Item(text, known, spans)
+    n_times = len(timestamps) if isinstance(timestamps, Sequence) else repr(timestamps)
+    if n_times != len(words):
+        raise ValueError(
+            f"Expected one (start, end) a word: {len(words)} words, got {n_times}. Pair them before the call."
+        )
+    return Item(text, known, _spans(text, words, timestamps))
 
 
-def _chunk_spans(text: str, chunks: Any) -> list[TimedSpan]:
+def _read_chunks(text: str, chunks: Any, known: Mapping[int, str]) -> Item:
     if not isinstance(chunks, Sequence) or not all(
         isinstance(chunk, Mapping) and isinstance(chunk.get("text"), str) for chunk in chunks
     ):
         raise ValueError(f"Expected 'chunks' as a list of {{'text', 'timestamp'}}, got {chunks!r:.80}. Correct it.")
+    times = [chunk.get("timestamp") for chunk in chunks]
+    return Item(text, known, _spans(text, [chunk["text"] for chunk in chunks], times), list(chunks))
+
+
+def _spans(text: str, parts: Sequence[str], times: Sequence[Any]) -> list[TimedSpan]:
+    """Where the parts stand in the text, blanks around them left out, and when they were said."""
     spans, place = [], 0
-    for index, chunk in enumerate(chunks):
-        said = chunk["text"].strip()
+    for index, (part, time) in enumerate(zip(parts, times, strict=True)):
+        said = part.strip()
         start = text.find(said, place)
         if start < 0:
             raise ValueError(
@@ -128,7 +116,7 @@ def _chunk_spans(text: str, chunks: Any) -> list[TimedSpan]:
                 f"{text[place:]!r:.60}. Pass text and chunks of the same recogniser call."
             )
         place = start + len(said)
-        spans.append(TimedSpan(start, place, _read_time(chunk.get("timestamp"), index)))
+        spans.append(TimedSpan(start, place, _read_time(time, index)))
     return spans
 
 

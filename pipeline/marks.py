@@ -29,36 +29,29 @@ def find_marks(
     Where several stand together (`?!`, `."—`), the label that comes last in `label_names` counts: a question mark
     outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash.
 
-    Args:
-        text: the text.
-        words: its words, from `WordFinder`.
-        mark_labels: the label that each mark means, or None for one that means none.
-        label_names: all labels in the order of their ids.
+    `mark_labels` gives the label that each mark means, or None for one that means none; `label_names` are all labels
+    in the order of their ids.
     """
     rank = {name: index for index, name in enumerate(label_names)}
     labels_of = {sign: mark_labels[mark] for sign, mark in known_marks(mark_labels).items()}
-    found: list[FoundMark | None] = []
-    for index, word in enumerate(words):
-        # What opens the next word (¿) is not a mark of this one.
-        start, end = word.end, words[index + 1].mark_from if index + 1 < len(words) else len(text)
-        gap = text[start:end]
-        if gap in _NO_MARKS:
-            found.append(None)
-            continue
-        places = mark_places(text, start, end, labels_of)
-        spans = [(place, place + 1) for place in places]
-        labels = [labels_of[text[place]] for place in places]
-        if "—" in labels_of:
-            dashes = typed_dashes(text, start, end)
-            labels += [labels_of["—"]] * len(dashes)
-            spans += dashes
-        if not spans:
-            found.append(None)
-            continue
-        named = [label for label in labels if label is not None]
-        label = max(named, key=rank.__getitem__) if named else None
-        found.append(FoundMark(label, min(span[0] for span in spans), max(span[1] for span in spans)))
-    return found
+    # What opens the next word (¿) is not a mark of this one.
+    ends = [*(word.mark_from for word in words[1:]), len(text)]
+    return [_mark_between(text, word.end, end, labels_of, rank) for word, end in zip(words, ends, strict=False)]
+
+
+def _mark_between(
+    text: str, start: int, end: int, labels_of: Mapping[str, str | None], rank: Mapping[str, int]
+) -> FoundMark | None:
+    """The mark in one gap, from the offset behind a word to that before the next."""
+    if text[start:end] in _NO_MARKS:
+        return None
+    found = [(place, place + 1, labels_of[text[place]]) for place in mark_places(text, start, end, labels_of)]
+    if "—" in labels_of:
+        found += [(*span, labels_of["—"]) for span in typed_dashes(text, start, end)]
+    if not found:
+        return None
+    starts, ends, labels = zip(*found, strict=True)
+    return FoundMark(max(filter(None, labels), key=rank.__getitem__, default=None), min(starts), max(ends))
 
 
 def mark_places(text: str, start: int, end: int, marks: Container[str]) -> list[int]:

@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from transformers import AttentionInterface
 
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
 FORMAT = 5  # raised when files made by an earlier version of this module should not be used any more
@@ -45,11 +46,8 @@ def fingerprint(model: Any) -> str:
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
     """Write the file: whole, or not at all; several processes may write the same one.
 
-    Args:
-        model: a `PunctuationRestorationModel`; it stays as it is.
-        path: the file. Its folder is made.
-        pad_id: id of the padding piece.
-        in_int8: whether to quantise.
+    `model` is a `PunctuationRestorationModel`, which stays as it is, and `pad_id` its padding piece. The folder of
+    `path` is made.
 
     Raises:
         ImportError: if a package is missing that is needed for writing.
@@ -57,7 +55,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
         ValueError: if torch cannot write this encoder as ONNX.
     """
     path = Path(path)
-    _check_packages()
+    import_packages("onnx", "onnxruntime", "onnxscript")  # torch writes ONNX with the last one
     weights = fingerprint(model)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as beside:
@@ -78,7 +76,7 @@ class _Graph(nn.Module):
         self.model = copy.deepcopy(model).float().eval()
         if not self.model.reads_short:
             return
-        self.model.attend = _attend
+        self.model.encoder.config._attn_implementation = ATTENTION
         if in_int8:
             self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
             for layer in self.model.encoder.encoder.layer:
@@ -90,17 +88,18 @@ class _Graph(nn.Module):
         return self.model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions).logits
 
 
-def _attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor) -> torch.Tensor:
-    """As the model's `attend`, in operations that ONNX Runtime computes fast."""
-    attention = layer.attention.self
-    projected = attention.query(states), attention.key(seen), attention.value(seen)
-    query, key, value = (part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected)
+def _attend(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, is_piece: torch.Tensor, **options: Any
+) -> tuple[torch.Tensor, None]:
+    """As transformers' attention "sdpa", in operations that ONNX Runtime computes fast."""
     # A large number, where -inf would make ONNX Runtime look for rows without any piece.
     bias = (1.0 - is_piece.to(torch.float32)) * -1e9
-    scores = (query * attention.attention_head_size**-0.5) @ key.transpose(2, 3) + bias  # (B, heads, N, P)
-    mixed = (scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2)
-    states = layer.attention.output(mixed, states)
-    return layer.output(layer.intermediate(states), states)
+    scores = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + bias  # (B, heads, N, P)
+    return (scores.softmax(dim=-1) @ value).transpose(1, 2), None
+
+
+ATTENTION = "onnx-sdpa"  # its name in transformers
+AttentionInterface.register(ATTENTION, _attend)
 
 
 class _Int8Embedding(nn.Module):
@@ -133,15 +132,18 @@ class _OutputByPiece(nn.Module):
         return self.norm(outer + states)
 
 
-def _check_packages() -> None:
+def import_packages(*names: str) -> list[Any]:
+    """The packages, which are not needed for torch alone.
+
+    Raises:
+        ImportError: if one is missing; with what to install.
+    """
     try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-        import onnxscript  # noqa: F401  torch writes ONNX with it
+        return [importlib.import_module(name) for name in names]
     except ImportError as error:
         raise ImportError(
-            f"Expected onnx, onnxruntime and onnxscript, which write ONNX files; {error.name} is not installed. Run "
-            "`pip install onnx onnxruntime onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
+            f"Expected {', '.join(names)}, which ONNX files need; {error.name} is not installed. Run `pip install onnx "
+            "onnxruntime onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
         ) from error
 
 
@@ -170,7 +172,6 @@ def _quantised(path: Path) -> Path:
     """The file with matrix products in int8, beside the given one."""
     quantization = importlib.import_module("onnxruntime.quantization")
     output = path.with_name("int8.onnx")
-    # Per channel, in seven bits: with eight, two products overflow 16 bits where the processor has no VNNI.
     quantization.quantize_dynamic(
         path, output, op_types_to_quantize=["MatMul", "Gemm"], weight_type=quantization.QuantType.QInt8,
         per_channel=True, reduce_range=True,
@@ -193,14 +194,11 @@ def _sign(path: Path, weights: str) -> None:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Without what torch and ONNX Runtime tell their developers."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", "root")]
-    levels = [logger.level for logger in loggers]
+    disabled = logging.root.manager.disable
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
+        logging.disable(logging.WARNING)
         try:
             yield
         finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
+            logging.disable(disabled)

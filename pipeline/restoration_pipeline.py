@@ -18,7 +18,7 @@ from .batching import batches_by_length, collate
 from .decoding import Choice, decode, make_choice
 from .items import read_item
 from .marks import FoundMark, find_marks
-from .results import Decisions, PreparedItem, make_result
+from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
 from .timing import weigh_pauses, word_times
@@ -120,7 +120,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
-        config.check_window(**{name: size for name, size in preprocess.items() if name != "existing"})
+        config.window_sizes(**{name: size for name, size in preprocess.items() if name != "existing"})
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
@@ -129,15 +129,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             marks, thresholds = postprocess.pop("marks", "all"), postprocess.pop("thresholds", config.thresholds)
             postprocess["choice"] = make_choice(config.labels, marks, thresholds)
         return preprocess, {}, postprocess
-
-    def check_options(self, batch_size: int | None = None, **options: Any) -> None:
-        """Tell, before there is a text, whether a call would take these keywords.
-
-        Raises:
-            TypeError: for an unknown keyword.
-            ValueError: for a value that cannot work.
-        """
-        self._sanitize_parameters(**options)
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, a list of them, or a stream; see the class."""
@@ -182,14 +173,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             self._registered_impl = {TASK: entry}
         super().save_pretrained(save_directory, **kwargs)
 
-    def preprocess(
-        self,
-        item: Any,
-        window: int | None = None,
-        left_context: int | None = None,
-        right_context: int | None = None,
-        existing: str = "keep",
-    ) -> Iterator[dict[str, Any]]:
+    def preprocess(self, item: Any, existing: str = "keep", **sizes: int | None) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots. A text without words still gives one, which decides nothing."""
         config = self.model.config
         given = read_item(item)
@@ -197,13 +181,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
         shown, fixed = self._decided(found, given.known, existing)
         pieces = self.slots.pieces([word.spoken for word in words])
-        windows = plan_windows(
-            self.slots.n_pieces(pieces, shown),
-            config.window if window is None else window,
-            config.left_context if left_context is None else left_context,
-            config.right_context if right_context is None else right_context,
-            config.max_window_pieces - 2,  # <s> and </s>
-        )
+        window, left, right = config.window_sizes(**sizes)
+        max_pieces = config.max_window_pieces - 2  # <s> and </s>
+        windows = plan_windows(self.slots.n_pieces(pieces, shown), window, left, right, max_pieces)
         replaced = config.mark_labels if existing == "replace" else ()
         document = PreparedItem(given, words, found, fixed, replaced)
         for seen in windows or [Window(0, 0, 0, 0)]:
@@ -213,15 +193,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def _decided(
         self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
-    ) -> tuple[list[int | None], list[tuple[int, str] | None]]:
-        """For each word the label that fills its slot, if any, and the label that is fixed, with its source."""
+    ) -> tuple[list[int | None], list[Decision | None]]:
+        """For each word the label that fills its slot, if any, and what is decided before the model is asked."""
         label_ids = {name: index for index, name in enumerate(self.model.config.label_names)}
+        table = self.model.config.labels
         shown: list[int | None] = [None] * len(found)
-        fixed: list[tuple[int, str] | None] = [None] * len(found)
+        fixed: list[Decision | None] = [None] * len(found)
         for index, mark in enumerate(found):
             if mark is not None and existing != "replace":
                 label = label_ids[mark.label] if mark.label else 0
-                fixed[index] = (label, "input")
+                fixed[index] = Decision(table[label], 1.0, "input")
                 shown[index] = label if existing == "condition" else None
         for index, name in known.items():
             if not 0 <= index < len(found) or name not in label_ids:
@@ -229,8 +210,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                     f"Expected 'known' to map word indices below {len(found)} to labels among {list(label_ids)}, got "
                     f"{index}: {name!r}. Correct it."
                 )
-            label, source = fixed[index] or (label_ids[name], "known")
-            shown[index], fixed[index] = label, (label, source)
+            decision = fixed[index] or Decision(table[label_ids[name]], 1.0, "known")
+            shown[index], fixed[index] = label_ids[decision.row["name"]], decision
         return shown, fixed
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
@@ -240,28 +221,24 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         self,
         model_outputs: list[dict[str, Any]],
         choice: Choice | None = None,
-        truecase: bool = False,
-        sentences: bool = False,
         pause: float | None = None,
         all_scores: bool = False,
-        return_words: bool = True,
+        **wanted: bool,
     ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
+        config, names = self.model.config, self.model.config.label_names
         times = None if document.item.spans is None else word_times(document.words, document.item.spans)
-        table = self.model.config.labels
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
-        labels, scores = decode(probabilities, choice or make_choice(table, "all", self.model.config.thresholds))
-        sources = ["model"] * len(labels)
-        for index, fixed in enumerate(document.fixed):
-            if fixed is not None:
-                labels[index], scores[index], sources[index] = fixed[0], 1.0, fixed[1]
-        shown = probabilities if all_scores else None
-        decided = Decisions([table[label] for label in labels], scores, sources, shown)
-        names = self.model.config.label_names
-        return make_result(document, decided, names, times, truecase, sentences, return_words)
+        labels, scores = decode(probabilities, choice or make_choice(config.labels, "all", config.thresholds))
+        decided = [
+            fixed or Decision(config.labels[label], score, "model")
+            for fixed, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
+        ]
+        shown = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
+        return make_result(document, decided, times, shown, **wanted)
 
     def get_iterator(
         self,

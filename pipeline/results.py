@@ -6,9 +6,7 @@ Takes a document and the label, score and source of each of its words. Knows not
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from .conventions import SENTENCE_ENDS
 from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
@@ -17,71 +15,55 @@ from .marks import FoundMark
 from .words import Word
 
 
+class Decision(NamedTuple):
+    """What stands after a word: the row of its label in the configuration's table, its probability, and who decided."""
+
+    row: Mapping[str, str]
+    score: float
+    source: str
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedItem:
-    """An item on its way through the stages.
-
-    Attributes:
-        item: what the caller handed in.
-        words: its words.
-        found: the mark that the text has after each word.
-        fixed: for each word a label id and its source, or None where the model decides.
-        replaced: the marks that are removed first.
-    """
+    """An item on its way through the stages."""
 
     item: Item
     words: list[Word]
-    found: list[FoundMark | None]
-    fixed: list[tuple[int, str] | None]
-    replaced: Iterable[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """For each word: the row of its label in the configuration's table, its probability, and who decided.
-
-    `probabilities`, (W, M), are those of all labels, where the caller wants to see them.
-    """
-
-    rows: Sequence[Mapping[str, str]]
-    scores: Sequence[float] | np.ndarray
-    sources: Sequence[str]
-    probabilities: Any = None
+    found: list[FoundMark | None]  # the mark that the text has after each word
+    fixed: list[Decision | None]  # what is decided of each word already; None where the model decides
+    replaced: Iterable[str]  # the marks that are taken out first
 
 
 def make_result(
     prepared: PreparedItem,
-    decided: Decisions,
-    label_names: Sequence[str],
+    decided: Sequence[Decision],
     times: Sequence[tuple[Time, Time]] | None = None,
+    scores: Sequence[Mapping[str, float]] | None = None,
     truecase: bool = False,
     sentences: bool = False,
     return_words: bool = True,
 ) -> dict[str, Any]:
     """The dictionary that the pipeline gives for one item; its class says what is in it."""
     item, words = prepared.item, prepared.words
-    text, marks = item.text, marks_of(words, decided.rows)
-    ranges = _sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in decided.rows])
+    text, rows = item.text, [decision.row for decision in decided]
+    marks = marks_of(words, rows)
+    ranges = _sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in rows])
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
-            "label": row["name"], "mark": mark[1], "score": float(score), "source": source,
+            "label": row["name"], "mark": mark[1], "score": score, "source": source,
         }
-        for word, mark, row, score, source in zip(
-            words, marks, decided.rows, decided.scores, decided.sources, strict=True
-        )
+        for word, mark, (row, score, source) in zip(words, marks, decided, strict=True)
     ]  # fmt: skip
-    new = [("", "") if source == "input" else mark for mark, source in zip(marks, decided.sources, strict=True)]
+    new = [("", "") if decision.source == "input" else mark for mark, decision in zip(marks, decided, strict=True)]
     edits = restoring_edits(text, words, new, entries, prepared.replaced)
     if truecase:
         edits = ascending([*edits, *_capitals(text, words, ranges)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
     if return_words:
-        for entry, time in zip(entries, times or [], strict=False):
-            entry["timestamp"] = time
-        if decided.probabilities is not None:
-            for entry, row in zip(entries, decided.probabilities.tolist(), strict=True):
-                entry["scores"] = dict(zip(label_names, row, strict=True))
+        for name, values in (("timestamp", times), ("scores", scores)):
+            for entry, value in zip(entries, values or [], strict=False):
+                entry[name] = value
         result["words"] = entries
     if sentences:
         result["sentences"] = _sentences(prepared, ranges, edits)

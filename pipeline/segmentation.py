@@ -29,14 +29,12 @@ class HanSegmenter:
     """
 
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
-        self.dictionary: str | os.PathLike[str] | tuple[str, ...] | None
-        if dictionary is None or isinstance(dictionary, str | os.PathLike):
-            self.dictionary = dictionary
-        else:
-            self.dictionary = tuple(dictionary)
-        if isinstance(self.dictionary, str | os.PathLike) and not os.path.isfile(self.dictionary):
+        if dictionary is not None and not isinstance(dictionary, str | os.PathLike):
+            dictionary = tuple(dictionary)
+        self.dictionary: str | os.PathLike[str] | tuple[str, ...] | None = dictionary
+        if isinstance(dictionary, str | os.PathLike) and not os.path.isfile(dictionary):
             raise ValueError(
-                f"Expected a file at jieba_dictionary={os.fspath(self.dictionary)!r}, there is none. Correct the path, "
+                f"Expected a file at jieba_dictionary={os.fspath(dictionary)!r}, there is none. Correct the path, "
                 "or give the words themselves in a list."
             )
         if isinstance(self.dictionary, tuple) and not all(isinstance(w, str) and w for w in self.dictionary):
@@ -71,11 +69,6 @@ class HanSegmenter:
         return {"dictionary": self.dictionary}  # the loaded tokenizer holds a lock, which cannot be sent to a worker
 
 
-@functools.cache
-def _default_tokenizer() -> Any:
-    return _new_tokenizer()
-
-
 def _new_tokenizer() -> Any:
     try:
         import jieba  # here, because it takes as long to load as all of this package
@@ -90,3 +83,6 @@ def _new_tokenizer() -> Any:
     tokenizer.tmp_dir = JIEBA_CACHE
     tokenizer.initialize()
     return tokenizer
+
+
+_default_tokenizer = functools.cache(_new_tokenizer)

@@ -68,9 +68,8 @@ class SlotEncoder:
 
     def n_pieces(self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None) -> list[int]:
         """Pieces that each word takes in a window, with its mask or its known mark; `filled` as for `assemble`."""
-        if not self.has_slots or filled is None:
-            return [len(ids) + self.has_masks for ids in pieces]
-        return [len(ids) + (self._slot_id(label) is not None) for ids, label in zip(pieces, filled, strict=True)]
+        shown = filled or [None] * len(pieces)
+        return [len(ids) + (self._slot_id(label) is not None) for ids, label in zip(pieces, shown, strict=True)]
 
     def assemble(
         self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
@@ -87,9 +86,9 @@ class SlotEncoder:
             of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be filled.
         """
         ids, slot_positions = [self.bos_id], []
-        for index, word in enumerate(pieces):
+        for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
             ids.extend(word)
-            slot_id = self._slot_id(filled[index] if filled is not None else None)
+            slot_id = self._slot_id(label)
             slot_positions.append(len(ids) - (not self.has_masks or slot_id is None))
             if slot_id is not None:
                 ids.append(slot_id)

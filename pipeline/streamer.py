@@ -13,29 +13,23 @@ Li & Lin (2020) wait for words as well.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from .edits import Edit, edited, follows, is_opening
+from .conventions import OPENERS
+from .edits import Edit, edited, follows
 from .items import Time, join_words
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStep:
-    """What one step gave.
+    """What one step gave; offsets are those in all text fed so far."""
 
-    Attributes:
-        committed: text that is final from now on; it continues what earlier steps committed.
-        tail: what follows, as it looks at the moment.
-        edits: the edits that made the committed text, as the pipeline gives them, but with offsets in all text fed.
-        words: the words committed in this step, with offsets in all text fed so far.
-    """
-
-    committed: str
-    tail: str
-    edits: list[Edit] = field(default_factory=list)
-    words: list[dict[str, Any]] = field(default_factory=list)
+    committed: str  # text that is final from now on; it continues what earlier steps committed
+    tail: str  # what follows, as it looks at the moment
+    edits: list[Edit]  # those that made the committed text, as the pipeline gives them
+    words: list[dict[str, Any]]  # those committed in this step
 
 
 class PunctuationStreamer:
@@ -130,10 +124,10 @@ class PunctuationStreamer:
             self._is_closed = self._begins = False
 
     def feed_words(self, words: Iterable[str]) -> StreamStep:
-        """Take final, finished words; blanks are put between them as the pipeline does for `{"words": [...]}`.
+        """Take final, finished words, or one; blanks are put between them as the pipeline does for `{"words": [...]}`.
 
         Raises:
-            TypeError: a single string, or words that are no strings.
+            TypeError: words that are no strings.
         """
         words = [words] if isinstance(words, str) else list(words)
         if not all(isinstance(word, str) for word in words):
@@ -255,6 +249,6 @@ def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> 
     """Where the text is cut behind a word that ends at `end`: after its mark and closing signs, before a blank."""
     gap = shown[end:next_start]
     cut = end + len(gap.split(maxsplit=1)[0] if gap[:1].strip() else "")
-    while cut > end and is_opening(shown[cut - 1]):
+    while cut > end and shown[cut - 1] in OPENERS:
         cut -= 1
     return max([cut, *(edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit))])

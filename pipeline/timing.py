@@ -34,13 +34,8 @@ def weigh_pauses(probabilities: np.ndarray, times: Sequence[tuple[Time, Time]], 
     The odds of any mark against none are doubled for a pause of `pause` seconds, and multiplied by two again for each
     further `pause` seconds, up to eight; shorter pauses change nothing. Which mark it is stays the model's decision.
 
-    Args:
-        probabilities: (W, M), the first column for "no mark".
-        times: (start, end) of each word, in seconds.
-        pause: seconds.
-
-    Returns:
-        (W, M) probabilities, each row summing to 1.
+    `probabilities` are (W, M), the first column for "no mark", as are those returned, each row summing to 1; `times`
+    are (start, end) of each word, and `pause` a length, in seconds.
     """
     lengths = np.zeros(len(probabilities))
     for index, ((_, end), (following, _)) in enumerate(itertools.pairwise(times)):

@@ -43,13 +43,10 @@ SPOKEN = str.maketrans(
 
 
 def word_pattern(marks: frozenset[str]) -> regex.Pattern:
-    """The pattern of everything that is or may be a word, and of the pictures that are none.
+    """The pattern of everything that is or may be a word, and of the pictures that are none; `marks` are signs.
 
     Its groups: `plain`, ASCII words with a blank before and after each; `picture`; `link`; `han`, a run of Han
     characters, which marks and single blanks may interrupt; `other`, a word if it has a letter or a digit.
-
-    Args:
-        marks: the signs that are marks.
     """
     mark = _set(marks)
     core, word = _word_parts(marks)

@@ -142,16 +142,12 @@ class WordFinder:
                 if not self.marks.isdisjoint(run[places[index - 1][1] : places[index][0]])
             }
         first = 0
-        for piece in self.segment(characters):
-            for start, end in _split_at(first, first + len(piece), borders):
-                yield Span(offset + places[start][0], offset + places[end - 1][1], characters[start:end])
-            first += len(piece)
-
-
-def _split_at(first: int, end: int, borders: set[int]) -> Iterable[tuple[int, int]]:
-    """The range from `first` to `end`, cut at the borders inside it."""
-    cuts = [first, *(index for index in range(first + 1, end) if index in borders), end] if borders else [first, end]
-    return itertools.pairwise(cuts)
+        for word in self.segment(characters):
+            end = first + len(word)
+            inner = (index for index in range(first + 1, end) if index in borders)
+            for start, stop in itertools.pairwise([first, *inner, end]):
+                yield Span(offset + places[start][0], offset + places[stop - 1][1], characters[start:stop])
+            first = end
 
 
 def _as_words(text: str, spans: Sequence[Span], marks: frozenset[str]) -> list[Word]:

@@ -42,7 +42,7 @@ def load_pipeline(
             "a Hub id (--model), or check the connection."
         ) from error
     try:
-        restore.check_options(**options or {})
+        restore("", **options or {})
     except (TypeError, ValueError) as error:
         raise OptionError(str(error)) from error
     return restore
