@@ -18,7 +18,7 @@ from typing import Any
 
 import gradio as gr
 from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, PageRestorer
-from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, language_of, masks_html, speed_line
+from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, masks_html, speed_line
 
 from punctuation_restoration.transcripts import WRITABLE
 
@@ -157,7 +157,7 @@ def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[A
             restored = restorer.restore(text, marks, existing, *others)
         words = restored["words"]
         masks = masks_html(restorer.slots(text, words, existing), words)
-        line = speed_line(language_of(text), words, restored["seconds"])
+        line = speed_line(words, restored["seconds"])
         return restored["text"], certainty_html(highlights(text, restored["edits"], words)), line, masks
 
     def show_live(text: str, is_live: bool, *given: Any) -> Any:

@@ -1,10 +1,9 @@
-"""What the page shows of a restored text: marks by certainty, the language, the masks that the model saw.
+"""What the page shows of a restored text: marks by certainty, the masks that the model saw.
 
 Takes a text and what the pipeline gave for it, gives strings and lists for Gradio. It knows no model and no page.
 """
 
 import html
-import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -16,40 +15,6 @@ CLASSES = {SURE: "sure", LIKELY: "likely", UNSURE: "unsure", OWN: "own"}
 TITLE = '<p class="certain-title">How sure the model is of each mark</p>'
 NO_TEXT = f'{TITLE}<p class="empty">Your text, with a colour for each mark that was put in.</p>'
 NOTHING_TO_SHOW = "<p>Type or choose a sentence, and its masks will stand here.</p>"
-
-HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-LATIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# Words that one of the two languages uses all the time and the other does not have.
-FREQUENT = {
-    "Malay": frozenset(
-        "ada adalah akan aku anda apa awak bagi bahawa banyak belum boleh bukan dalam dan dapat dari daripada dengan "
-        "di dia hari ini ialah itu jadi jangan juga kalau kami kamu ke kena kepada kerana ketika kita lagi lah lebih "
-        "macam mahu masih mereka nak nanti oleh orang pada perlu pula pun saja sangat satu saya sebab secara sedang "
-        "seorang sudah supaya tak tapi telah tentang tetapi tiada tidak tu untuk yang".split()
-    ),
-    "English": frozenset(
-        "a about all and are as at be because been but by can do for from get had has have he her how i i'm if in is "
-        "it it's just like me my no not of on or our she so that the their them then there they this to us was we were "
-        "what when which who will with would you your".split()
-    ),
-}
-LEAST_SHARE = 0.15  # of the words, from which a language is named
-
-
-def language_of(text: str) -> str:
-    """The languages of a text, the most frequent first, by its script and its most frequent words.
-
-    A guess for the reader's eyes: the model is not told. Latin words that neither list knows count with those that
-    one does.
-    """
-    n_han = len(HAN.findall(text)) / 1.5  # characters a word, about
-    words = [word.lower().replace("’", "'") for word in LATIN_WORD.findall(HAN.sub(" ", text))]
-    known = {name: sum(word in frequent for word in words) for name, frequent in FREQUENT.items()}
-    n_known = sum(known.values()) or 1
-    shares = {"Mandarin": n_han, **{name: len(words) * n / n_known for name, n in known.items()}}
-    least = LEAST_SHARE * (n_han + len(words))
-    named = [name for name in sorted(shares, key=shares.__getitem__, reverse=True) if 0 < shares[name] >= least]
-    return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "Language not recognised"
 
 
 def certainty_of(decided: Mapping[str, Any]) -> str:
@@ -125,10 +90,10 @@ def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, An
     return f'<ol class="masks">{"".join(items)}</ol>{more}'
 
 
-def speed_line(language: str, words: Sequence[Mapping[str, Any]], seconds: float) -> str:
+def speed_line(words: Sequence[Mapping[str, Any]], seconds: float) -> str:
     """One line about a restored text."""
     n_marks = sum(bool(word["mark"]) and word["source"] != "input" for word in words)
-    told = f"{language} · {_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted"
+    told = f"{_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted"
     return f"{told} in {seconds * 1000:,.0f} ms: **{len(words) / seconds:,.0f} words a second**"
 
 

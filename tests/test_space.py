@@ -45,24 +45,6 @@ views = load(SPACE / "views.py")
 load_test = load(ROOT / "benchmarks" / "space.py")
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("so how are you today", "English"),
-        ("apa khabar awak nak pergi mana hari ini", "Malay"),
-        ("大家好今天天气不错", "Mandarin"),
-        (
-            "okay so the budget is fixed for this year 我们还可以改时间表 boleh tak kita mula minggu depan",
-            "English, Mandarin and Malay",
-        ),
-        ("12345", "Language not recognised"),
-        ("", "Language not recognised"),
-    ],
-)
-def test_languages_are_named_by_their_share_of_the_words(text, language):
-    assert views.language_of(text) == language
-
-
 @pytest.mark.parametrize("keywords", [{}, {"existing": "replace"}, {"truecase": True}, {"existing": "condition"}])
 @pytest.mark.parametrize(
     "text", [TEXT, 'he said "hello you" are, you. the (awak) 我们，大家好吗', "the the the", "", "..."]
