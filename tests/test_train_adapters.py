@@ -10,7 +10,8 @@ from transformers import AutoTokenizer
 
 from punctuation_restoration.cli.train import main as train
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.training.adapters import add_adapters, freeze_layers, main, merged_weights
+from punctuation_restoration.training.adapters import add_adapters, choose_trained, main, merged_weights
+from punctuation_restoration.training.settings import TrainingSettings
 
 STEPS = ["--pieces-per-batch", "96", "--validation-words", "40", "--cpu", "--threads", "1", "--precision", "fp32"]
 
@@ -66,9 +67,9 @@ def test_merged_weights_compute_what_the_adapters_do(no_dropout):
 
 def test_frozen_layers_stay_as_they_are(no_dropout):
     model = PunctuationRestorationModel.from_pretrained(no_dropout)
-    freeze_layers(model, 1)
+    assert choose_trained(model, TrainingSettings(frozen_layers=1), (), "") is None
     frozen = {name for name, weight in model.named_parameters() if not weight.requires_grad}
-    assert frozen == {name for name, _ in model.named_parameters() if "layer.0." in name}
+    assert frozen == {n for n, _ in model.named_parameters() if "layer.0." in n or "word_embeddings" in n}
 
 
 def test_a_run_changes_the_upper_layers_alone(run, encoder):

@@ -66,8 +66,8 @@ def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], 
     if rank:
         add_adapters(model, rank, n_frozen, settings.dropout)
         return Adapters(base, base_hash, settings.layers, rank, n_frozen, sorted({*rows}))
-    if n_frozen:
-        freeze_layers(model, n_frozen)
+    for layer in layers_of(model.encoder)[2][:n_frozen] if n_frozen else ():
+        layer.requires_grad_(False)
     return None
 
 
@@ -97,12 +97,6 @@ def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0
     inject_adapter_in_model(config, model.encoder)
     for name, weight in model.encoder.named_parameters():  # the rows are of the word embeddings
         weight.requires_grad_("lora_" in name or name.endswith(".rows"))
-
-
-def freeze_layers(model: Any, n_layers: int) -> None:
-    """Freeze the first layers of a model's encoder: where its word embeddings are, too, they need no gradients."""
-    for layer in layers_of(model.encoder)[2][:n_layers]:
-        layer.requires_grad_(False)
 
 
 @torch.no_grad()

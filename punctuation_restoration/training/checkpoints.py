@@ -49,7 +49,7 @@ def save_model_folder(place: Path, save_model: Callable[[Path], None]) -> None:
 
 def list_checkpoints(folder: Path) -> list[Path]:
     """Checkpoints of a run, oldest first."""
-    return sorted(folder.glob("step-*")) if folder.is_dir() else []
+    return sorted(folder.glob("step-*"))
 
 
 def newest_checkpoint(folder: Path, tell: Callable[[str], None] = print) -> Path | None:
