@@ -30,7 +30,7 @@ demo: $(READY)   ## restore punctuation in real sentences of three languages
 	$(PYTHON) -m examples.demo
 
 test: $(READY)   ## run all tests
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n 2 --dist loadfile
 
 lint: $(READY)   ## style and types
 	$(PYTHON) -m ruff check .

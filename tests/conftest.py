@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -106,6 +107,15 @@ def tiny_checkpoint(tiny_model, tiny_tokenizer, tmp_path_factory: pytest.TempPat
     tiny_model.save_pretrained(folder)
     tiny_tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tiny_model, tiny_tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The encoder of the tiny model, with its tokenizer, in a folder."""
+    folder = tmp_path_factory.mktemp("encoder") / "bert"
+    tiny_model.encoder.save_pretrained(folder)
+    tiny_tokenizer.save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

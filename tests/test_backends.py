@@ -109,9 +109,28 @@ def cache(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def restorers(cache, tiny_checkpoint: str):
+def late_model(tiny_model):
+    """The tiny model, but that masks join in its last layers: what a graph holds at the most."""
+    config = type(tiny_model.config)(**{**tiny_model.config.to_dict(), "slot_style": "late-mask"})
+    model = PunctuationRestorationModel(config).eval()
+    model.load_state_dict(tiny_model.state_dict(), strict=False)
+    torch.manual_seed(5)
+    torch.nn.init.normal_(model.mask_state)
+    return model
+
+
+@pytest.fixture(scope="module")
+def late_checkpoint(late_model, tiny_tokenizer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("late") / "checkpoint"
+    copy.deepcopy(late_model).save_pretrained(folder)
+    tiny_tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def restorers(cache, late_checkpoint: str):
     return {
-        name: pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", backend=name)
+        name: pipeline("punctuation-restoration", model=late_checkpoint, device="cpu", backend=name)
         for name in backends.BACKENDS
     }
 
@@ -138,13 +157,13 @@ def test_int8_gives_nearly_the_same_probabilities_in_a_smaller_file(restorers):
 
 
 @pytest.mark.slow
-def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, tiny_model, monkeypatch):
+def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, late_model, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("written again")
 
     monkeypatch.setattr(backends, "export_onnx", refuse)
-    assert make_backend("onnx", tiny_model, PAD_ID).file == restorers["onnx"]._probabilities.file
-    other = copy.deepcopy(tiny_model)
+    assert make_backend("onnx", late_model, PAD_ID).file == restorers["onnx"]._probabilities.file
+    other = copy.deepcopy(late_model)
     with torch.no_grad():
         other.classifier.out_proj.bias.add_(1.0)
     with pytest.raises(AssertionError, match="written again"):
@@ -152,10 +171,10 @@ def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, ti
 
 
 @pytest.mark.slow
-def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, tiny_checkpoint, tmp_path, monkeypatch):
+def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, late_checkpoint, tmp_path, monkeypatch):
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
     folder = tmp_path / "model"
-    shutil.copytree(tiny_checkpoint, folder)
+    shutil.copytree(late_checkpoint, folder)
     beside = folder / backends.FILES["onnx"]
     beside.parent.mkdir()
     shutil.copyfile(restorers["onnx"]._probabilities.file, beside)
@@ -165,12 +184,12 @@ def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, 
 
 
 @pytest.mark.slow
-def test_an_export_with_a_backend_is_used_as_it_is(restorers, tiny_checkpoint, tmp_path, monkeypatch):
+def test_an_export_with_a_backend_is_used_as_it_is(restorers, late_checkpoint, tmp_path, monkeypatch):
     folder = tmp_path / "exported"
     monkeypatch.setattr(
         exporting, "export_onnx", lambda model, path, *args, **kwargs: _copy(restorers["onnx-int8"], path)
     )
-    files = exporting.export(folder, tiny_checkpoint, backends=["onnx-int8"])
+    files = exporting.export(folder, late_checkpoint, backends=["onnx-int8"])
     assert folder / "onnx" / "model_int8.onnx" in files
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
     restore = pipeline("punctuation-restoration", model=str(folder), device="cpu", backend="onnx-int8")
@@ -184,7 +203,7 @@ def _copy(restore, path):
 
 
 @pytest.mark.slow
-def test_two_first_uses_at_once_leave_one_whole_file(restorers, tiny_model, tmp_path, monkeypatch):
+def test_two_first_uses_at_once_leave_one_whole_file(restorers, late_model, tmp_path, monkeypatch):
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
     source = restorers["onnx"]._probabilities.file
     barrier = threading.Barrier(2)
@@ -199,7 +218,7 @@ def test_two_first_uses_at_once_leave_one_whole_file(restorers, tiny_model, tmp_
     monkeypatch.setattr(backends, "export_onnx", write)
     files: list[object] = []
     threads = [
-        threading.Thread(target=lambda: files.append(make_backend("onnx", tiny_model, PAD_ID).file)) for _ in range(2)
+        threading.Thread(target=lambda: files.append(make_backend("onnx", late_model, PAD_ID).file)) for _ in range(2)
     ]
     for thread in threads:
         thread.start()
@@ -210,7 +229,7 @@ def test_two_first_uses_at_once_leave_one_whole_file(restorers, tiny_model, tmp_
 
 
 @pytest.mark.slow
-def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, tiny_model, tmp_path, monkeypatch):
+def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, late_model, tmp_path, monkeypatch):
     source = restorers["onnx"]._probabilities.file
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
 
@@ -221,7 +240,7 @@ def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, t
 
     monkeypatch.setattr(backends, "export_onnx", write)
     with pytest.warns(UserWarning, match="HF_HOME"):
-        backend = make_backend("onnx", tiny_model, PAD_ID)
+        backend = make_backend("onnx", late_model, PAD_ID)
     assert isinstance(backend.file, bytes)
     batch = batch_of()
     torch.testing.assert_close(backend(**batch), restorers["onnx"]._probabilities(**batch))

@@ -79,7 +79,7 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["deberta-v2", "modernbert", "llama"])  # the others were tried by hand; each takes 5 s
+@pytest.mark.parametrize("kind", ["deberta-v2", "modernbert", "llama"])  # the others were tried by hand; each takes 4 s
 def test_onnx_gives_what_torch_gives(kind, tiny_tokenizer, tmp_path, monkeypatch):
     monkeypatch.setattr("punctuation_restoration.pipeline.backends.CACHE_FOLDER", str(tmp_path))
     config = _encoder(kind, tiny_tokenizer).config

@@ -59,16 +59,6 @@ told = [restorer.restore(text).text, written.read_text(encoding="utf-8"), transc
 print(json.dumps(told))
 """
 
-INSTALLED = """
-import sys
-import punctuation_restoration
-from transformers import pipeline
-for place in sys.argv[1:-1]:
-    restore = pipeline("punctuation-restoration", model=place, device="cpu")
-    assert type(restore).__module__.startswith("punctuation_restoration."), type(restore)
-    print(restore(sys.argv[-1])["text"])
-"""
-
 
 @pytest.fixture(scope="module")
 def exported(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -115,10 +105,13 @@ def test_a_stranger_without_our_package_gets_the_same_text(exported, hub_home, t
     assert str(hub_home) not in settings
 
 
-@pytest.mark.slow
-def test_with_our_package_nobody_has_to_trust_remote_code(exported, hub_home, tiny_pipeline):
-    printed = run(INSTALLED, exported, REPOSITORY, TEXT, home=hub_home, PYTHONPATH=str(ROOT))
-    assert printed.splitlines() == [tiny_pipeline(TEXT)["text"]] * 2
+def test_with_our_package_nobody_has_to_trust_remote_code(exported, hub_home, tiny_pipeline, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub_home / "hub"))
+    for place in (exported, REPOSITORY):
+        restore = pipeline("punctuation-restoration", model=str(place), device="cpu")
+        assert type(restore) is type(tiny_pipeline)
+        assert type(restore.model) is type(tiny_pipeline.model)
+        assert restore(TEXT)["text"] == tiny_pipeline(TEXT)["text"]
 
 
 def test_the_folder_holds_weights_tokenizer_settings_code_and_papers_and_nothing_else(exported):

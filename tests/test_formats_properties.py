@@ -1,18 +1,14 @@
 """For every recogniser's output that hypothesis finds: nothing but marks changes, in whatever way it was written."""
 
 import json
-import re
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from restorers import source_without_sentences
+from restorers import ANY_WORD, SIGN, mark_everything, source_without_sentences
 
 from punctuation_restoration.transcripts import Transcript, read_source, restore_transcript
 
-SIGN = "‡"
-ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
 SPOKEN = st.one_of(
     st.sampled_from(
         ["hello", "it's", "3.5", "大家", "好", "saya", "naïve", "🙂", "\U00020000", "a\\b", 'say "hi"', "</s>", "\x07"]
@@ -20,13 +16,6 @@ SPOKEN = st.one_of(
     st.text(alphabet='ab好é🙂\\"/\t ', min_size=1, max_size=6),
 )
 SECONDS = st.floats(0, 1000, allow_nan=False).map(lambda x: round(x, 2))
-
-
-def mark_everything(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
-    for text in texts:
-        words = [{"start": m.start(), "end": m.end(), "score": 1.0} for m in ANY_WORD.finditer(text)]
-        edits = [{"start": word["end"], "removed": "", "inserted": SIGN, "score": 1.0} for word in words]
-        yield {"text": ANY_WORD.sub(lambda m: m.group() + SIGN, text), "edits": edits, "words": words}
 
 
 @st.composite

@@ -9,7 +9,6 @@ from transformers import BertConfig, DistilBertConfig, XLMRobertaConfig, pipelin
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.backends import make_backend
 from punctuation_restoration.pipeline.onnx_export import fingerprint
 
 PAD_ID = 1
@@ -86,19 +85,6 @@ def test_the_mask_is_trained_saved_and_read_again(model, batch, tmp_path):
     again = PunctuationRestorationModel.from_pretrained(tmp_path).eval()
     assert again.config.mask_layers == model.config.mask_layers
     torch.testing.assert_close(again(**batch).logits, model(**batch).logits)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("backend", ["onnx", "onnx-int8"])
-def test_onnx_computes_late_masks(backend, batch, tmp_path, monkeypatch):
-    pytest.importorskip("onnxruntime")
-    monkeypatch.setattr("punctuation_restoration.pipeline.backends.CACHE_FOLDER", str(tmp_path))
-    model = model_with()
-    torch.nn.init.normal_(model.mask_state)
-    expected = make_backend("torch", model, PAD_ID)(**batch)
-    got = make_backend(backend, model, PAD_ID)(**batch)
-    tolerance = 1e-5 if backend == "onnx" else 0.05
-    torch.testing.assert_close(got, expected, atol=tolerance, rtol=tolerance)
 
 
 def test_another_mask_or_style_needs_another_file():

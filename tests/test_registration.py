@@ -9,21 +9,49 @@ from transformers import pipeline
 
 from punctuation_restoration import registration
 
-NO_MODEL = """
-import punctuation_restoration.registration as registration
+# transformers comes first, then we; in the end a pipeline is asked for where no model is.
+TRANSFORMERS_FIRST = """
+import json, sys
+from transformers.pipelines import PIPELINE_REGISTRY
+import torch
+before = set(sys.modules)
+import punctuation_restoration
+new = sorted({name.split(".")[0] for name in set(sys.modules) - before})
+tasks = PIPELINE_REGISTRY.get_supported_tasks()
+from punctuation_restoration import registration
 registration.DEFAULT_MODEL = registration.HUB_MODEL
 from transformers import pipeline
-pipeline("punctuation-restoration")
+try:
+    pipeline("punctuation-restoration")
+except Exception as error:
+    print(json.dumps({"new": new, "tasks": tasks, "error": str(error)}))
+"""
+OUR_MODEL_FIRST = """
+import punctuation_restoration.modeling.modeling_punctuation
+from transformers.pipelines import PIPELINE_REGISTRY
+print(*PIPELINE_REGISTRY.get_supported_tasks())
 """
 
 
-def test_without_a_model_and_offline_the_error_says_how_to_get_one(tmp_path):
-    environment = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        [sys.executable, "-c", NO_MODEL], env=environment, capture_output=True, text=True, cwd=_root()
-    )
-    assert done.returncode == 1
-    assert "hf download" in done.stderr.splitlines()[-1]
+@pytest.fixture(scope="module")
+def transformers_first(tmp_path_factory):
+    """What a program sees that imports transformers before us, offline and with an empty cache."""
+    return json.loads(_output(TRANSFORMERS_FIRST, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path_factory.mktemp("home"))))
+
+
+def test_without_a_model_and_offline_the_error_says_how_to_get_one(transformers_first):
+    assert "hf download" in transformers_first["error"].splitlines()[-1]
+
+
+def test_importing_loads_nothing_heavy_beyond_transformers(transformers_first):
+    heavy = {"jieba", "accelerate", "datasets", "gradio", "matplotlib", "openvino", "onnxruntime", "ray"}
+    assert "punctuation_restoration" in transformers_first["new"]
+    assert not set(transformers_first["new"]) & heavy
+
+
+def test_the_task_is_there_whatever_is_imported_first(transformers_first):
+    assert "punctuation-restoration" in transformers_first["tasks"]
+    assert "punctuation-restoration" in _output(OUR_MODEL_FIRST).split()
 
 
 def test_registering_twice_is_harmless():
@@ -46,12 +74,6 @@ def test_without_a_tokenizer_the_error_says_so(tiny_model, tmp_path):
         pipeline("punctuation-restoration", model=str(tmp_path))
 
 
-def test_importing_loads_nothing_heavy_beyond_transformers():
-    code = "import sys, torch, transformers.pipelines; before = set(sys.modules); import punctuation_restoration; "
-    new = _output(code + "print(*{name.split('.')[0] for name in set(sys.modules) - before})").split()
-    assert not set(new) & {"jieba", "accelerate", "datasets", "gradio", "matplotlib", "openvino", "onnxruntime", "ray"}
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -69,22 +91,8 @@ def test_neither_torch_nor_transformers_is_loaded_before_it_is_needed(code):
     assert not {"torch", "transformers"} & set(loaded)
 
 
-@pytest.mark.parametrize(
-    "imports",
-    [
-        "from transformers.pipelines import PIPELINE_REGISTRY as R; import punctuation_restoration",
-        "import punctuation_restoration.modeling.modeling_punctuation; "
-        "from transformers.pipelines import PIPELINE_REGISTRY as R",
-    ],
-    ids=["transformers first", "our model first"],
-)
-def test_the_task_is_there_whatever_is_imported_first(imports):
-    assert _output(f"{imports}; print('punctuation-restoration' in R.get_supported_tasks())").split() == ["True"]
-
-
-def _output(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=_root()).stdout
-
-
-def _root() -> str:
-    return str(registration.CHECKOUT_MODEL.parents[1])
+def _output(code: str, **environment: str) -> str:
+    """What a program prints that runs at the root."""
+    command = [sys.executable, "-c", code]
+    root, environment = registration.CHECKOUT_MODEL.parents[1], {"PATH": "/usr/bin:/bin", **environment}
+    return subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=True).stdout

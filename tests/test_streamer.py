@@ -3,7 +3,6 @@
 import importlib
 import json
 import re
-import time
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -168,12 +167,10 @@ def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -
             return tiny_pipeline(item, **options)
 
     streamer = PunctuationStreamer(Watched(), look_ahead=4, left_context=10)
-    began = time.perf_counter()
     for n in range(120):
         streamer.feed_words([WORDS[n % 8]])
     assert len(lengths) == 120, "one call a step"
     assert max(lengths) == 10 + 4 + 1
-    assert time.perf_counter() - began < 60
 
 
 @pytest.mark.parametrize(

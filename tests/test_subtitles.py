@@ -7,22 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from restorers import ANY_WORD, SIGN, mark_everything
 
 from punctuation_restoration.transcripts import FormatError, Transcript, read_bytes, read_source, restore_transcript
-
-SIGN = "‡"  # stands for a mark; it occurs nowhere else
-
-
-def mark_everything(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
-    """Writes a sign after every word and every Han character: the most that a restorer could do."""
-    for text in texts:
-        words = [
-            {"word": m.group(), "start": m.start(), "end": m.end(), "score": 1.0}
-            for m in re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", text)
-        ]
-        marked = re.sub(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", lambda m: m.group() + SIGN, text)
-        edits = [{"start": word["end"], "removed": "", "inserted": SIGN, "score": 1.0} for word in words]
-        yield {"text": marked, "edits": edits, "words": words}
 
 
 def spoken(source: str, file_format: str = "srt") -> str:
@@ -100,7 +87,7 @@ def assert_marks_stand_in_words(transcript: Transcript) -> None:
     """Every word got its sign, and none stands in a time line, a comment or a tag."""
     lines = marked(transcript).splitlines()
     original = transcript.source.splitlines()
-    n_words = sum(len(re.findall(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+", s.text)) for s in transcript.speeches)
+    n_words = sum(len(ANY_WORD.findall(s.text)) for s in transcript.speeches)
     assert sum(line.count(SIGN) for line in lines) >= n_words  # copies of scrolling lines have theirs too
     for line, before in zip(lines, original, strict=True):
         if "-->" in before or before.startswith(("NOTE", "STYLE", "WEBVTT", "::cue")):

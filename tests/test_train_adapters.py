@@ -23,18 +23,10 @@ def _logits(model):
 
 
 @pytest.fixture(scope="module")
-def encoder(tiny_model, tiny_tokenizer, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("encoder") / "bert"
-    tiny_model.encoder.save_pretrained(folder)
-    tiny_tokenizer.save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def run(encoder, prepared, tmp_path_factory):
+def run(tiny_encoder, prepared, tmp_path_factory):
     out = tmp_path_factory.mktemp("adapters") / "run"
     options = ["--adapter-rank", "4", "--frozen-layers", "1", "--max-steps", "4", "--encoder-rate", "0.01"]
-    assert train(["--encoder", str(encoder), "--data", prepared, "--out", str(out), *options, *STEPS]) == 0
+    assert train(["--encoder", str(tiny_encoder), "--data", prepared, "--out", str(out), *options, *STEPS]) == 0
     return out
 
 
@@ -72,8 +64,8 @@ def test_frozen_layers_stay_as_they_are(no_dropout):
     assert frozen == {n for n, _ in model.named_parameters() if "layer.0." in n or "word_embeddings" in n}
 
 
-def test_a_run_changes_the_upper_layers_alone(run, encoder):
-    before, after = load_file(encoder / "model.safetensors"), load_file(run / "final" / "model.safetensors")
+def test_a_run_changes_the_upper_layers_alone(run, tiny_encoder):
+    before, after = load_file(tiny_encoder / "model.safetensors"), load_file(run / "final" / "model.safetensors")
     changed = {name for name in before if not torch.equal(before[name], after[f"encoder.{name}"])}
     assert changed
     assert {".".join(name.split(".")[:3]) for name in changed} == {
@@ -82,7 +74,7 @@ def test_a_run_changes_the_upper_layers_alone(run, encoder):
     }
 
 
-def test_adapters_and_encoder_make_the_model_of_the_run(run, encoder, tmp_path):
+def test_adapters_and_encoder_make_the_model_of_the_run(run, tiny_encoder, tmp_path):
     out = tmp_path / "whole"
     assert main([str(run / "final" / "adapters"), "--out", str(out)]) == 0
     made, trained = (load_file(folder / "model.safetensors") for folder in (out, run / "final"))
@@ -92,16 +84,16 @@ def test_adapters_and_encoder_make_the_model_of_the_run(run, encoder, tmp_path):
     assert json.loads((out / "config.json").read_text())["slot_style"] == "late-mask"
     assert AutoTokenizer.from_pretrained(out).mask_token == "<mask>"
     moved = tmp_path / "moved"
-    shutil.copytree(encoder, moved)
+    shutil.copytree(tiny_encoder, moved)
     assert main([str(run / "final" / "adapters"), "--base", str(moved), "--out", str(tmp_path / "again")]) == 0
 
 
-def test_a_resumed_run_learns_what_the_unbroken_one_does(run, encoder, prepared, tmp_path):
+def test_a_resumed_run_learns_what_the_unbroken_one_does(run, tiny_encoder, prepared, tmp_path):
     out = tmp_path / "run"
     options = ["--adapter-rank", "4", "--frozen-layers", "1", "--max-steps", "4", "--encoder-rate", "0.01"]
     command = [
         "--encoder",
-        str(encoder),
+        str(tiny_encoder),
         "--data",
         prepared,
         "--out",
@@ -131,10 +123,10 @@ def test_adapters_on_a_punctuation_model(tiny_checkpoint, prepared, tmp_path):
         torch.testing.assert_close(made[name], weight, atol=1e-4, rtol=1e-3)
 
 
-def test_a_run_goes_on_from_adapters(run, encoder, prepared, tmp_path, capsys):
+def test_a_run_goes_on_from_adapters(run, tiny_encoder, prepared, tmp_path, capsys):
     adapters = run / "final" / "adapters"
     options = ["--frozen-layers", "1", "--max-steps", "1", "--encoder-rate", "0", "--head-rate", "0", *STEPS]
-    call = ["--encoder", str(encoder), "--from", str(adapters), "--data", prepared, *options]
+    call = ["--encoder", str(tiny_encoder), "--from", str(adapters), "--data", prepared, *options]
     assert train([*call, "--adapter-rank", "4", "--out", str(tmp_path / "more")]) == 0
     before, after = (load_file(f / "final" / "model.safetensors") for f in (run, tmp_path / "more"))
     for name, weight in before.items():  # nothing was learned, so nothing changed
@@ -151,9 +143,9 @@ def _refused(capsys, *arguments):
     return capsys.readouterr().err
 
 
-def test_another_encoder_is_refused(run, encoder, tmp_path, capsys):
+def test_another_encoder_is_refused(run, tiny_encoder, tmp_path, capsys):
     other = tmp_path / "other"
-    shutil.copytree(encoder, other)
+    shutil.copytree(tiny_encoder, other)
     from transformers import AutoModel
 
     model = AutoModel.from_pretrained(other)

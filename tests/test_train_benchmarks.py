@@ -22,15 +22,11 @@ def load(name: str) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def folders(
-    tiny_checkpoint: str, tiny_model: Any, tiny_tokenizer: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """`old` and `new` prepared text, and `encoder`."""
+def folders(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`old` and `new` prepared text."""
     from punctuation_restoration.data.prepare import prepare, recipe_for_texts
 
     place = tmp_path_factory.mktemp("benchmark")
-    tiny_model.encoder.save_pretrained(place / "encoder")
-    tiny_tokenizer.save_pretrained(place / "encoder")
     for name, language in (("old", "en"), ("new", "id")):
         texts = place / f"{name}.txt"
         texts.write_text("\n\n".join(f"Hello, you are {letter}. Is the day? " * 6 for letter in "abcdefghijklmnopqrst"))
@@ -39,10 +35,10 @@ def folders(
 
 
 def test_training_speed_compares_with_the_bare_encoder(
-    folders: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folders: Path, tiny_encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "speed.json"
-    call = ["--data", str(folders / "old"), "--encoder", str(folders / "encoder"), "--rounds", "1", "--steps", "2"]
+    call = ["--data", str(folders / "old"), "--encoder", str(tiny_encoder), "--rounds", "1", "--steps", "2"]
     for n_runs in (1, 2):
         assert load("training_speed").main([*call, "--pieces-per-batch", "256", "--output", str(out)]) == 0
         said = capsys.readouterr().out  # first how the encoder is read, then the result
@@ -55,7 +51,7 @@ def test_training_speed_compares_with_the_bare_encoder(
 
 
 def test_a_new_language_is_scored_in_every_order(
-    folders: Path, tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folders: Path, tiny_encoder: Path, tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = load("new_language")
     from benchmarks import arms as experiments
@@ -67,7 +63,7 @@ def test_a_new_language_is_scored_in_every_order(
         assert run_training([*command[3:], "--cpu", "--max-steps", "2", "--pieces-per-batch", "128"]) == 0
 
     monkeypatch.setattr(experiments, "subprocess", SimpleNamespace(run=run_here))
-    call = ["--from", tiny_checkpoint, "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
+    call = ["--from", tiny_checkpoint, "--encoder", str(tiny_encoder), "--layers", "1", "--threads", "1"]
     more = ["--old", str(folders / "old"), "--new", str(folders / "new"), "--minutes", "1", "--amounts", "100"]
     out, document = tmp_path / "out.json", tmp_path / "doc.md"
     document.write_text(f"Before.\n{module.BEGIN}\nold\n{module.END}\nAfter.\n")
@@ -89,7 +85,11 @@ def test_a_new_language_is_scored_in_every_order(
 
 
 def test_arms_differ_in_one_thing_and_are_trained_once(
-    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folders: Path,
+    tiny_encoder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     module = load("experiments")
     from benchmarks import arms as experiments
@@ -104,7 +104,7 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("name: tiny\nsources:\n- {path: old.txt, name: old, language: en}\nmodel: {mask_layers: 1}\n")
     out = tmp_path / "out.json"
-    call = ["--data", str(folders / "old"), "--encoder", str(folders / "encoder"), "--layers", "1", "--threads", "1"]
+    call = ["--data", str(folders / "old"), "--encoder", str(tiny_encoder), "--layers", "1", "--threads", "1"]
     more = ["--recipe", str(recipe), "--steps", "2", "--pieces-per-batch", "128", "--seeds", "1", "--out", str(out)]
     arms = ["--arms", "late masks", "tagging", "a tenth of the text", "half the batch, double steps"]
     for _ in range(2):

@@ -1,10 +1,13 @@
 """Training in several processes: the same as one, or apart for a while; killed, and kept from one another's folders."""
 
-import os
+import multiprocessing
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file
-from training_runs import arguments, same, weights
+from training_runs import arguments, run_one_of_two, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.training.starting import hold_folder
@@ -21,45 +24,74 @@ from punctuation_restoration.training.starting import hold_folder
 ROOT = Path(__file__).parents[1]
 
 
-def start_two(call: list[str], port: int, **streams: Any) -> subprocess.Popen:
-    """Start a run in two processes."""
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(port)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    return subprocess.Popen([*launch, str(ROOT / "train.py"), *call], env=environment, cwd=ROOT, text=True, **streams)
+# Processes that begin where one that has imported everything stands: the import takes longer than a tiny run.
+forks = multiprocessing.get_context("forkserver")
+forks.set_forkserver_preload(["training_runs"])
 
 
-def run_two(call: list[str], port: int) -> str:
-    """Run two processes to their end. Gives what they said."""
-    run = start_two(call, port, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def start_two(call: list[str], said: Path) -> list[BaseProcess]:
+    """Start a run in two processes; the first one's words go to a file."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    files = (said, said.with_suffix(".other"))
+    run = [forks.Process(target=run_one_of_two, args=(rank, port, call, files[rank])) for rank in range(2)]
+    for process in run:
+        process.start()
+    return run
+
+
+def kill(run: list[BaseProcess]) -> None:
+    for process in run:
+        process.kill()
+    for process in run:
+        process.join()
+
+
+def run_two(call: list[str], said: Path) -> str:
+    """Run two processes to their end. Gives what the first one said."""
+    run = start_two(call, said)
+    try:
+        for process in run:
+            process.join(200)
+        assert [process.exitcode for process in run] == [0, 0], said.read_text()
+    finally:
+        kill(run)
+    return said.read_text()
+
+
+def launch_two(call: list[str]) -> str:
+    """Run two processes as the documents say, to their end. Gives what they said."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"]
+    run = subprocess.Popen([*command, *call], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         said, errors = run.communicate(timeout=200)
     finally:
-        kill(run)
+        # The launcher's processes would live on without it.
+        started = psutil.Process(run.pid).children(recursive=True) if run.poll() is None else []
+        for process in [*started, run]:
+            process.kill()
+        run.wait()
     assert run.returncode == 0, errors[-2000:]
     return said
 
 
-def kill(run: subprocess.Popen) -> None:
-    """Kill a run. The launcher's processes live on without it, so each of them has to be killed."""
-    if run.poll() is None:
-        for process in [*psutil.Process(run.pid).children(recursive=True), run]:
-            process.kill()
-    run.wait()
-
-
 @pytest.mark.slow
 def test_two_processes_survive_kill_9(prepared: str, no_dropout: str, tmp_path: Path) -> None:
-    """Both are killed at once, and the same command goes on to what one process learns from the same steps."""
+    """Both are killed at once, and the same call goes on to what one process learns from the same steps."""
     more = ["--max-steps", "12", "--dropout", "0"]
     call = arguments(prepared, tmp_path / "two", no_dropout, *more, "--log-every", "1")
-    run = start_two(call, 29613, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 150
-    while not (tmp_path / "two" / "checkpoints" / "step-000004").exists():
-        assert run.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
-    kill(run)
-    said = run_two(call, 29613)
+    run = start_two(call, tmp_path / "said")
+    try:
+        end = time.monotonic() + 150
+        while not (tmp_path / "two" / "checkpoints" / "step-000004").exists():
+            assert all(process.is_alive() for process in run), "one ended before it could be killed"
+            assert time.monotonic() < end, "it took too long"
+            time.sleep(0.01)
+    finally:
+        kill(run)
+    assert {process.exitcode for process in run} == {-signal.SIGKILL}
+    said = launch_two(call)
     assert "Going on from" in said
     assert "2 processes" in said
     assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
@@ -92,7 +124,7 @@ def test_processes_apart_take_the_mean_of_what_each_learned(
     def at_step_3(name: str) -> dict[str, torch.Tensor]:
         return load_file(tmp_path / name / "checkpoints" / "step-000003" / "model.safetensors")
 
-    assert "2 processes" in run_two(together, 29614)
+    assert "2 processes" in run_two(together, tmp_path / "said")
     for number in range(2):
         monkeypatch.setattr(OneOfTwo, "number", number)
         monkeypatch.setattr("punctuation_restoration.training.starting.Accelerator", OneOfTwo)
@@ -104,7 +136,7 @@ def test_processes_apart_take_the_mean_of_what_each_learned(
     unbroken = weights(tmp_path / "together")
     for step in ("000006", "000008"):
         shutil.rmtree(tmp_path / "together" / "checkpoints" / f"step-{step}")
-    assert "(step 3)" in run_two(together, 29614)
+    assert "(step 3)" in run_two(together, tmp_path / "said")
     assert same(weights(tmp_path / "together"), unbroken)
 
 

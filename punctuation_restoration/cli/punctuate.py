@@ -66,14 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _restore_live(args: Namespace, load: Load) -> int:
     encoding = args.encoding or "utf-8"
     try:
-        restore_live(
-            sys.stdin.buffer,
-            lambda text: _write_out([text.encode(encoding)]),
-            load(),
-            args.look_ahead,
-            encoding,
-            args.options,
-        )
+        write: Callable[[str], None] = lambda text: _write_out([text.encode(encoding)])  # noqa: E731
+        restore_live(sys.stdin.buffer, write, load(), args.look_ahead, encoding, args.options)
     except KeyboardInterrupt:
         return INTERRUPTED
     except FormatError as error:
