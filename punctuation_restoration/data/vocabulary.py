@@ -44,7 +44,7 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
     tokenizer.add_tokens(
         [AddedToken(piece, single_word=script_of(piece) not in UNSPACED, lstrip=True) for piece in found]
     )
-    ids = tokenizer.convert_tokens_to_ids(list(found))
+    ids = list(range(len(tokenizer) - len(found), len(tokenizer)))
     model.resize_token_embeddings(max(len(tokenizer), model.get_input_embeddings().num_embeddings), mean_resizing=False)
     rows = model.get_input_embeddings().weight
     with torch.no_grad():
