@@ -186,8 +186,8 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
         _sweep(results)
         folder = Path(tempfile.mkdtemp(dir=results))
         with _told():
-            target, restored = restorer.restore_file(Path(path), folder, None if to == AS_IT_IS else to, *given)
-        line = speed_line(target.name, restored["words"], restored["seconds"])
+            target, restored = restorer.restore_file(Path(path), folder, to.replace(AS_IT_IS, ""), *given)
+        line = f"{target.name} · {speed_line(restored['words'], restored['seconds'])}"
         return gr.DownloadButton(value=str(target), interactive=True), line, restored["text"][:2000]
 
     gr.on(

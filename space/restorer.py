@@ -64,13 +64,13 @@ class PageRestorer:
             shown.append((" ".join(names[: len(pieces)]), " ".join(names[len(pieces) :])))
         return shown
 
-    def restore_file(self, path: Path, folder: Path, to: str | None, *options: Any) -> tuple[Path, dict[str, Any]]:
+    def restore_file(self, path: Path, folder: Path, to: str = "", *options: Any) -> tuple[Path, dict[str, Any]]:
         """Restore a transcript into a file of `folder`; gives its path, and `text`, `words` and `seconds`.
 
         Args:
             path: the file.
             folder: where the new one goes.
-            to: another format to write it in; None keeps it as it is, but for the marks.
+            to: another format to write it in; "" keeps it as it is, but for the marks.
             options: those of `_keywords`.
 
         Raises:
