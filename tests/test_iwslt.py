@@ -12,9 +12,8 @@ from punctuation_restoration.evaluation.iwslt import KNOWN, convert, main, targe
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
-TOKENS = (
-    "we\tO\r\n're\tO\r\nhere\tCOMMA\r\n\tCOMMA\r\nok\tPERIOD\r\n".encode()
-)  # ends of lines are CRLF, a token is empty
+# Ends of lines are CRLF, and a token is empty.
+TOKENS = b"we\tO\r\n're\tO\r\nhere\tCOMMA\r\n\tCOMMA\r\nok\tPERIOD\r\n"
 TALKS = """<?xml version="1.0" encoding="UTF-8"?>
 <mteval>
 <srcset setid="iwslt2017-tst2010" srclang="chinese">
@@ -86,7 +85,7 @@ def test_the_content_by_hand(downloads):
             "id": "ted-12",
             "language": "zh",
             "punctuated": True,
-            "share_of_segments_ending_in_a_stop": 0.8,  # the third segment ends in dots, of which one is a stop
+            "share_of_segments_ending_in_a_stop": 0.8,  # all but the third, which ends in dots
             "text": "大家好，今天讲 AT&T, 好不好？他说：“可以。”真的。..再见！谢谢。",
         },
         {
@@ -156,7 +155,7 @@ def test_a_wrong_file_is_named_and_nothing_is_written(tmp_path, capsys, name, co
 
 
 def test_a_path_with_nothing_at_it_is_named(tmp_path):
-    with pytest.raises(ValueError, match="at .*nowhere, found none"):
+    with pytest.raises(ValueError, match=r"at .*nowhere, found none"):
         convert([tmp_path / "nowhere"])
 
 
