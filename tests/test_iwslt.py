@@ -122,10 +122,10 @@ def test_of_two_files_for_one_benchmark_our_copy_is_taken(tmp_path, monkeypatch)
         ("zh-en/IWSLT17.TED.dev2010.zh-en.zh.xml", "zh/iwslt-dev2010.jsonl"),
         ("IWSLT17.TED.tst2012.en-zh.zh.xml", "zh/iwslt-tst2012.jsonl"),
         ("IWSLT12.TED.MT.tst2011.zh-en.zh.xml", "zh/iwslt-tst2011.jsonl"),
-        ("IWSLT17.TED.tst2012.en-zh.en.xml", None),
-        ("IWSLT17.TED.tst2013.zh-en.zh.xml", None),
-        ("train2012", None),
-        ("mytest2011", None),
+        ("IWSLT17.TED.tst2012.en-zh.en.xml", ""),
+        ("IWSLT17.TED.tst2013.zh-en.zh.xml", ""),
+        ("train2012", ""),
+        ("mytest2011", ""),
     ],
 )
 def test_files_are_known_by_their_names(name, target):

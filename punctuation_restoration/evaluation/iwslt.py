@@ -15,20 +15,17 @@ docs/benchmarks.md says where they are. Fetches nothing, and knows nothing about
 
 import argparse
 import hashlib
-import io
 import json
 import sys
-import tarfile
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from xml.etree import ElementTree
-from zipfile import BadZipFile, ZipFile
 
 import regex
 
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, NEW_ROOT
+from punctuation_restoration.evaluation.downloads import files_at
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.whole_files import write_whole
 
@@ -49,8 +46,7 @@ KNOWN = {
     "zh/iwslt-tst2011.jsonl": "fb195f0d00f2f91d",
     "zh/iwslt-tst2012.jsonl": "2318c62f8821bda9",
 }
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
-PUNCTUATED_SHARE = 0.8  # a talk with fewer segments that end in a stop was captioned without marks
+PUNCTUATED_SHARE = 0.8  # of segments that end in a stop; a talk with less was captioned without marks
 _LATIN_MARK = regex.compile(r"(?<=\p{Han})[,.?!;]")
 _HAN_MARKS = {",": "，", ".": "。", "?": "？", "!": "！", ";": "；"}
 _STOP = regex.compile("[。？！][”’」』）\"')]*$")
@@ -69,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for target, content in convert(args.paths).items():
             write_whole(args.out / target, content, force=True)
             verdict = "the copy" if is_known(target, content) else "NOT the copy"
-            print(f"wrote {args.out / target}: {size_of(target, content)}; {verdict} that our figures were measured on")
+            size = f"{len(content.splitlines()):,} {'talks' if target.endswith('.jsonl') else 'tokens'}"
+            print(f"wrote {args.out / target}: {size}; {verdict} that our figures were measured on")
     except (ValueError, OSError) as error:
         print(f"iwslt: {error}", file=sys.stderr)
         return 2
@@ -87,7 +84,8 @@ def convert(paths: Sequence[Path]) -> dict[str, bytes]:
         ValueError: if there is none, or one is damaged or not in its layout; the message names it.
     """
     made: dict[str, bytes] = {}
-    for name, target, content in (found for path in paths for found in files_at(path)):
+    for name, content in (found for path in paths for found in files_at(path, lambda name: bool(target_of(name)))):
+        target = target_of(name)
         result = (talks if target.endswith(".jsonl") else tokens)(content, name)
         if target not in made or is_known(target, result):
             made[target] = result
@@ -99,58 +97,22 @@ def convert(paths: Sequence[Path]) -> dict[str, bytes]:
     return made
 
 
-def files_at(path: Path) -> Iterator[tuple[str, str, bytes]]:
-    """Name, target and content of every file that is needed, at a path or below it.
-
-    Raises:
-        ValueError: if there is nothing at the path, or an archive is damaged.
-    """
-    if not path.exists():
-        raise ValueError(f"Expected a file, a folder or an archive at {path}, found none. Check the path.")
-    for file in sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]:
-        try:
-            with file.open("rb") as stream:
-                yield from _needed(str(file), stream)
-        except (BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
-            raise ValueError(f"Expected a whole archive in {file}, got: {error}. Download it again.") from error
-
-
-def _needed(name: str, stream: IO[bytes]) -> Iterator[tuple[str, str, bytes]]:
-    target = target_of(name)
-    if target:
-        yield name, target, stream.read()
-    elif name.endswith(".zip"):
-        with ZipFile(stream) as archive:
-            for member in filter(_matters, archive.namelist()):
-                yield from _needed(f"{name}/{member}", io.BytesIO(archive.read(member)))
-    elif name.endswith(ARCHIVES):
-        with tarfile.open(fileobj=stream) as archive:
-            for entry in archive:
-                content = archive.extractfile(entry) if _matters(entry.name) else None
-                if content is not None:
-                    yield from _needed(f"{name}/{entry.name}", io.BytesIO(content.read()))
-
-
-def _matters(name: str) -> bool:
-    return name.endswith(ARCHIVES) or target_of(name) is not None
-
-
-def target_of(name: str) -> str | None:
-    """The benchmark file that a public file becomes, by its name; None for any other."""
-    for pattern, target in TARGETS.items():
-        match = regex.fullmatch(pattern, name.rpartition("/")[2])
-        if match:
-            return match.expand(target)
-    return None
+def target_of(name: str) -> str:
+    """The benchmark file that a public file becomes, by its name; empty for any other."""
+    matches = ((regex.fullmatch(pattern, Path(name).name), target) for pattern, target in TARGETS.items())
+    return next((match.expand(target) for match, target in matches if match), "")
 
 
 def tokens(content: bytes, name: str) -> bytes:
     """A file of Che et al., one token and label a line, with our ends of lines. A token may be empty.
 
     Raises:
-        ValueError: if a line is not `word<TAB>LABEL`; the message names it.
+        ValueError: if a line is not `word<TAB>LABEL` in UTF-8; the message names it.
     """
-    lines = _text(content, name).replace("\r\n", "\n").removesuffix("\n").split("\n")
+    try:
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected UTF-8 in {name}, got other bytes ({error.reason}). Download it again.") from error
     for number, line in enumerate(lines, 1):
         if line.count("\t") != 1 or line.partition("\t")[2] not in LABELS:
             raise ValueError(
@@ -192,19 +154,6 @@ def _talk(doc: ElementTree.Element) -> dict[str, Any]:
 def is_known(target: str, content: bytes) -> bool:
     """Whether this is the file that our figures were measured on."""
     return hashlib.sha256(content).hexdigest().startswith(KNOWN[target])
-
-
-def size_of(target: str, content: bytes) -> str:
-    """How much a benchmark file holds."""
-    n_lines = content.count(b"\n")
-    return f"{n_lines:,} talks" if target.endswith(".jsonl") else f"{n_lines:,} tokens"
-
-
-def _text(content: bytes, name: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"Expected UTF-8 in {name}, got other bytes ({error.reason}). Download it again.") from error
 
 
 if __name__ == "__main__":
