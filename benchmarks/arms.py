@@ -74,7 +74,7 @@ def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
                     writer.add(document)
                     left -= len(document.labels)
         row["splits"]["train"] = {**writer.finish(), "n_labels": []}
-        for shard in row["splits"].get("validation", {"shards": ()})["shards"]:
+        for shard in (one for split in row["splits"].keys() - {"train"} for one in row["splits"][split]["shards"]):
             shard["file"] = str(Path(shard["file"]).resolve())
     write_index(out, index)
     return out

@@ -176,6 +176,11 @@ def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
     )
 
 
-def split_of(document_hash: int, validation: float) -> str:
-    """`"validation"` for a share `validation` of all hashes, otherwise `"train"`: the id alone decides."""
-    return "validation" if document_hash < validation * 2.0**64 else "train"
+def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
+    """`"validation"` and `"test"` for these shares of all hashes, otherwise `"train"`: the id alone decides.
+
+    A share for test leaves the documents for validation as they are.
+    """
+    if document_hash < validation * 2.0**64:
+        return "validation"
+    return "test" if document_hash < (validation + test) * 2.0**64 else "train"

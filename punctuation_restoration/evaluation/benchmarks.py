@@ -13,6 +13,13 @@ from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.reference_files import Keep, read_examples
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
+NEW_ROOT = Path("bench")  # where `evaluation.iwslt` writes
+SHARED_ROOT = Path("../shared/bench")
+MADE_FROM = {
+    "en": "It is made from the files dev2012, test2011 and test2011asr of the IWSLT 2011 data of Che et al. (2016)",
+    "zh": "It is made from the files IWSLT17.TED.*.zh-en.zh.xml of the TED talks of IWSLT 2017 (WIT3, zh-en)",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
@@ -84,10 +91,11 @@ def named(names: Sequence[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for name in names:
-        if not (name in BENCHMARKS or name in GROUPS or Path(name).is_file()):
+        is_path = Path(name).is_file() or (Path(name) / "index.json").is_file()
+        if name not in BENCHMARKS and name not in GROUPS and not is_path:
             raise ValueError(
-                f"Expected a benchmark ({', '.join(BENCHMARKS)}), a group ({', '.join(GROUPS)}) or the path of a "
-                f"JSONL, TSV or text file, got {name!r}. Check the spelling."
+                f"Expected a benchmark ({', '.join(BENCHMARKS)}), a group ({', '.join(GROUPS)}), the path of a "
+                f"JSONL, TSV or text file, or a folder of prepared data, got {name!r}. Check the spelling."
             )
         found.update(dict.fromkeys(GROUPS.get(name, (name,))))
     return list(found)
@@ -97,7 +105,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     """The examples of one benchmark or file.
 
     Args:
-        name: of a benchmark, or the path of a file.
+        name: of a benchmark, the path of a file, or a folder of prepared data, of which the test share is scored.
         label_set: the labels to read.
         bench_root: the folder of benchmarks.
         recipe: the recipe file whose held-out documents are scored.
@@ -105,9 +113,16 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     Raises:
         ValueError: if a file is missing or wrong, or no document is left.
     """
+    if name not in BENCHMARKS and Path(name).is_dir():
+        from punctuation_restoration.evaluation.kept_documents import kept_examples  # needs what preparation needs
+
+        return kept_examples(name, label_set)
     if name not in BENCHMARKS:
         return read_examples(name, label_set)
     benchmark = BENCHMARKS[name]
+    for file in benchmark.files:
+        if not (bench_root / file).is_file():
+            raise ValueError(f"Expected benchmark {name!r} at {bench_root / file}, found none. {how_to_get(file)}")
     keep: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
     if benchmark.held_out:
@@ -119,6 +134,23 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
             "share in the recipe, and prepare and train again."
         )
     return examples
+
+
+def default_root() -> Path:
+    """The folder of benchmarks that is used unless another is named: `bench` where there is one."""
+    return NEW_ROOT if NEW_ROOT.is_dir() else SHARED_ROOT
+
+
+def how_to_get(file: str) -> str:
+    """What to do where the file of a benchmark is missing."""
+    made_from = MADE_FROM.get(file[:2])
+    if made_from is None:
+        return "Its texts may not be passed on: name the folder that has it by --bench-root, or score a file of yours."
+    return (
+        f"{made_from}, which are not ours to pass on. Find them as docs/benchmarks.md says, run `python -m "
+        "punctuation_restoration.evaluation.iwslt WHAT_YOU_DOWNLOADED`, and start this command again; or name the "
+        "folder that has it by --bench-root."
+    )
 
 
 def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
