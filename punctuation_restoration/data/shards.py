@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -175,6 +175,20 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
 def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     """First word and end of each document of a shard."""
     return list(pairwise([*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]))
+
+
+def shard_documents(path: str | Path) -> Iterator[PackedDocument]:
+    """The documents of a shard, in memory of their own."""
+    arrays = open_shard(path)
+    ends = np.concatenate([[0], np.cumsum(arrays["piece_counts"], dtype=np.int64)])
+    for number, (first, end) in enumerate(document_borders(arrays)):
+        yield PackedDocument(
+            int(arrays["document_hashes"][number]),
+            np.array(arrays["piece_ids"][ends[first] : ends[end]]),
+            np.array(arrays["piece_counts"][first:end]),
+            np.array(arrays["labels"][first:end]),
+            int(arrays["word_hashes"][number]),
+        )
 
 
 def hash_words(words: Sequence[str]) -> int:

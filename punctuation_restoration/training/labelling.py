@@ -13,6 +13,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from punctuation_restoration.data.shards import (
     document_borders,
     open_shard,
     read_index,
+    shard_documents,
     write_index,
 )
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, write_part
@@ -176,18 +178,9 @@ def predicted_probabilities(
 
 def relabelled(path: Path, labels: np.ndarray) -> list[PackedDocument]:
     """The documents of a shard with other labels."""
-    arrays = open_shard(path)
-    ends = np.concatenate([[0], np.cumsum(arrays["piece_counts"], dtype=np.int64)])
-    return [
-        PackedDocument(
-            int(arrays["document_hashes"][number]),
-            np.array(arrays["piece_ids"][ends[first] : ends[end]]),
-            np.array(arrays["piece_counts"][first:end]),
-            labels[first:end],
-            int(arrays["word_hashes"][number]),
-        )
-        for number, (first, end) in enumerate(document_borders(arrays))
-    ]
+    documents = list(shard_documents(path))
+    starts = np.cumsum([len(document.labels) for document in documents])[:-1]
+    return [replace(document, labels=own) for document, own in zip(documents, np.split(labels, starts), strict=True)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,220 @@
+"""Choose training text that is like a sample: documents of a pool, by their perplexity under the sample's 4-gram model.
+
+    python -m punctuation_restoration.data.choosing --sample meetings.jsonl --pool prepared/ --language zh \
+        --words 2000000 --out chosen/
+    python train.py --recipe recipes/en-zh-ms.yaml --data chosen/ --out runs/meetings
+
+After Fu et al. (2021) and Zhu et al. (2022). Takes a small sample of the text that a model is to read (it needs no
+marks) and prepared data; writes prepared data with the documents of lowest perplexity, all held-out documents as they
+were, and `choice.json` with what was ranked. Prints the sample's distribution of stops for a recipe's `sampling`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from punctuation_restoration.data.ngrams import NgramModel
+from punctuation_restoration.data.prepare import clear_folder, explain
+from punctuation_restoration.data.samples import (
+    Sample,
+    build_converter,
+    describe_stops,
+    read_sample,
+    stop_shares,
+    word_hashes,
+)
+from punctuation_restoration.data.shards import ShardWriter, open_shard, read_index, shard_documents, write_index
+from punctuation_restoration.data.summary import SPLITS
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The training documents of a pool in the order of its index; arrays (n_documents,)."""
+
+    source_ids: np.ndarray
+    n_words: np.ndarray
+    surprisals: np.ndarray  # mean -ln p of a word; the perplexity is its exponential
+    is_sample: np.ndarray  # the same document is in the sample
+
+    def first(self, order: np.ndarray, n_words: int) -> np.ndarray:
+        """Which documents are chosen: the first ones in an order, until they have `n_words` words; (n_documents,) bool.
+
+        Raises:
+            ValueError: if there are fewer words outside the sample, or none are asked for.
+        """
+        if n_words < 1:
+            raise ValueError(f"Expected --words of 1 or more, got {n_words}. Raise it.")
+        order = order[~self.is_sample[order]]
+        ends = np.cumsum(self.n_words[order])
+        n_there = int(ends[-1]) if len(ends) else 0
+        if n_there < n_words:
+            raise ValueError(
+                f"Expected a pool of {n_words:,} words or more, got {n_there:,} outside the sample. Lower --words, or "
+                "give more folders."
+            )
+        chosen = np.zeros(len(self.n_words), dtype=bool)
+        chosen[order[: int(ends.searchsorted(n_words)) + 1]] = True
+        return chosen
+
+    def best(self, n_words: int) -> np.ndarray:
+        """The documents of lowest perplexity, as by `first`."""
+        return self.first(np.argsort(self.surprisals, kind="stable"), n_words)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rank, write the choice, print the stops. Gives 0, or 1 after an error message."""
+    args = parse_args(argv)
+    try:
+        index = of_language(read_index(*args.pool), args.language)
+        sample = read_sample(args.sample, build_converter(index, args.tokenizer), args.language)
+        print(describe_stops(sample))
+        ranking = rank(index, NgramModel(sample.words, sample.starts), sample)
+        chosen = ranking.best(args.words)
+        report = summary(index, sample, ranking, chosen)
+        write_choice(index, chosen, args.out, report)
+    except (ValueError, OSError, MemoryError) as error:
+        print(f"choosing: {explain(error)}", file=sys.stderr)
+        return 1
+    print(table(report))
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="choosing", description="Training text that is like a sample.")
+    parser.add_argument("--sample", required=True, nargs="+", help="text to be like: files or folders; a line of a "
+                        "document is an utterance")  # fmt: skip
+    parser.add_argument("--pool", required=True, nargs="+", help="prepared data to choose from")
+    parser.add_argument("--language", required=True, help="of the sample; the pool's other languages are left out")
+    parser.add_argument("--words", required=True, type=int, help="how many words to choose, in whole documents")
+    parser.add_argument("--out", required=True, type=Path, help="folder to write")
+    parser.add_argument("--tokenizer", help="of the pool, where it is not where it was: folder or Hub id")
+    return parser.parse_args(argv)
+
+
+def of_language(index: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """The index with the sources of one language.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    rows = [row for row in index["sources"] if row["language"] == language]
+    if not rows:
+        raise ValueError(f"Expected --language to be one of {index['languages']}, got {language!r}. Correct it.")
+    return {**index, "languages": [language], "sources": rows}
+
+
+def rank(index: Mapping[str, Any], model: NgramModel, sample: Sample) -> Ranking:
+    """How surprising each training document of a pool is to the model of a sample."""
+    parts = []
+    for source_id, row in enumerate(index["sources"]):
+        for shard in row["splits"]["train"]["shards"]:
+            arrays = open_shard(shard["file"])
+            starts = arrays["document_starts"].astype(np.int64)
+            n_words = np.diff([*starts, len(arrays["labels"])])
+            logs = model.log_probabilities(word_hashes(arrays["piece_ids"], arrays["piece_counts"]), starts)
+            surprisals = -np.add.reduceat(logs, starts) / n_words
+            is_sample = np.isin(arrays["word_hashes"], sample.hashes)
+            parts.append((np.full(len(starts), source_id), n_words, surprisals, is_sample))
+    if not parts:
+        raise ValueError("Expected training documents in the pool, got none. Prepare some text of this language.")
+    return Ranking(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path, report: Mapping[str, Any]) -> None:
+    """Write the chosen training documents, and all held-out ones, as prepared data of their own.
+
+    Args:
+        index: of the pool.
+        chosen: which of its training documents, (n_documents,) bool, as `Ranking` orders them.
+        out: folder, which may hold an earlier choice.
+        report: what `choice.json` is to hold.
+
+    Raises:
+        FileExistsError: if `out` holds something else.
+    """
+    pool = {Path(shard["file"]).resolve().parent for row in index["sources"] for shard in _shards(row, *SPLITS)}
+    if out.resolve() in pool:
+        raise ValueError(f"Expected --out to be another folder than the pool, got {out}. Choose another one.")
+    clear_folder(out)
+    wanted = iter(chosen.tolist())
+    rows = []
+    for source_id, row in enumerate(index["sources"]):
+        language_id = index["languages"].index(row["language"])
+        splits = {}
+        for split in SPLITS:
+            writer = ShardWriter(out, f"{row['name']}-{split}", language_id, source_id)
+            n_labels = np.zeros(len(index["labels"]), dtype=np.int64)
+            for document in (document for shard in _shards(row, split) for document in shard_documents(shard["file"])):
+                if split == "validation" or next(wanted):
+                    writer.add(document)
+                    n_labels += np.bincount(document.labels, minlength=len(n_labels))
+            splits[split] = {**writer.finish(), "n_labels": n_labels.tolist()}
+        rows.append({**row, "splits": splits})
+    (out / "choice.json").write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_index(out, {**index, "sources": rows})
+
+
+def _shards(row: Mapping[str, Any], *splits: str) -> list[Mapping[str, Any]]:
+    return [shard for split in splits for shard in row["splits"].get(split, {"shards": ()})["shards"]]
+
+
+def summary(index: Mapping[str, Any], sample: Sample, ranking: Ranking, chosen: np.ndarray) -> dict[str, Any]:
+    """What was ranked, as JSON can hold it: the sample, and every source with its share in the choice, nearest first.
+
+    A perplexity is over all words of a source. Documents that are in
+    the sample count nowhere but in `in_both`.
+    """
+    n_chosen = int(ranking.n_words[chosen].sum())
+    rows = []
+    for source_id, row in enumerate(index["sources"]):
+        own = (ranking.source_ids == source_id) & ~ranking.is_sample
+        if own.any():
+            taken = own & chosen
+            counts = {"documents": own.sum(), "words": ranking.n_words[own].sum(),
+                      "chosen_documents": taken.sum(), "chosen_words": ranking.n_words[taken].sum()}  # fmt: skip
+            perplexity = round(float(np.exp(np.average(ranking.surprisals[own], weights=ranking.n_words[own]))), 1)
+            share = round(float(counts["chosen_words"] / n_chosen), 4)
+            whole = {name: int(count) for name, count in counts.items()}
+            rows.append({"name": row["name"], **whole, "perplexity": perplexity, "share_of_choice": share})
+    share, stops = stop_shares(sample.stops)
+    return {
+        "sample": {
+            "documents": len(sample.starts),
+            "words": len(sample.words),
+            "utterances": sample.stops.total(),
+            "share_with_stops": share,
+            "stops": stops,
+        },
+        "in_both": int(ranking.is_sample.sum()),
+        "chosen_words": n_chosen,
+        "highest_perplexity": round(float(np.exp(ranking.surprisals[chosen].max())), 1),
+        "sources": sorted(rows, key=lambda row: row["perplexity"]),
+    }
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """The sources, nearest first, as Markdown."""
+    lines = [
+        "| source | documents | words | perplexity | chosen documents | chosen words | of the choice |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in report["sources"]:
+        cells = (
+            row["name"], f"{row['documents']:,}", f"{row['words']:,}", f"{row['perplexity']:,.1f}",
+            f"{row['chosen_documents']:,}", f"{row['chosen_words']:,}", f"{row['share_of_choice']:.1%}",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
