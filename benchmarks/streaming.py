@@ -26,7 +26,8 @@ from transformers import pipeline
 
 import punctuation_restoration
 from benchmarks.card import put_between
-from punctuation_restoration.data.conversion import hash_id, split_of
+from punctuation_restoration.data.conversion import split_of
+from punctuation_restoration.data.held_out import hash_id
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.evaluation.scores import score_labels

@@ -9,7 +9,6 @@ each has a copy of the converter, with its tokenizer and word finder.
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from punctuation_restoration.data.held_out import hash_id
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.readers import SourceDocument
@@ -79,7 +79,10 @@ class Converter:
         """Convert one document of a source, or say why not."""
         n_shared, n_stretches = 0, 0
         if self.leak_check:
-            n_shared, n_stretches = self.leak_check.shared(document.text or " ".join(document.words))
+            text = document.text or " ".join(document.words)
+            if self.leak_check.sentence_in(text):
+                return Conversion(document.id, None, "holds a sentence of a benchmark")
+            n_shared, n_stretches = self.leak_check.shared(text)
             if n_shared > self.max_leak * n_stretches:
                 return Conversion(document.id, None, "in a benchmark", n_shared, n_stretches)
         spoken, labels = self.words_and_labels(document, source.language)
@@ -198,11 +201,6 @@ def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
     return sorted(
         (index for index, names in enumerate(written) if names), key=lambda index: "QUESTION" in written[index]
     )
-
-
-def hash_id(document_id: str) -> int:
-    """A 64-bit hash of a document's id, the same on every machine."""
-    return int.from_bytes(hashlib.blake2b(document_id.encode("utf-8"), digest_size=8).digest(), "big")
 
 
 def split_of(document_hash: int, validation: float) -> str:

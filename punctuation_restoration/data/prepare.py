@@ -25,6 +25,7 @@ import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.conversion import Converter, converted, split_of, start_workers
+from punctuation_restoration.data.held_out import drop_held_out, read_hashes
 from punctuation_restoration.data.leaks import LeakCheck, leak_report
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
@@ -149,6 +150,7 @@ def prepare_source(
     skipped: Counter[str] = Counter()
     n_words = 0
     documents = read_documents(source.path, source.text_field, source.format)
+    documents = drop_held_out(documents, read_hashes(source.held_out), skipped)
     for conversion in converted(pool, drop_duplicates(documents, seen, skipped), source):
         if conversion.n_shared:
             shared = {"n_shared": conversion.n_shared, "n_stretches": conversion.n_stretches}

@@ -6,7 +6,9 @@ Takes names, or paths of files, gives examples. Knows nothing about models.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from punctuation_restoration.evaluation.code_switching import code_switched
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.reference_files import Keep, read_examples
@@ -23,6 +25,7 @@ class Benchmark:
         files: paths below the folder of benchmarks.
         punctuated_only: whether documents that the captioner left without marks are skipped.
         held_out: names of sources in a recipe, of which the held-out documents are scored; instead of files.
+        code_switched: whether of these only the sentences that mix Han text and English words are scored.
     """
 
     use: str
@@ -30,6 +33,7 @@ class Benchmark:
     files: tuple[str, ...] = ()
     punctuated_only: bool = False
     held_out: tuple[str, ...] = ()
+    code_switched: bool = False
 
 
 def _mandarin() -> dict[str, Benchmark]:
@@ -67,6 +71,12 @@ BENCHMARKS: dict[str, Benchmark] = {
             "ng_lecture_notes",
             "random_cs_hans",
         ),
+    ),
+    "zh-english-valid": Benchmark(
+        "validation",
+        "sentences with English words from held-out Mandarin articles on programming",
+        held_out=("goldminer_tech",),
+        code_switched=True,
     ),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -109,7 +119,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     if benchmark is None:
         return read_examples(name, label_set)
     if benchmark.held_out:
-        return held_out(recipe, benchmark.held_out, label_set)
+        examples = held_out(recipe, benchmark.held_out, label_set)
+        return [one for one in map(code_switched, examples) if one.spans] if benchmark.code_switched else examples
     keep: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
     if not examples:
@@ -120,14 +131,17 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
 def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
     """The documents of some sources of a recipe that data preparation holds out by the hash of their id.
 
+    Of a source with a file of hashes (`held_out`) these are the documents in it.
+
     Documents outside the recipe's bounds of marks per word are left out, as in training: nobody punctuated them. The
     bounds are applied to units. In Han text these are characters, so there are fewer marks for each.
 
     Raises:
         ValueError: if the recipe lacks a source, or holds out none of its documents.
     """
-    from punctuation_restoration.data.conversion import hash_id, split_of  # needs PyYAML, as nothing else here
-    from punctuation_restoration.data.recipe import load_recipe
+    from punctuation_restoration.data.conversion import split_of
+    from punctuation_restoration.data.held_out import hash_id, read_hashes
+    from punctuation_restoration.data.recipe import load_recipe  # needs PyYAML, as nothing else here
 
     made = load_recipe(recipe)
     sources = {source.name: source for source in made.sources}
@@ -137,12 +151,14 @@ def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Ex
     found: list[Example] = []
     for source in (sources[name] for name in names):
         share = made.validation if source.validation is None else source.validation
+        listed = read_hashes(source.held_out)
+
+        def is_held_out(row: dict[str, Any], share: float = share, listed: frozenset[int] = listed) -> bool:
+            number = hash_id(str(row["id"]))
+            return number in listed if listed else split_of(number, share) == "validation"
+
         lowest, highest = source.filters.min_marks_per_word, source.filters.max_marks_per_word
-        for example in read_examples(
-            Path(made.root) / source.path,
-            label_set,
-            keep=lambda row, share=share: split_of(hash_id(str(row["id"])), share) == "validation",  # type: ignore[misc]
-        ):
+        for example in read_examples(Path(made.root) / source.path, label_set, keep=is_held_out):
             n_marks, n_units = sum(label != NO_MARK for label in example.labels), len(example.labels)
             if lowest * n_units <= n_marks <= highest * n_units:
                 found.append(example)
