@@ -192,7 +192,7 @@ def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
     some = f"; here are {len(shown)} of them" if len(shown) < n_wrong else ""
     return (
         f"Of {len(rows)} short sentences that were written to be hard (`benchmarks/{path.name}` in the project), "
-        f"{n_wrong} do not come back\nexactly as they should{some}. Right are: {right}.\n\n"
+        f"{n_wrong} do not come back\nas they should (right: {right}){some}:\n\n"
         "| | what is hard | should be | the model writes |\n| --- | --- | --- | --- |\n" + "\n".join(shown)
     )
 

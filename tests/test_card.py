@@ -127,7 +127,7 @@ def test_only_sentences_that_come_back_wrong_are_listed_some_of_each_language(ti
     assert f"{len(wrong)} do not come back" in lines[0]
     assert [line.split(" | ")[0] for line in lines[5:]] == ["| en"] * card.N_FAILURES + ["| zh"]
     assert right not in "".join(lines)
-    assert f"Right are: en 1 of {card.N_FAILURES + 3}, zh 0 of 1." in lines[1]
+    assert f"(right: en 1 of {card.N_FAILURES + 3}, zh 0 of 1)" in lines[1]
 
 
 def test_a_hard_sentence_may_be_given_with_marks_and_written_in_several_ways(tiny_pipeline, tmp_path):
@@ -141,7 +141,7 @@ def test_a_hard_sentence_may_be_given_with_marks_and_written_in_several_ways(tin
         ("en", "k", "x", given, "y"),
     ]
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
-    assert "Right are: en 2 of 3." in card.failures(tiny_pipeline, path)
+    assert "(right: en 2 of 3)" in card.failures(tiny_pipeline, path)
 
 
 def test_every_hard_sentence_can_come_back(tiny_pipeline):
