@@ -26,9 +26,10 @@ from transformers import pipeline
 
 import punctuation_restoration
 from benchmarks.writing import markdown_table, put_between, write_json
-from punctuation_restoration.data.conversion import hash_id, split_of
+from punctuation_restoration.data.conversion import split_of
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import load_recipe
+from punctuation_restoration.data.shards import hash_id
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature

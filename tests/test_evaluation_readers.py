@@ -5,7 +5,9 @@ import json
 
 import pytest
 
-from punctuation_restoration.data.conversion import hash_id, split_of
+from punctuation_restoration.data.conversion import split_of
+from punctuation_restoration.data.held_out import write_hashes
+from punctuation_restoration.data.shards import hash_id
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of, read_examples
@@ -164,6 +166,17 @@ def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
     found = load("ms-manglish-valid", tmp_path)
     assert {example.id.partition("-")[0] for example in found} == {"marked"}
+
+
+def test_documents_that_a_recipe_lists_are_scored_by_their_mixed_sentences(tmp_path):
+    text = "我们用 React 写。这里没有。Only English here. 你用 iOS 吗？Vue 也好"
+    write(tmp_path / "goldminer_tech.jsonl", *({"id": f"doc-{number}", "text": text} for number in range(9)))
+    write_hashes(tmp_path / "ids.txt", ["doc-3", "doc-7"], "a comment")
+    source = f"{{path: goldminer_tech.jsonl, language: zh, validation: 0.5, held_out: {tmp_path / 'ids.txt'}}}"
+    (tmp_path / "recipe.yaml").write_text(f"name: test\nroot: {tmp_path}\nsources:\n- {source}\n", encoding="utf-8")
+    found = load("zh-english-valid", tmp_path)
+    assert [example.id for example in found] == ["doc-3", "doc-7"]
+    assert found[0].text == "我们用 react 写你用 ios 吗vue 也好"
 
 
 def test_names_groups_and_files_are_told_apart(tmp_path):

@@ -74,6 +74,8 @@ class Converter:
         """Convert one document of a source, or say why not."""
         n_shared, n_stretches = 0, 0
         if self.leak_check:
+            if self.leak_check.sentence_in(document.text):
+                return Conversion(document.id, None, "holds a sentence of a benchmark")
             n_shared, n_stretches = self.leak_check.shared(document.text)
             if n_shared > self.max_leak * n_stretches:
                 return Conversion(document.id, None, "in a benchmark", n_shared, n_stretches)

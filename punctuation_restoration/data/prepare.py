@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.data.conversion import Converter, converted, hash_id, split_of, start_workers
+from punctuation_restoration.data.conversion import Converter, converted, split_of, start_workers
+from punctuation_restoration.data.held_out import drop_held_out, read_hashes
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
 from punctuation_restoration.data.recipe import Filters, Recipe, Source, check_recipe, held_out_shares, load_recipe
-from punctuation_restoration.data.shards import ShardWriter, read_index, write_index
+from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
 from punctuation_restoration.data.summary import SPLITS, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
@@ -153,6 +154,7 @@ def prepare_source(
     skipped: Counter[str] = Counter()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
+    documents = drop_held_out(documents, read_hashes(source.held_out), skipped)
     for conversion in converted(pool, drop_duplicates(documents, seen, skipped), source):
         if conversion.n_shared:
             share = round(conversion.n_shared / conversion.n_stretches, 4)

@@ -38,6 +38,7 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
+    held_out: str | None = None  # file of hashes of ids, see `data.held_out`: these documents are a benchmark, not read
     labelled: bool = True  # False: its marks are thrown away, for self-training
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
@@ -99,7 +100,7 @@ class Recipe:
     sampling: Sampling = field(default_factory=Sampling)
     augmentation: Augmentation = field(default_factory=Augmentation)
     spell_numbers: bool = False  # write numbers, amounts and links in words, see `data.normalisation`
-    leak_check: tuple[str, ...] = ()  # benchmark files or folders that no training document may repeat
+    leak_check: tuple[str, ...] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
     max_leak: float = 0.02  # a document sharing more of its text with them is left out
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from punctuation_restoration.evaluation.code_switching import code_switched
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.reference_files import Keep, read_examples
@@ -31,6 +32,7 @@ class Benchmark:
         files: paths below the folder of benchmarks.
         punctuated_only: whether documents that the captioner left without marks are skipped.
         held_out: names of sources in a recipe, of which the held-out documents are scored; instead of files.
+        code_switched: whether of these only the sentences that mix Han text and English words are scored.
     """
 
     use: str
@@ -38,6 +40,7 @@ class Benchmark:
     files: tuple[str, ...] = ()
     punctuated_only: bool = False
     held_out: tuple[str, ...] = ()
+    code_switched: bool = False
 
 
 def _mandarin() -> dict[str, Benchmark]:
@@ -75,6 +78,12 @@ BENCHMARKS: dict[str, Benchmark] = {
             "ng_lecture_notes",
             "random_cs_hans",
         ),
+    ),
+    "zh-english-valid": Benchmark(
+        "validation",
+        "sentences with English words from held-out Mandarin articles on programming",
+        held_out=("goldminer_tech",),
+        code_switched=True,
     ),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -127,6 +136,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
     if benchmark.held_out:
         examples = held_out(recipe, benchmark.held_out, label_set)
+    if benchmark.code_switched:
+        examples = [one for one in map(code_switched, examples) if one.spans]
     if not examples:
         wanted = "held-out" if benchmark.held_out else "punctuated"
         raise ValueError(
@@ -156,14 +167,18 @@ def how_to_get(file: str) -> str:
 def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
     """The documents of some sources of a recipe that data preparation holds out by the hash of their id.
 
+    Of a source with a file of hashes (`held_out`) these are the documents in it.
+
     Documents outside the recipe's bounds of marks per word are left out, as in training: nobody punctuated them. The
     bounds are applied to units. In Han text these are characters, so there are fewer marks for each.
 
     Raises:
         ValueError: if the recipe lacks a source.
     """
-    from punctuation_restoration.data.conversion import hash_id, split_of  # needs PyYAML, as nothing else here
-    from punctuation_restoration.data.recipe import load_recipe
+    from punctuation_restoration.data.conversion import split_of
+    from punctuation_restoration.data.held_out import read_hashes
+    from punctuation_restoration.data.recipe import load_recipe  # needs PyYAML, as nothing else here
+    from punctuation_restoration.data.shards import hash_id
 
     made = load_recipe(recipe)
     sources = {source.name: source for source in made.sources}
@@ -173,10 +188,11 @@ def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Ex
     found: list[Example] = []
     for source in (sources[name] for name in names):
         share = made.validation if source.validation is None else source.validation
-        filters = source.filters
+        listed, filters = read_hashes(source.held_out), source.filters
 
-        def is_held_out(row: Mapping[str, Any], share: float = share) -> bool:
-            return split_of(hash_id(str(row["id"])), share) == "validation"
+        def is_held_out(row: Mapping[str, Any], share: float = share, listed: frozenset[int] = listed) -> bool:
+            number = hash_id(str(row["id"]))
+            return number in listed if listed else split_of(number, share) == "validation"
 
         for example in read_examples(Path(made.root) / source.path, label_set, is_held_out):
             density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
