@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from punctuation_restoration.data.conversion import Converter, split_of, stop_label_ids
-from punctuation_restoration.data.held_out import read_hashes, write_hashes
+from punctuation_restoration.data.conversion import Converter, stop_label_ids
+from punctuation_restoration.data.held_out import read_hashes, split_of, write_hashes
 from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Filters, build_recipe, load_recipe
 from punctuation_restoration.data.shards import hash_id, open_shard, read_index, save_arrays

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from punctuation_restoration.data.conversion import split_of
-from punctuation_restoration.data.held_out import write_hashes
+from punctuation_restoration.data.held_out import split_of, write_hashes
+from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.shards import hash_id
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
 from punctuation_restoration.evaluation.labels import standard_labels
@@ -153,6 +153,16 @@ def test_held_out_documents_are_those_that_data_preparation_holds_out(tmp_path):
     assert 20 < len(expected) < 60
     with pytest.raises(ValueError, match="'talk'"):
         load("ms-spoken-valid", tmp_path)
+
+
+def test_held_out_rows_without_an_id_are_known_by_the_id_that_preparation_gives_them(tmp_path):
+    path = write(tmp_path / "manglish.jsonl", *({"text": f"Boleh lah, bro. Betul tak {n}?"} for n in range(200)))
+    recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: manglish.jsonl, language: ms, validation: 0.2}}\n"
+    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
+    prepared = [document.id for document in read_documents(path)]
+    expected = [name for name in prepared if split_of(hash_id(name), 0.2) == "validation"]
+    assert [example.id for example in load("ms-manglish-valid", tmp_path)] == expected
+    assert 20 < len(expected) < 60
 
 
 def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):

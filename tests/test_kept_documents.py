@@ -5,7 +5,7 @@ import json
 import pytest
 
 from punctuation_restoration.cli.evaluate import main as evaluate
-from punctuation_restoration.data.conversion import split_of
+from punctuation_restoration.data.held_out import split_of
 from punctuation_restoration.data.prepare import main as prepare
 from punctuation_restoration.data.recipe import build_recipe, held_out_shares
 from punctuation_restoration.data.shards import hash_id, open_shard, read_index

@@ -176,13 +176,3 @@ def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
     return sorted(
         (index for index, names in enumerate(written) if names), key=lambda index: "QUESTION" in written[index]
     )
-
-
-def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
-    """`"validation"` and `"test"` for these shares of all hashes, otherwise `"train"`: the id alone decides.
-
-    A share for test leaves the documents for validation as they are.
-    """
-    if document_hash < validation * 2.0**64:
-        return "validation"
-    return "test" if document_hash < (validation + test) * 2.0**64 else "train"

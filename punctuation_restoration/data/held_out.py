@@ -1,6 +1,7 @@
-"""Files of hashes of document ids: documents that make a benchmark and are never prepared. Takes and gives no text.
+"""Which documents are kept from training, by the hash of their id: shares of all, and files of hashes for a benchmark.
 
-Lines are 16 hexadecimal digits each, as `hash_id` gives them; a line that begins with # is a comment.
+Takes hashes or documents, knows nothing about their text. Lines of a file are 16 hexadecimal digits each, as `hash_id`
+gives them; a line that begins with # is a comment.
 """
 
 from collections import Counter
@@ -9,6 +10,16 @@ from pathlib import Path
 
 from punctuation_restoration.data.readers import SourceDocument, numbered_lines
 from punctuation_restoration.data.shards import hash_id
+
+
+def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
+    """`"validation"` and `"test"` for these shares of all hashes, otherwise `"train"`: the id alone decides.
+
+    A share for test leaves the documents for validation as they are.
+    """
+    if document_hash < validation * 2.0**64:
+        return "validation"
+    return "test" if document_hash < (validation + test) * 2.0**64 else "train"
 
 
 def read_hashes(path: str | None) -> frozenset[int]:

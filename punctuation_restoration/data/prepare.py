@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.data.conversion import Converter, converted, split_of, start_workers
-from punctuation_restoration.data.held_out import drop_held_out, read_hashes
+from punctuation_restoration.data.conversion import Converter, converted, start_workers
+from punctuation_restoration.data.held_out import drop_held_out, read_hashes, split_of
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents

@@ -3,16 +3,15 @@
 Takes names, or paths of files, gives examples. Knows nothing about models.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from punctuation_restoration.evaluation.code_switching import code_switched
 from punctuation_restoration.evaluation.examples import Example
+from punctuation_restoration.evaluation.held_out import held_out_of_folder, held_out_of_recipe
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.reference_files import Keep, read_examples
-from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
 NEW_ROOT = Path("bench")  # where `evaluation.iwslt` writes
 SHARED_ROOT = Path("../shared/bench")
@@ -122,12 +121,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     Raises:
         ValueError: if a file is missing or wrong, or no document is left.
     """
-    if name not in BENCHMARKS and Path(name).is_dir():
-        from punctuation_restoration.evaluation.kept_documents import kept_examples  # needs what preparation needs
-
-        return kept_examples(name, label_set)
     if name not in BENCHMARKS:
-        return read_examples(name, label_set)
+        return (held_out_of_folder if Path(name).is_dir() else read_examples)(name, label_set)
     benchmark = BENCHMARKS[name]
     for file in benchmark.files:
         if not (bench_root / file).is_file():
@@ -135,7 +130,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     keep: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
     if benchmark.held_out:
-        examples = held_out(recipe, benchmark.held_out, label_set)
+        examples = held_out_of_recipe(recipe, benchmark.held_out, label_set)
     if benchmark.code_switched:
         examples = [one for one in map(code_switched, examples) if one.spans]
     if not examples:
@@ -162,40 +157,3 @@ def how_to_get(file: str) -> str:
         "punctuation_restoration.evaluation.iwslt WHAT_YOU_DOWNLOADED`, and start this command again; or name the "
         "folder that has it by --bench-root."
     )
-
-
-def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
-    """The documents of some sources of a recipe that data preparation holds out by the hash of their id.
-
-    Of a source with a file of hashes (`held_out`) these are the documents in it.
-
-    Documents outside the recipe's bounds of marks per word are left out, as in training: nobody punctuated them. The
-    bounds are applied to units. In Han text these are characters, so there are fewer marks for each.
-
-    Raises:
-        ValueError: if the recipe lacks a source.
-    """
-    from punctuation_restoration.data.conversion import split_of
-    from punctuation_restoration.data.held_out import read_hashes
-    from punctuation_restoration.data.recipe import load_recipe  # needs PyYAML, as nothing else here
-    from punctuation_restoration.data.shards import hash_id
-
-    made = load_recipe(recipe)
-    sources = {source.name: source for source in made.sources}
-    missing = sorted(set(names) - set(sources))
-    if missing:
-        raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
-    found: list[Example] = []
-    for source in (sources[name] for name in names):
-        share = made.validation if source.validation is None else source.validation
-        listed, filters = read_hashes(source.held_out), source.filters
-
-        def is_held_out(row: Mapping[str, Any], share: float = share, listed: frozenset[int] = listed) -> bool:
-            number = hash_id(str(row["id"]))
-            return number in listed if listed else split_of(number, share) == "validation"
-
-        for example in read_examples(Path(made.root) / source.path, label_set, is_held_out):
-            density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
-            if filters.min_marks_per_word <= density <= filters.max_marks_per_word:
-                found.append(example)
-    return found
