@@ -180,12 +180,13 @@ def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
 
 def test_documents_that_a_recipe_lists_are_scored_by_their_mixed_sentences(tmp_path):
     text = "我们用 React 写。这里没有。Only English here. 你用 iOS 吗？Vue 也好"
-    write(tmp_path / "goldminer_tech.jsonl", *({"id": f"doc-{number}", "text": text} for number in range(9)))
+    rows = [{"id": f"doc-{number}", "text": text, "domain": "blog" if number == 7 else None} for number in range(9)]
+    write(tmp_path / "goldminer_tech.jsonl", *rows)
     write_hashes(tmp_path / "ids.txt", ["doc-3", "doc-7"], "a comment")
     source = f"{{path: goldminer_tech.jsonl, language: zh, validation: 0.5, held_out: {tmp_path / 'ids.txt'}}}"
     (tmp_path / "recipe.yaml").write_text(f"name: test\nroot: {tmp_path}\nsources:\n- {source}\n", encoding="utf-8")
     found = load("zh-english-valid", tmp_path)
-    assert [example.id for example in found] == ["doc-3", "doc-7"]
+    assert [(example.id, example.source) for example in found] == [("doc-3", "goldminer_tech"), ("doc-7", "blog")]
     assert found[0].text == "我们用 react 写你用 ios 吗vue 也好"
 
 

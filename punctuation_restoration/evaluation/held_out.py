@@ -76,12 +76,13 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
 
 
 def _examples(documents: Iterable[SourceDocument], source: str, label_set: LabelSet) -> list[Example]:
-    """Documents as examples, those without words left out."""
+    """Documents as examples of their domain, or else of their source; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
-    found = [
-        example_from_tokens(one.words, one.labels, label_set, id=one.id, source=source)
-        if one.words
-        else example_from_text(one.text, finder, label_set, id=one.id, source=source)
-        for one in documents
-    ]
+    found = []
+    for document in documents:
+        names = {"id": document.id, "source": document.domain or source}
+        if document.words:
+            found.append(example_from_tokens(document.words, document.labels, label_set, **names))
+        else:
+            found.append(example_from_text(document.text, finder, label_set, **names))
     return [example for example in found if example.spans]
