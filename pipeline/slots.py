@@ -37,7 +37,7 @@ class SlotEncoder:
             label where masks join late, or where the vocabulary has no such piece.
 
     Raises:
-        ValueError: if the tokenizer lacks a piece that the style of the slots needs, or has another mask than the model.
+        ValueError: if the tokenizer lacks a piece that the slots' style needs, or has another mask than the model.
     """
 
     def __init__(self, tokenizer: Any, config: Any) -> None:

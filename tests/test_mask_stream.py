@@ -156,7 +156,7 @@ def test_it_is_saved_and_read_again_and_tagging_is_read_as_it(batch, tmp_path):
     given = {"slot_style": "mask-stream", "mask_token_id": MASK_ID, "mask_layers": 2}
     switched = PunctuationRestorationModel.from_pretrained(tmp_path / "tagging", **given).eval()
     torch.testing.assert_close(switched(**batch).logits, model(**batch).logits)
-    with pytest.raises(ValueError, match="mask_token_id=tokenizer.mask_token_id"):
+    with pytest.raises(ValueError, match=r"mask_token_id=tokenizer.mask_token_id"):
         PunctuationRestorationModel.from_pretrained(tmp_path / "tagging", slot_style="mask-stream")
     assert fingerprint(tagging) != fingerprint(switched)
 
@@ -234,9 +234,9 @@ def test_a_tagging_checkpoint_is_trained_on_as_a_stream(prepared, tiny_checkpoin
 
 
 def test_what_cannot_work_is_refused(tiny_tokenizer, tiny_stream):
-    with pytest.raises(ValueError, match="mask_token_id below the encoder's 64 pieces .* got None"):
+    with pytest.raises(ValueError, match=r"mask_token_id below the encoder's 64 pieces .* got None"):
         model_with(mask_token_id=None)
-    with pytest.raises(ValueError, match="got 64. Give mask_token_id=tokenizer.mask_token_id"):
+    with pytest.raises(ValueError, match=r"got 64. Give mask_token_id=tokenizer.mask_token_id"):
         model_with(mask_token_id=64)
     with pytest.raises(ValueError, match="mask_layers from 1 to the encoder's 3 layers, got 4"):
         model_with(mask_layers=N_LAYERS + 1)

@@ -64,7 +64,8 @@ def test_highlights_join_to_the_restored_text_and_show_each_mark_once(text, keyw
     ("style", "slot"), [("mask", "<mask>"), ("mask-stream", "<mask>"), ("late-mask", ""), ("last-piece", "")]
 )
 def test_the_page_shows_a_mask_where_the_model_reads_one(style, slot, tiny_config, tiny_tokenizer):
-    config = type(tiny_config)(**{**tiny_config.to_dict(), "slot_style": style, "mask_token_id": len(tiny_tokenizer) - 1})
+    fields = {"slot_style": style, "mask_token_id": tiny_tokenizer.mask_token_id}
+    config = type(tiny_config)(**{**tiny_config.to_dict(), **fields})
     model = PunctuationRestorationModel(config).eval()
     restorer = object.__new__(load(SPACE / "restorer.py").PageRestorer)
     restorer.pipeline = pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")

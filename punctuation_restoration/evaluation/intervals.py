@@ -48,8 +48,8 @@ class Intervals:
 class Difference:
     """Micro-F1 of one system minus that of another, as a fraction.
 
-    `interval_95` is (low, high); `share_above_0` is the share of samples in which the first system is better; `unit` and
-    `n_units` are those of `Intervals`.
+    `interval_95` is (low, high); `share_above_0` is the share of samples in which the first system is better; `unit`
+    and `n_units` are those of `Intervals`.
     """
 
     micro: float
@@ -98,7 +98,7 @@ def paired_bootstrap(new: Sequence[Block], earlier: Sequence[Block]) -> Differen
 
 
 def _tested(block: Block) -> tuple[Any, ...]:
-    """What of a block does not depend on who was tested: its place, the labels, and how often the reference has each."""
+    """What of a block does not depend on the system: its place, the labels, and how often the reference has each."""
     counts = block.counts
     return block.document, block.source, block.block, counts.label_names, *counts.pairs.sum(axis=1).tolist()
 
