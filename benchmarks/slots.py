@@ -70,14 +70,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     words, pieces = step_size(args, folders)
     names = ("words", "layers", "pieces_per_batch", "validation_words", "limit")
     settings = {name: getattr(args, name) for name in names} | {"words_a_step": words, "pieces_a_step": pieces}
-    result: dict[str, Any] = {"signature": signature(args.encoder, settings, "cpu"), "runs": [], "serving": {}}
+    rows = other_rows(args, settings)
+    result: dict[str, Any] = {"signature": signature(args.encoder, settings, "cpu"), "runs": rows, "serving": {}}
     for seed in args.seeds:
         for name in args.arms:
-            row = run_arm(args, folders, name, seed, words, pieces)
-            result["runs"].append(row)
-            print(json.dumps({key: value for key, value in row.items() if key != "curve"}), flush=True)
+            rows.append(run_arm(args, folders, name, seed, words, pieces))
+            print(json.dumps({key: value for key, value in rows[-1].items() if key != "curve"}), flush=True)
             write_json(result, args.out)
-    places = {name: args.work / place_name(name, args.seeds[0]) / "final" for name in args.arms}
+    places = {row["arm"]: args.work / place_name(row["arm"], row["seed"]) / "final" for row in reversed(rows)}
     result["serving"] = serving(places, args.texts, args.rounds)
     write_json(result, args.out)
     print(table(result))
@@ -109,6 +109,16 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "slots.json")
     parser.add_argument("--document", type=Path, help=f"gets the table between {BEGIN} and {END}")
     return parser.parse_args(argv)
+
+
+def other_rows(args: argparse.Namespace, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Runs of earlier calls with the same settings that are not asked for now."""
+    if not args.out.is_file():
+        return []
+    found = json.loads(args.out.read_text(encoding="utf-8"))
+    is_same = found["signature"]["settings"] == settings
+    asked = {(name, seed) for name in args.arms for seed in args.seeds}
+    return [row for row in found["runs"] if is_same and (row["arm"], row["seed"]) not in asked]
 
 
 def step_size(args: argparse.Namespace, folders: Sequence[Path]) -> tuple[float, float]:
