@@ -35,13 +35,13 @@ def run(
     done = place / "score.json"
     if done.is_file():
         return dict(json.loads(done.read_text(encoding="utf-8")))
-    quiet = ["--evaluate-every", "1000000", "--log-every", "25"]  # scored below
+    quiet = ["--evaluate-every", "1000000", "--log-every", "25"]  # scored below; arguments may ask for a curve
     command = [
         sys.executable,
         "-m",
         "punctuation_restoration.cli.train",
-        *arguments,
         *quiet,
+        *arguments,
         "--out",
         str(place),
         "--data",

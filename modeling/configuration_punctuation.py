@@ -25,7 +25,8 @@ DEFAULT_MARK_LABELS = {
     **dict.fromkeys("?？؟", "QUESTION"),
 }
 
-SLOT_STYLES = ("mask", "late-mask", "last-piece")
+SLOT_STYLES = ("mask", "mask-stream", "late-mask", "last-piece")
+LATE_STYLES = ("mask-stream", "late-mask")  # slots are computed apart from the pieces, in the last layers
 
 
 class PunctuationRestorationConfig(PreTrainedConfig):
@@ -37,10 +38,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             (the piece that stands in a slot whose label is known). The first label must write nothing.
         mark_labels: for every mark known in running text the name of the label that it means, or None for a mark
             that is only removed.
-        slot_style: `"mask"` puts a `<mask>` after every word (slot filling); `"late-mask"` lets the masks join in the
-            last layers only, where they read the words but are not read by them, which spares most of their cost
-            (`docs/design.md`); `"last-piece"` reads the label off the last piece of the word (plain tagging).
-        mask_layers: layers that compute the masks where `slot_style` is `"late-mask"`.
+        slot_style: `"mask"` puts a `<mask>` after every word (slot filling). In the next two styles slots join in the
+            last layers only, where they read the words but are read by nothing (`docs/design.md`): `"mask-stream"`
+            starts each from the embedding of `<mask>` at the position after its word, `"late-mask"` from the state of
+            the word's last piece and a vector. `"last-piece"` reads the label off that piece (plain tagging).
+        mask_layers: how many of the last layers compute the slots in these two styles; with all of the encoder's layers
+            `"mask-stream"` is slot filling.
+        mask_token_id: id of the tokenizer's `<mask>`, which `"mask-stream"` needs.
         thresholds: for some labels the probability from which they are chosen, found on validation data; without one
             a label must be the most probable.
         bidirectional_from: the first layer of a causal encoder that reads to the right as well (Dukić & Šnajder 2024,
@@ -68,6 +72,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     mark_labels: dict[str, str | None] | None = None
     slot_style: str = "mask"
     mask_layers: int = 1
+    mask_token_id: int | None = None
     bidirectional_from: int | None = None
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
@@ -95,6 +100,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             self.mark_labels = {mark: name if name in names else None for mark, name in DEFAULT_MARK_LABELS.items()}
         self.mark_labels = dict(self.mark_labels)
         self._check_labels()
+        self.check_slots()
         self._check_windows()
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
@@ -180,14 +186,30 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 "so that restored text is read back as it was written."
             )
 
-    def _check_windows(self) -> None:
+    def check_slots(self) -> None:
+        """Check what the style of the slots needs; `from_pretrained` sets other fields after the others were checked.
+
+        Raises:
+            ValueError: if it is not there.
+        """
         if self.slot_style not in SLOT_STYLES:
             raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
-        n_layers = getattr(self.get_text_config(), "num_hidden_layers", None)
-        if self.slot_style == "late-mask" and not 1 <= self.mask_layers <= (n_layers or self.mask_layers):
+        encoder = self.get_text_config()
+        n_layers, n_pieces = getattr(encoder, "num_hidden_layers", None), getattr(encoder, "vocab_size", None)
+        if self.slot_style in LATE_STYLES and not 1 <= self.mask_layers <= (n_layers or self.mask_layers):
             raise ValueError(
                 f"Expected mask_layers from 1 to the encoder's {n_layers} layers, got {self.mask_layers}. Correct it."
             )
+        mask_id = -1 if self.mask_token_id is None else self.mask_token_id
+        if self.slot_style == "mask-stream" and not 0 <= mask_id < (n_pieces or mask_id + 1):
+            raise ValueError(
+                f"Expected mask_token_id below the encoder's {n_pieces} pieces for slot_style 'mask-stream', got "
+                f"{self.mask_token_id}. Give mask_token_id=tokenizer.mask_token_id; where the tokenizer has no mask, "
+                "use slot_style 'last-piece'."
+            )
+
+    def _check_windows(self) -> None:
+        n_layers = getattr(self.get_text_config(), "num_hidden_layers", None)
         if self.bidirectional_from is not None and not 0 <= self.bidirectional_from <= (n_layers or 0):
             raise ValueError(
                 f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got "

@@ -18,7 +18,7 @@ from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.utils import can_return_tuple
 
-from .configuration_punctuation import PunctuationRestorationConfig
+from .configuration_punctuation import LATE_STYLES, PunctuationRestorationConfig
 from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
 
 NOT_SCORED = -100  # label of a slot that takes no part in the loss
@@ -65,12 +65,13 @@ class PunctuationRestorationModel(PreTrainedModel):
         self.encoder = AutoModel.from_config(config.encoder_config, **without_pooler(config.encoder_config))
         hidden_size = config.get_text_config().hidden_size
         self.classifier = SlotClassifier(hidden_size, config.head_width, len(config.label_names), config.head_dropout)
+        config.check_slots()
+        if self.n_slot_layers and not self.is_layered:
+            raise ValueError(
+                f"Expected an encoder out of {sorted(LAYERED_ENCODERS)} for slot_style {config.slot_style!r}, got "
+                f"{type(self.encoder).__name__}. Use slot_style 'mask', which works with any encoder."
+            )
         if config.slot_style == "late-mask":
-            if not self.is_layered:
-                raise ValueError(
-                    f"Expected an encoder out of {sorted(LAYERED_ENCODERS)} for slot_style 'late-mask', got "
-                    f"{type(self.encoder).__name__}. Use slot_style 'mask', which works with any encoder."
-                )
             self.mask_state = nn.Parameter(torch.zeros(hidden_size))  # what tells a mask from the word before it
         self._attend_agrees: bool | None = None  # found out when it is first asked
         if config.bidirectional_from is not None:
@@ -117,7 +118,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         """As in transformers, but weights that are missing or unreadable are an error, not a warning.
 
         A checkpoint of another slot style may be loaded with `slot_style="late-mask"`: its masks then start as copies
-        of the words' last pieces, which is what tagging reads.
+        of the words' last pieces, which is what tagging reads. With `slot_style="mask-stream"` and the tokenizer's
+        `mask_token_id` it needs training first: its masks were never read as a stream.
 
         Raises:
             OSError: if there is no checkpoint, or its weights cannot be read.
@@ -160,7 +162,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         Args:
             input_ids: (B, P) piece ids.
             attention_mask: (B, P), 1 for pieces, 0 for padding; None where nothing is padded.
-            slot_positions: (B, W) index of each word's slot among the pieces; 0, where no slot ever stands, pads.
+            slot_positions: (B, W) index of each word's slot among the pieces; 0, where no slot ever stands, pads. In
+                a stream of masks it is that of the word's last piece, which is never the last of all.
             labels: (B, W) label ids, -100 where a slot is not scored (padding, or a slot that was filled).
             inputs_embeds: (B, P, H) in place of `input_ids`.
 
@@ -210,15 +213,20 @@ class PunctuationRestorationModel(PreTrainedModel):
     @property
     def n_slot_layers(self) -> int:
         """How many of the last layers compute the slots apart from the pieces; 0 where the slots are pieces."""
-        return self.config.mask_layers if self.config.slot_style == "late-mask" else 0
+        return self.config.mask_layers if self.config.slot_style in LATE_STYLES else 0
 
     def slot_states(self, states: torch.Tensor, slot_positions: torch.Tensor) -> torch.Tensor:
         """The states (B, W, H) of the slots, out of those of all pieces (B, P, H).
 
-        A late mask has no state of its own yet: it starts from the last piece of its word.
+        A mask that joins now has no state of its own yet. That of a stream is the embedding of `<mask>` one position
+        after its word; a late mask starts from the last piece of its word.
         """
+        style = self.config.slot_style
+        if style == "mask-stream":  # one at every place, whichever way the encoder counts places
+            mask_ids = torch.full(states.shape[:2], self.config.mask_token_id, device=states.device)
+            states, slot_positions = self.encoder.embeddings(input_ids=mask_ids), slot_positions + 1
         found = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
-        return found + self.mask_state if self.n_slot_layers else found
+        return found + self.mask_state if style == "late-mask" else found
 
     def _read_short(
         self, pieces: dict[str, Any], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
@@ -286,7 +294,7 @@ class PunctuationRestorationModel(PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if module is self and self.n_slot_layers:
+        if module is self and self.config.slot_style == "late-mask":
             init.zeros_(self.mask_state)
 
 

@@ -33,6 +33,8 @@ def fingerprint(model: Any) -> str:
     settings = model.config.get_text_config().to_dict()
     settings = {key: value for key, value in settings.items() if key not in NOT_COMPUTED}
     settings["n_slot_layers"] = model.n_slot_layers
+    if model.config.slot_style == "mask-stream":
+        settings["mask_token_id"] = model.config.mask_token_id
     if model.config.bidirectional_from is not None:
         settings["bidirectional_from"] = model.config.bidirectional_from
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())

@@ -26,16 +26,18 @@ class SlotEncoder:
     """Turns words into what the encoder reads.
 
     Args:
-        tokenizer: the tokenizer of the encoder. It needs a mask only for `slot_style="mask"`, and the fill pieces only
-            where slots may be filled; instead of other special pieces that it lacks, one of those that it has is used.
+        tokenizer: the tokenizer of the encoder. It needs a mask only where the model reads one, and the fill pieces
+            only where slots may be filled; instead of other special pieces that it lacks, one that it has is used.
         config: a `PunctuationRestorationConfig`, or anything with its fields.
 
     Attributes:
+        mask_id: the piece that the model reads in an open slot: among the pieces (`"mask"`), or apart from them
+            (`"mask-stream"`); None in the other styles.
         fill_ids: for each label the piece that shows it in its slot, or None where nothing is shown: for the first
             label where masks join late, or where the vocabulary has no such piece.
 
     Raises:
-        ValueError: if the tokenizer lacks a piece that the style of the slots needs.
+        ValueError: if the tokenizer lacks a piece that the slots' style needs, or has another mask than the model.
     """
 
     def __init__(self, tokenizer: Any, config: Any) -> None:
@@ -43,12 +45,12 @@ class SlotEncoder:
         self.lowercase: bool = config.lowercase
         self.words_alone: bool = config.words_alone
         self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
-        self.has_masks: bool = config.slot_style == "mask"
+        self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
         self.bos_id, self.eos_id = self._ends()
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
-        self.mask_id: int | None = self._mask_id() if self.has_masks else None
+        self.mask_id: int | None = self._mask_id(config) if config.slot_style in ("mask", "mask-stream") else None
         self.fill_ids: list[int | None] = [self._fill_id(index, label) for index, label in enumerate(config.labels)]
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
@@ -82,8 +84,9 @@ class SlotEncoder:
 
         Returns:
             Piece ids from `<s>` to `</s>`, and for each word the index of its slot among them. Where masks join late
-            (`slot_style="late-mask"`) only known marks stand among the pieces, as in any text, and the index is that
-            of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be filled.
+            (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any text, and the
+            index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be
+            filled.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
@@ -96,8 +99,10 @@ class SlotEncoder:
         return ids, slot_positions
 
     def _slot_id(self, label: int | None) -> int | None:
-        """The piece in a slot: its mask, the label that it shows, or None."""
-        return self.mask_id if label is None else self.fill_ids[label]
+        """The piece of a slot among the others: its mask, the label that it shows, or None."""
+        if label is None:
+            return self.mask_id if self.has_masks else None
+        return self.fill_ids[label]
 
     def _split(self, texts: Sequence[str]) -> list[list[int]]:
         encoded = self.tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False)
@@ -136,14 +141,20 @@ class SlotEncoder:
         found = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
         return next((index for index in found if index is not None), self._split(["."])[0][-1])
 
-    def _mask_id(self) -> int:
-        if self.tokenizer.mask_token is None:
+    def _mask_id(self, config: Any) -> int:
+        mask_id = self.tokenizer.mask_token_id
+        if mask_id is None:
             raise ValueError(
-                f"Expected a tokenizer with a mask_token for slot_style 'mask', {type(self.tokenizer).__name__} has "
-                "none. Use the tokenizer of a masked language model (XLM-R, BERT and their like), or slot_style "
-                "'last-piece'."
+                f"Expected a tokenizer with a mask_token for slot_style {config.slot_style!r}, "
+                f"{type(self.tokenizer).__name__} has none. Use the tokenizer of a masked language model (XLM-R, BERT "
+                "and their like), or slot_style 'last-piece'."
             )
-        return self.tokenizer.mask_token_id
+        if config.slot_style == "mask-stream" and mask_id != config.mask_token_id:
+            raise ValueError(
+                f"Expected the tokenizer whose mask has the id {config.mask_token_id}, which the model reads, got "
+                f"{mask_id}. Use the tokenizer that was saved beside the model."
+            )
+        return mask_id
 
     def _fill_id(self, index: int, label: dict[str, str]) -> int | None:
         if not self.has_slots or (index == 0 and not self.has_masks):

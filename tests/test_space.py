@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from transformers import pipeline
 
 import punctuation_restoration
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
@@ -56,6 +58,21 @@ def test_highlights_join_to_the_restored_text_and_show_each_mark_once(text, keyw
     words = [word for word in result["words"] if word["mark"]]
     shown = [(part, edit["label"], edit["score"], edit["source"]) for part, edit in parts if edit]
     assert shown == [(word["mark"], word["label"], word["score"], word["source"]) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("style", "slot"), [("mask", "<mask>"), ("mask-stream", "<mask>"), ("late-mask", ""), ("last-piece", "")]
+)
+def test_the_page_shows_a_mask_where_the_model_reads_one(style, slot, tiny_config, tiny_tokenizer):
+    fields = {"slot_style": style, "mask_token_id": tiny_tokenizer.mask_token_id}
+    config = type(tiny_config)(**{**tiny_config.to_dict(), **fields})
+    model = PunctuationRestorationModel(config).eval()
+    restorer = object.__new__(load(SPACE / "restorer.py").PageRestorer)
+    restorer.pipeline = pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
+    text = "hello, you are"
+    words = restorer.pipeline(text, existing="condition")["words"]
+    shown = restorer.slots(text, words, "condition")
+    assert shown == [("▁hello", "" if style == "last-piece" else ","), ("▁you", slot), ("▁are", slot)]
 
 
 def test_certainty_has_four_names_each_with_a_colour():

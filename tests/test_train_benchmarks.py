@@ -118,6 +118,75 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
     assert "| tagging | 1 |" in capsys.readouterr().out
 
 
+def test_four_ways_of_reading_slots_see_the_same_words_and_are_compared(
+    folders: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = load("slots")
+    from benchmarks import arms as experiments
+
+    calls: list[list[str]] = []
+
+    def run_here(command: list[str], **_: Any) -> None:
+        calls.append(command)
+        assert run_training([*command[3:], "--cpu", "--log-every", "1"]) == 0
+
+    monkeypatch.setattr(experiments, "subprocess", SimpleNamespace(run=run_here))
+    recipe, text, document = tmp_path / "recipe.yaml", tmp_path / "talk.txt", tmp_path / "log.md"
+    recipe.write_text(
+        "name: tiny\nsources:\n- {path: old.txt, name: old, language: en}\nsampling: {lengths: {40: 0.5, 60: 0.5}}\n"
+    )
+    text.write_text("\n\n".join(["Hello, you are here. Is the day? " * 4] * 6))
+    document.write_text(f"before\n{module.BEGIN}\n{module.END}\n")
+    out, work = tmp_path / "slots.json", tmp_path / "work"
+    call = ["--data", str(folders / "old"), "--encoder", str(tiny_encoder), "--layers", "2", "--recipe", str(recipe)]
+    call += ["--pieces-per-batch", "128", "--words", "500", "--seeds", "1", "--sets", str(text), "--rounds", "1"]
+    call += ["--texts", str(tmp_path), "--document", str(document), "--work", str(work), "--out", str(out)]
+    for arms in ([module.BASELINE], list(module.ARMS)[1:]):  # on two evenings
+        assert module.main([*call, "--validation-words", "50", "--arms", *arms]) == 0
+    assert module.main([*call, "--validation-words", "50", "--arms", module.BASELINE]) == 0
+    assert len(calls) == len(module.ARMS) == 4
+    found = json.loads(out.read_text())
+    rows = {row["arm"]: row for row in found["runs"]}
+    assert [row.get("mask_layers") for row in rows.values()] == [2, 1, None, None]
+    planned = found["signature"]["settings"]
+    assert {row["steps"] for row in rows.values()} == {round(500 / planned["words_a_step"])}
+    n_words, n_pieces = words_and_pieces_a_step(work / "masks-among-the-pieces-1", folders / "old")
+    assert n_words == pytest.approx(planned["words_a_step"], rel=0.05)
+    assert n_pieces - n_words == pytest.approx(planned["pieces_a_step"], rel=0.05)
+    tagging, masks = rows["tagging"], rows["masks among the pieces"]
+    assert list(tagging["curve"])[-1] == str(tagging["steps"])
+    assert len(tagging["curve"]) > 3
+    assert tagging["against_tagging"] == {}
+    difference = masks["against_tagging"]["talk.txt"]["micro"]
+    assert 100 * difference == pytest.approx(masks["f1"]["talk.txt"] - tagging["f1"]["talk.txt"], abs=0.011)
+    pieces = {name: row["pieces_per_word"] for name, row in found["serving"].items()}
+    assert pieces["masks among the pieces"] >= pieces["tagging"] + 1  # more where windows overlap
+    assert pieces["mask stream, all layers"] == pieces["tagging"]
+    assert f"| tagging | 1 | {tagging['f1']['talk.txt']:.1f} |" in document.read_text()
+
+
+def words_and_pieces_a_step(place: Path, folder: Path) -> tuple[float, float]:
+    """Means over the first steps of a run, as its recipe and its settings make them."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    from punctuation_restoration.data.recipe import load_recipe
+    from punctuation_restoration.data.shards import read_index
+    from punctuation_restoration.pipeline.slots import SlotEncoder
+    from punctuation_restoration.training.building import batch_source
+    from punctuation_restoration.training.settings import TrainingSettings
+
+    settings = TrainingSettings(**json.loads((place / "settings.json").read_text()))
+    config = AutoConfig.from_pretrained(place / "final")
+    slots = SlotEncoder(AutoTokenizer.from_pretrained(place / "final"), config)
+    recipe = load_recipe(place.with_suffix(".yaml"))
+    source = batch_source(settings, recipe, read_index(folder), slots, config, (0, 1))
+    batches = [batch for step in range(100) for batch in source.step(step)]
+    return (
+        sum(int((batch["slot_positions"] != 0).sum()) for batch in batches) / 100,
+        sum(int(batch["attention_mask"].sum()) for batch in batches) / 100,
+    )
+
+
 def test_pieces_as_words_keep_the_mark_at_the_last_piece() -> None:
     module = load("experiments")
     from punctuation_restoration.data.shards import PackedDocument

@@ -2,6 +2,7 @@
 
     python evaluate.py --model checkpoints/en-zh-ms --benchmark iwslt2011-test ms-news-test
     python evaluate.py --model out/best --benchmark my-talks.jsonl --threshold COMMA=0.4 --mistakes 20
+    python evaluate.py --model out/best --benchmark iwslt2012-dev --output new.json --against results/earlier.json
 
 Takes a model and names of benchmarks, or JSONL, TSV or text files; prints tables and writes one JSON file a benchmark.
 """
@@ -23,8 +24,15 @@ from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.evaluation.pictures import save_pictures
 from punctuation_restoration.evaluation.reference_files import digest_of
-from punctuation_restoration.evaluation.report import details, mistakes_table, overview
-from punctuation_restoration.evaluation.result_files import file_name, to_result, write_result
+from punctuation_restoration.evaluation.report import against_line, details, mistakes_table, overview
+from punctuation_restoration.evaluation.result_files import (
+    check_same_test,
+    compare,
+    file_name,
+    read_result,
+    to_result,
+    write_result,
+)
 from punctuation_restoration.evaluation.runner import evaluate_examples
 from punctuation_restoration.evaluation.signature import signature
 
@@ -59,6 +67,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     parser.add_argument("--list", action="store_true", help="name the benchmarks and end")
     parser.add_argument("--output", type=Path, default=RESULTS, help="JSON file, or a folder for several")
+    parser.add_argument(
+        "--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder"
+    )
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
     parser.add_argument("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
     parser.add_argument("--details", action="store_true", help="tables per mark, source and document of each benchmark")
@@ -97,21 +108,23 @@ def run(args: argparse.Namespace) -> None:
         for name, benchmark in BENCHMARKS.items():
             console.print(f"{name:28}{benchmark.use:12}{benchmark.about}", markup=False, highlight=False)
         return
-    names, is_file = named(args.benchmark), args.output.suffix == ".json"
+    names = named(args.benchmark)
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"Expected --limit of 1 or more words, got {args.limit}. Raise it.")
-    if len(names) > 1 and is_file:
-        raise ValueError(f"Expected a folder for the results of several benchmarks, got {args.output}. Name a folder.")
+    for place in filter(None, (args.output, args.against)):
+        if len(names) > 1 and place.suffix == ".json":
+            raise ValueError(f"Expected a folder for the results of several benchmarks, got {place}. Name a folder.")
+    earlier = {name: read_result(result_path(args.against, name)) for name in names if args.against}
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
     if args.threshold:
         settings["thresholds"] = dict(args.threshold)
     restore = load_pipeline(args.model, args.device, dtype=args.dtype)
     results, mistakes = [], []
     for name in names:
-        result, found = score_one(restore, name, settings, args)
+        result, found = score_one(restore, name, settings, args, earlier.get(name))
         results.append(result)
         mistakes.append(found)
-        write_result(result, args.output if is_file else args.output / f"{file_name(name)}.json")
+        write_result(result, result_path(args.output, name))
     for result in results:
         if args.details or len(results) == 1:
             console.print(*details(result), sep="\n")
@@ -121,15 +134,29 @@ def run(args: argparse.Namespace) -> None:
     for found in filter(None, mistakes):
         console.print(mistakes_table(found))
     console.print(overview(results))
+    for result in results if earlier else ():
+        console.print(against_line(result), markup=False, highlight=False)
+
+
+def result_path(place: Path, name: str) -> Path:
+    """Where the result of a benchmark is: the file that was named, or one in that folder."""
+    return place if place.suffix == ".json" else place / f"{file_name(name)}.json"
 
 
 def score_one(
-    restore: Any, name: str, settings: dict[str, Any], args: argparse.Namespace
+    restore: Any,
+    name: str,
+    settings: dict[str, Any],
+    args: argparse.Namespace,
+    earlier: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], Sequence[Mistake]]:
-    """The result of one benchmark, and its worst mistakes."""
+    """The result of one benchmark, compared with an earlier one if there is one, and its worst mistakes."""
     label_set = (standard_labels if name in BENCHMARKS else own_labels)(restore.model.config)
     examples = load_examples(name, label_set, args.bench_root, args.recipe)
     examples = cut(examples, args.limit) if args.limit else examples
+    digest = digest_of(examples)
+    if earlier:
+        check_same_test(digest, label_set.names, earlier)
     with ProgressBar(name, sum(len(example.spans) for example in examples)) as bar:
         evaluation = evaluate_examples(
             restore,
@@ -145,4 +172,5 @@ def score_one(
     used |= {"limit": args.limit} if args.limit else {}
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
-    return to_result(evaluation, Path(name).name, about, digest_of(examples), signed), evaluation.mistakes
+    result = to_result(evaluation, Path(name).name, about, digest, signed)
+    return {**result, **({"against": compare(result, earlier)} if earlier else {})}, evaluation.mistakes

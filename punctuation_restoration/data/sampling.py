@@ -54,7 +54,7 @@ class WindowSampler:
         index: of prepared data, from `data.shards.read_index`.
         sampling: lengths, shares and language weights.
         pieces_per_step: pieces of one step, all processes and accumulated batches together.
-        slot_cost: pieces that a slot takes: 1 for masks among them, 0 for late masks and tagging.
+        slot_cost: pieces that a slot takes: 1 for masks among them, 0 where none stands there.
         stop_ids: label ids that end a sentence; the last of them is the question's.
         seed: of the whole run.
         weights: weight of each source by name, times its number of words; sources left out keep the index's.

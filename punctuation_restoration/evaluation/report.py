@@ -83,6 +83,16 @@ def mistakes_table(mistakes: Sequence[Mistake]) -> Table:
     return table
 
 
+def against_line(result: dict[str, Any]) -> str:
+    """How much better a result is than the earlier one that it was compared with."""
+    found = result["against"]
+    low, high = (f"{100 * end:+.2f}" for end in found["interval_95"])
+    return (
+        f"{result['benchmark']} against {found['model']}: micro-F1 {100 * found['micro']:+.2f} points, 95 % {low} to "
+        f"{high}; above 0 in {found['share_above_0']:.1%} of the samples ({found['n_units']:,} {found['unit']})"
+    )
+
+
 def percent(share: float | None) -> str:
     """A share as percent with one decimal place; a dash for None."""
     return "–" if share is None else f"{100 * share:.1f}"

@@ -7,7 +7,7 @@ scores, intervals and paired tests can be computed from the files alone. The tex
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from punctuation_restoration.evaluation.calibration import bins_to_json
 from punctuation_restoration.evaluation.counts import Counts
-from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key
+from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key, paired_bootstrap
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.evaluation.scores import micro, score
 from punctuation_restoration.whole_files import write_whole
@@ -47,6 +47,50 @@ def to_result(
         },
         "blocks": pack_blocks(evaluation.blocks),
     }
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """An earlier result.
+
+    Raises:
+        ValueError: if the file holds none of this format.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"Expected a result of evaluate.py in {path}, could not read it: {error}") from error
+    if not isinstance(found, dict) or found.get("format") != 2 or "blocks" not in found:
+        raise ValueError(f"Expected a result of evaluate.py in {path}, it holds something else. Evaluate again.")
+    return found
+
+
+def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Mapping[str, Any]) -> None:
+    """Check that an earlier result is of the same texts and labels.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    for what, expected, got in (
+        ("data", data_sha256, earlier["signature"]["data_sha256"]),
+        ("labels", list(label_names), earlier["label_names"]),
+    ):
+        if expected != got:
+            raise ValueError(
+                f"Expected --against to name a result on the same {what}, {expected}, got {got}. Evaluate the earlier "
+                "model with the same --benchmark and --limit."
+            )
+
+
+def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """How much better a result is than an earlier one on the same test, and which one that was.
+
+    Raises:
+        ValueError: if their data, labels or blocks differ.
+    """
+    check_same_test(result["signature"]["data_sha256"], result["label_names"], earlier)
+    new, old = (unpack_blocks(one["blocks"], one["label_names"]) for one in (result, earlier))
+    signed = {key: earlier["signature"][key] for key in ("model", "model_sha256", "commit")}
+    return {**signed, **asdict(paired_bootstrap(new, old))}
 
 
 def brief_scores(blocks: Sequence[Block], key: str) -> dict[str, dict[str, Any]]:

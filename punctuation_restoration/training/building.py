@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import AutoTokenizer
 
 from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
@@ -14,6 +15,7 @@ from punctuation_restoration.data.dataset import BatchSource
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
+from punctuation_restoration.modeling.configuration_punctuation import LATE_STYLES
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.encoders import best_slot_style, read_encoder
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
@@ -26,8 +28,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
         ValueError: if the data were prepared with other pieces or labels, or nothing to start from is named.
     """
     if start:
-        style = {"slot_style": settings.slot_style} if settings.slot_style else {}
-        model = load_own_model(start, **style)
+        model = load_own_model(start, **new_style(settings, recipe, start))
     elif settings.encoder:
         model = start_from_encoder(settings, recipe)
     else:
@@ -35,6 +36,17 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     check_data_fit(model, index, start or str(settings.encoder))
     set_dropout(model, settings.dropout)
     return model
+
+
+def new_style(settings: TrainingSettings, recipe: Recipe, start: str) -> dict[str, Any]:
+    """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read."""
+    if not settings.slot_style:
+        return {}
+    fields: dict[str, Any] = {"slot_style": settings.slot_style}
+    if settings.slot_style == "mask-stream":
+        fields["mask_token_id"] = AutoTokenizer.from_pretrained(start).mask_token_id
+        fields |= {key: recipe.model[key] for key in ("mask_layers",) if key in recipe.model}
+    return fields
 
 
 def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
@@ -48,6 +60,7 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     style = settings.slot_style or best_slot_style(config, tokenizer)
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
+    fields.setdefault("mask_token_id", tokenizer.mask_token_id)
     if settings.bidirectional_from is not None:
         fields["bidirectional_from"] = settings.bidirectional_from
     try:
@@ -71,7 +84,7 @@ def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> 
     if not n_positions:
         return longest
     # RoBERTa's first two are not used. Where masks join late, known marks come on top of the pieces of a window.
-    return min(longest, int((n_positions - 2) / (1 + sampling.max_filled if slot_style == "late-mask" else 1)))
+    return min(longest, int((n_positions - 2) / (1 + sampling.max_filled if slot_style in LATE_STYLES else 1)))
 
 
 def load_own_model(name: str, **settings: Any) -> Any:

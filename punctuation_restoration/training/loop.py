@@ -53,7 +53,12 @@ from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import Validation
 
-STYLES = {"mask": "slots are masks", "late-mask": "masks join in the last layers", "last-piece": "words are tagged"}
+STYLES = {
+    "mask": "slots are masks",
+    "mask-stream": "masks run beside the words and read them",
+    "late-mask": "masks join in the last layers",
+    "last-piece": "words are tagged",
+}
 
 
 def reading(config: Any) -> str:

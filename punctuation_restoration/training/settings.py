@@ -35,7 +35,10 @@ class TrainingSettings:
     encoder: str | None = setting(None, "pretrained encoder to start from, folder or Hub id")
     layers: int | None = setting(None, "keep only the first N layers of the encoder", "above 0")
     slot_style: str | None = setting(
-        None, "mask (slot filling), late-mask (masks join in the last layers) or last-piece (tagging)", SLOT_STYLES
+        None,
+        "mask (slot filling), mask-stream (masks that the words do not read), late-mask (they join in the last layers) "
+        "or last-piece (tagging)",
+        SLOT_STYLES,
     )
     bidirectional_from: int | None = setting(
         None, "first layer of a causal encoder that reads to the right too; default: the middle one"
