@@ -28,6 +28,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     if start:
         style = {"slot_style": settings.slot_style} if settings.slot_style else {}
         model = load_own_model(start, **style)
+        model.set_head(settings.head or model.config.head)
     elif settings.encoder:
         model = start_from_encoder(settings, recipe)
     else:
@@ -48,8 +49,8 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     style = settings.slot_style or best_slot_style(config, tokenizer)
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
-    if settings.bidirectional_from is not None:
-        fields["bidirectional_from"] = settings.bidirectional_from
+    given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from}
+    fields.update({key: value for key, value in given.items() if value is not None})
     try:
         model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
     except OSError as error:
