@@ -127,8 +127,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders")
     parser.add_argument("--encoder", required=True, help="pretrained encoder")
     parser.add_argument(
-        "--arms", nargs="+", default=list(ARMS), choices=[*ARMS, *GROUPS], metavar="ARM", help=", ".join([*ARMS, *GROUPS])
-    )
+        "--arms", nargs="+", default=list(ARMS), choices=[*ARMS, *GROUPS], metavar="ARM",
+        help=", ".join([*ARMS, *GROUPS]),
+    )  # fmt: skip
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--words", type=float, help="words of training instead of --steps, at the baseline's pieces")

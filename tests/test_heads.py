@@ -134,6 +134,9 @@ def test_every_head_learns_in_half_precision_too(tiny_config, head):
     missing = [name for name, weight in model.named_parameters() if weight.grad is None and "embeddings" not in name]
     assert not missing
     assert (outputs.nll is not None) == ("crf" in head)
+    whole = model.eval()(**BATCH).logits.softmax(-1)[SLOTS]
+    half = model.to(torch.bfloat16)(**BATCH).logits.float().softmax(-1)[SLOTS]
+    torch.testing.assert_close(half, whole, atol=0.25, rtol=0.0)
 
 
 def test_the_loss_of_a_run_is_that_of_the_crf_with_weights_and_smoothing(tiny_config):
