@@ -60,7 +60,7 @@ reproduce: $(READY)  ## prepare the data, train the default model, ship it, and 
 		--benchmark $(VALIDATION) --limit 60000 --output results/thresholds.json
 	$(PYTHON) -m benchmarks.shipping $(RUN)/final checkpoints/en-zh-ms \
 		--thresholds results/thresholds.json
-	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid --output results
+	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid zh-english-valid --output results
 
 export-smoke: $(READY)  ## load the model for the Hub in new environments, with the oldest and the newest transformers
 	TORCH="$(TORCH)" $(PYTHON) tests/export_smoke.py

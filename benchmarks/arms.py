@@ -15,10 +15,9 @@ import torch
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.readers import json_rows
-from punctuation_restoration.data.shards import ShardWriter, open_shard, read_index, write_index
+from punctuation_restoration.data.shards import ShardWriter, read_index, shard_documents, write_index
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.labelling import relabelled
 from punctuation_restoration.training.validation import Validation
 
 
@@ -68,13 +67,12 @@ def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
         writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
         left = share * row["splits"]["train"]["n_words"]
         for shard in row["splits"]["train"]["shards"]:
-            path = Path(shard["file"])
-            for document in relabelled(path, open_shard(path)["labels"]) if left > 0 else ():
+            for document in shard_documents(shard["file"]) if left > 0 else ():
                 if left > 0:
                     writer.add(document)
                     left -= len(document.labels)
         row["splits"]["train"] = {**writer.finish(), "n_labels": []}
-        for shard in row["splits"].get("validation", {"shards": ()})["shards"]:
+        for shard in (one for split in row["splits"].keys() - {"train"} for one in row["splits"][split]["shards"]):
             shard["file"] = str(Path(shard["file"]).resolve())
     write_index(out, index)
     return out

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.writing import put_between
 from punctuation_restoration.data.shards import read_index
-from punctuation_restoration.data.summary import SPLITS, table
+from punctuation_restoration.data.summary import table
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- data -->", "<!-- /data -->"
@@ -39,7 +39,7 @@ def counts(index: Mapping[str, Any]) -> dict[str, Any]:
     """What the table needs of an index: no paths, no settings."""
     sources = []
     for row in index["sources"]:
-        splits = {split: {key: row["splits"][split][key] for key in COUNTS} for split in SPLITS}
+        splits = {split: {key: row["splits"][split][key] for key in COUNTS} for split in row["splits"]}
         sources.append({"language": row["language"], "name": row["name"], "splits": splits})
     return {"labels": [{"name": label["name"]} for label in index["labels"]], "sources": sources}
 

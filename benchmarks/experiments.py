@@ -23,9 +23,8 @@ import yaml
 
 from benchmarks.arms import cut_folder, pieces_per_word, run
 from benchmarks.writing import markdown_table, write_json
-from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
+from punctuation_restoration.data.shards import PackedDocument, ShardWriter, read_index, shard_documents, write_index
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.training.labelling import relabelled
 
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = "late masks"
@@ -188,8 +187,7 @@ def pieces_folder(folder: str | Path, work: Path, language: str = "zh") -> Path:
                 continue
             writer = ShardWriter(out, f"{row['name']}-{split}", index["languages"].index(language), source_id)
             for shard in found["shards"]:
-                path = Path(shard["file"])
-                for document in relabelled(path, open_shard(path)["labels"]):
+                for document in shard_documents(shard["file"]):
                     writer.add(by_pieces(document))
             found.update(writer.finish())
     write_index(out, index)

@@ -26,9 +26,10 @@ from transformers import pipeline
 
 import punctuation_restoration
 from benchmarks.writing import markdown_table, put_between, write_json
-from punctuation_restoration.data.conversion import hash_id, split_of
+from punctuation_restoration.data.held_out import split_of
 from punctuation_restoration.data.readers import read_documents
-from punctuation_restoration.data.recipe import load_recipe
+from punctuation_restoration.data.recipe import held_out_shares, load_recipe
+from punctuation_restoration.data.shards import hash_id
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
@@ -55,7 +56,7 @@ def held_out_share(path: Path, recipe: Any) -> float:
     """
     for source in recipe.sources:
         if path.as_posix().endswith("/" + source.path):
-            return recipe.validation if source.validation is None else source.validation
+            return held_out_shares(source, recipe)[0]
     raise ValueError(f"Expected a source of the recipe {recipe.name}, got {path}. Name another file or --recipe.")
 
 

@@ -15,6 +15,9 @@ from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.result_files import to_result, write_result
 from punctuation_restoration.evaluation.runner import Evaluation
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.marks import strip_marks
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 NAMES = ("O", "COMMA", "PERIOD", "QUESTION")
@@ -126,6 +129,33 @@ def test_only_sentences_that_come_back_wrong_are_listed_some_of_each_language(ti
     assert f"{len(wrong)} do not come back" in lines[0]
     assert [line.split(" | ")[0] for line in lines[5:]] == ["| en"] * card.N_FAILURES + ["| zh"]
     assert right not in "".join(lines)
+    assert f"(right: en 1 of {card.N_FAILURES + 3}, zh 0 of 1)" in lines[1]
+
+
+def test_a_hard_sentence_may_be_given_with_marks_and_written_in_several_ways(tiny_pipeline, tmp_path):
+    given = "hello, are you the"
+    right = tiny_pipeline(given)["text"]
+    path = tmp_path / "hard.tsv"
+    rows = [
+        ("language", "kind", "sentence", "given", "also"),
+        ("en", "k", right, given),
+        ("en", "k", "x", given, f"y{card.ALSO}{right}"),
+        ("en", "k", "x", given, "y"),
+    ]
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    assert "(right: en 2 of 3)" in card.failures(tiny_pipeline, path)
+
+
+def test_every_hard_sentence_can_come_back(tiny_pipeline):
+    """With the right labels, on the words that serving finds: its marks are written as we write them, and reachable."""
+    rows = card.read_hard_sentences()
+    written = [text for row in rows for text in (row["sentence"], *filter(None, row["also"].split(card.ALSO)))]
+    for text in written:
+        words, labels = strip_marks(text, tiny_pipeline.find_words(text), DEFAULT_MARK_LABELS, NAMES)
+        unmarked = join_words(words)
+        assert [word.text for word in tiny_pipeline.find_words(unmarked)] == words
+        assert tiny_pipeline({"text": unmarked, "known": dict(enumerate(labels))})["text"] == text
+    assert len({row["sentence"] for row in rows}) == len(rows) == 68
 
 
 @pytest.mark.slow

@@ -40,6 +40,17 @@ def test_hashes_of_a_stretch_do_not_depend_on_what_is_around_it() -> None:
     assert np.array_equal(stretch_hashes("中文字" * 10), stretch_hashes("中 文，字" * 10))
 
 
+def test_a_table_of_sentences_is_looked_for_sentence_by_sentence(tmp_path: Path) -> None:
+    (tmp_path / "hard.tsv").write_text(
+        'kind\tsentence\talso\nk\t你吃了没？ jom makan.\nk\t"so, it is\n', encoding="utf-8"
+    )
+    check = LeakCheck.from_paths([tmp_path])
+    assert check.sentence_in("他说：“你吃了没，Jom, makan！” ") == "你吃了没jommakan"
+    assert check.sentence_in("And so it is.") == "soitis"
+    assert check.sentence_in("你吃了没？ jom pergi. So is it.") is None
+    assert check.shared(PASSAGE)[0] == 0
+
+
 def test_an_empty_benchmark_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="found none"):
         LeakCheck.from_paths([tmp_path])

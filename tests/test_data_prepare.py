@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from punctuation_restoration.data.conversion import Converter, hash_id, split_of, stop_label_ids
+from punctuation_restoration.data.conversion import Converter, stop_label_ids
+from punctuation_restoration.data.held_out import read_hashes, split_of, write_hashes
 from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Filters, build_recipe
-from punctuation_restoration.data.shards import open_shard, read_index, save_arrays
+from punctuation_restoration.data.recipe import Filters, build_recipe, load_recipe
+from punctuation_restoration.data.shards import hash_id, open_shard, read_index, save_arrays
 from punctuation_restoration.data.vocabulary import extend_model
 
 TEXT = "Hello, you are the best. Is the day you say? "
@@ -64,6 +65,42 @@ def test_every_document_left_out_is_counted_with_its_reason(tmp_path: Path, tiny
     train = index["sources"][0]["splits"]["train"]
     assert (train["n_documents"], train["n_words"], train["n_labels"]) == (1, 20, [14, 2, 2, 2])
     assert "| en | talks | 1 | 20 | 2 | 2 | 2 | 30.0 | 0 |" in (tmp_path / "out" / "table.md").read_text()
+
+
+def test_documents_of_a_benchmark_are_never_prepared(tmp_path: Path, tiny_checkpoint: str) -> None:
+    texts = [TEXT + f"{word} hello. " * 3 for word in "abcdef"]
+    write_documents(tmp_path / "talks.jsonl", [*texts, TEXT + "You are, he said, the best 2 of 6. Hello."])
+    write_hashes(tmp_path / "ids.txt", ["d1", "d4"], "a comment")
+    (tmp_path / "hard.tsv").write_text("language\tsentence\nen\tare he said the BEST?\n", encoding="utf-8")
+    made = recipe(
+        tmp_path,
+        validation=0.0,
+        source={"held_out": str(tmp_path / "ids.txt")},
+        leak_check=[str(tmp_path / "hard.tsv")],
+    )
+    index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
+    row = index["sources"][0]
+    assert row["skipped"] == {"held out for a benchmark": 2, "holds a sentence of a benchmark": 1}
+    used = open_shard(row["splits"]["train"]["shards"][0]["file"])["document_hashes"].tolist()
+    assert used == [hash_id(f"d{number}") for number in (0, 2, 3, 5)]
+
+
+def test_a_file_of_hashes_that_is_missing_or_wrong_is_named(tmp_path: Path) -> None:
+    assert read_hashes(None) == frozenset()
+    with pytest.raises(ValueError, match=r"nothing\.txt, found none"):
+        read_hashes(str(tmp_path / "nothing.txt"))
+    (tmp_path / "ids.txt").write_text("# a comment\n\n00000000000000ff\nTODO1/an-id\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="line 4, got 'TODO1/an-id'"):
+        read_hashes(str(tmp_path / "ids.txt"))
+
+
+def test_the_recipe_keeps_every_benchmark_of_the_project_out() -> None:
+    root = Path(__file__).parents[1]
+    for path in root.glob("recipes/*en-zh-ms*.yaml"):
+        made = load_recipe(path)
+        assert "benchmarks/hard_sentences.tsv" in made.leak_check
+        kept_out = {one.name: len(read_hashes(str(root / one.held_out))) for one in made.sources if one.held_out}
+        assert kept_out == ({} if path.stem == "en-zh-ms-unlabelled" else {"goldminer_tech": 135})
 
 
 def test_the_split_depends_on_the_id_alone(tmp_path: Path, tiny_checkpoint: str) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from punctuation_restoration.evaluation.alignment import align, count_blocks, find_mistakes
+from punctuation_restoration.evaluation.code_switching import code_switched
 from punctuation_restoration.evaluation.counts import Counts, add_counts
 from punctuation_restoration.evaluation.examples import Example, cut, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
@@ -215,3 +216,12 @@ def test_wrong_references_are_refused():
         example_from_tokens(["a", "b"], [O], LABELS, id="doc", source="test")
     with pytest.raises(ValueError, match="COMA"):
         from_tokens(("a", "COMA"))
+
+
+def test_sentences_that_mix_languages_are_kept_with_their_units_and_labels():
+    example = from_text("用 Python, 好。没有英文。Only this. 我用 API. Vue 好吗？一个 x 不算。")
+    mixed = code_switched(example)
+    assert mixed.text == "用 python 好我用 api vue 好吗"
+    assert units(mixed) == ["用", "python", "好", "我", "用", "api", "vue", "好", "吗"]
+    assert mixed.labels == (O, C, P, O, O, P, O, O, Q)
+    assert code_switched(from_text("没有英文。Only this.")).spans == ()

@@ -5,7 +5,9 @@ import json
 
 import pytest
 
-from punctuation_restoration.data.conversion import hash_id, split_of
+from punctuation_restoration.data.held_out import split_of, write_hashes
+from punctuation_restoration.data.readers import read_documents
+from punctuation_restoration.data.shards import hash_id
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of, read_examples
@@ -153,6 +155,16 @@ def test_held_out_documents_are_those_that_data_preparation_holds_out(tmp_path):
         load("ms-spoken-valid", tmp_path)
 
 
+def test_held_out_rows_without_an_id_are_known_by_the_id_that_preparation_gives_them(tmp_path):
+    path = write(tmp_path / "manglish.jsonl", *({"text": f"Boleh lah, bro. Betul tak {n}?"} for n in range(200)))
+    recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: manglish.jsonl, language: ms, validation: 0.2}}\n"
+    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
+    prepared = [document.id for document in read_documents(path)]
+    expected = [name for name in prepared if split_of(hash_id(name), 0.2) == "validation"]
+    assert [example.id for example in load("ms-manglish-valid", tmp_path)] == expected
+    assert 20 < len(expected) < 60
+
+
 def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
     rows = [
         {"id": f"{kind}-{index}", "text": text}
@@ -164,6 +176,18 @@ def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
     found = load("ms-manglish-valid", tmp_path)
     assert {example.id.partition("-")[0] for example in found} == {"marked"}
+
+
+def test_documents_that_a_recipe_lists_are_scored_by_their_mixed_sentences(tmp_path):
+    text = "我们用 React 写。这里没有。Only English here. 你用 iOS 吗？Vue 也好"
+    rows = [{"id": f"doc-{number}", "text": text, "domain": "blog" if number == 7 else None} for number in range(9)]
+    write(tmp_path / "goldminer_tech.jsonl", *rows)
+    write_hashes(tmp_path / "ids.txt", ["doc-3", "doc-7"], "a comment")
+    source = f"{{path: goldminer_tech.jsonl, language: zh, validation: 0.5, held_out: {tmp_path / 'ids.txt'}}}"
+    (tmp_path / "recipe.yaml").write_text(f"name: test\nroot: {tmp_path}\nsources:\n- {source}\n", encoding="utf-8")
+    found = load("zh-english-valid", tmp_path)
+    assert [(example.id, example.source) for example in found] == [("doc-3", "goldminer_tech"), ("doc-7", "blog")]
+    assert found[0].text == "我们用 react 写你用 ios 吗vue 也好"
 
 
 def test_names_groups_and_files_are_told_apart(tmp_path):

@@ -309,3 +309,23 @@ def test_the_earlier_rows_keep_their_talks() -> None:
     found = json.loads((ROOT / "results" / "seen_talks.json").read_text(encoding="utf-8"))
     assert module.chosen_ids(found, None) == found["seen_talks"]["ids"]
     assert [row["words_seen"] for row in found["rows"]] == sorted(row["words_seen"] for row in found["rows"])
+
+
+def test_what_lies_beyond_a_cap_is_held_out(tiny_checkpoint: str, tmp_path: Path) -> None:
+    from punctuation_restoration.data.held_out import read_hashes
+    from punctuation_restoration.data.prepare import prepare
+    from punctuation_restoration.data.recipe import load_recipe
+    from punctuation_restoration.data.shards import hash_id
+
+    rows = [{"id": f"d{n}", "text": f"Hello, you are {n}. Is the day? " * 6} for n in range(9)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    recipe = tmp_path / "recipe.yaml"
+    source = "{path: a.jsonl, language: en, max_words: 200}"  # 42 words a document: the fifth is the last one
+    recipe.write_text(f"name: r\nroot: {tmp_path}\nsources: [{source}]\n", encoding="utf-8")
+    prepare(load_recipe(recipe), tmp_path / "prepared", tiny_checkpoint, n_processes=1)
+    output = tmp_path / "held_out" / "a.txt"
+    arguments = [str(tmp_path / "prepared"), "a", str(output), "--recipe", str(recipe)]
+    assert load("beyond_cap").main(arguments) == 0
+    assert read_hashes(str(output)) == {hash_id(f"d{n}") for n in range(5, 9)}
+    with pytest.raises(ValueError, match="0 of 0"):
+        load("beyond_cap").main([str(tmp_path / "prepared"), "other", str(output), "--recipe", str(recipe)])

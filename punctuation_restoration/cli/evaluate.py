@@ -18,7 +18,7 @@ from punctuation_restoration.cli.models import ModelError, load_pipeline
 from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.evaluation.alignment import Mistake
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples, named
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples, named
 from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.evaluation.pictures import save_pictures
@@ -30,6 +30,7 @@ from punctuation_restoration.evaluation.signature import signature
 
 RESULTS = Path("results")
 WIDTH = 120  # columns, where the output goes to a file
+SCORED = "benchmarks, groups (all, test, validation), files, or folders of prepared data for their test share"
 PIPELINE_SETTINGS = {
     "window": "words in a window",
     "left_context": "words of context on the left",
@@ -55,16 +56,14 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         prog="evaluate.py", description="Score a model on benchmarks or on your own files."
     )
     parser.add_argument("--model", help="folder or name of the model (default: the one that the pipeline loads)")
-    parser.add_argument(
-        "--benchmark", nargs="+", default=[], metavar="NAME", help="benchmarks, groups (all, test, validation) or files"
-    )
+    parser.add_argument("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     parser.add_argument("--list", action="store_true", help="name the benchmarks and end")
     parser.add_argument("--output", type=Path, default=RESULTS, help="JSON file, or a folder for several")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
     parser.add_argument("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
     parser.add_argument("--details", action="store_true", help="tables per mark, source and document of each benchmark")
     parser.add_argument("--limit", type=int, metavar="WORDS", help="score only so many words, for a quick look")
-    parser.add_argument("--bench-root", type=Path, default=Path("../shared/bench"), help="folder of the benchmarks")
+    parser.add_argument("--bench-root", type=Path, default=default_root(), help="folder of the benchmarks")
     parser.add_argument(
         "--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"), help="recipe whose held-out documents are scored"
     )
@@ -145,5 +144,5 @@ def score_one(
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
     used |= {"limit": args.limit} if args.limit else {}
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
-    about = BENCHMARKS[name].about if name in BENCHMARKS else "a file"
+    about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
     return to_result(evaluation, Path(name).name, about, digest_of(examples), signed), evaluation.mistakes

@@ -74,6 +74,8 @@ class Converter:
         """Convert one document of a source, or say why not."""
         n_shared, n_stretches = 0, 0
         if self.leak_check:
+            if self.leak_check.sentence_in(document.text):
+                return Conversion(document.id, None, "holds a sentence of a benchmark")
             n_shared, n_stretches = self.leak_check.shared(document.text)
             if n_shared > self.max_leak * n_stretches:
                 return Conversion(document.id, None, "in a benchmark", n_shared, n_stretches)
@@ -174,8 +176,3 @@ def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
     return sorted(
         (index for index, names in enumerate(written) if names), key=lambda index: "QUESTION" in written[index]
     )
-
-
-def split_of(document_hash: int, validation: float) -> str:
-    """`"validation"` for a share `validation` of all hashes, otherwise `"train"`: the id alone decides."""
-    return "validation" if document_hash < validation * 2.0**64 else "train"

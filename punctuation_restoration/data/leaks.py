@@ -5,9 +5,12 @@ Takes texts, gives counts. Marks, blanks and case play no part, so differently p
 A stretch has 64 letters, or 16 where most of the text is Han characters: about a dozen words in both. One hash in eight
 is kept, chosen by its value, so that both sides keep the same ones. A shared stretch of 80 letters is missed with a
 probability of (7/8)^17 = 10 %; one of 300 letters is never missed in practice.
+
+Tables of sentences (a .tsv file with a column `sentence`) are too short for that: each is looked for as a whole.
 """
 
-from collections.abc import Iterable
+import csv
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +25,16 @@ _HAN = regex.compile(r"\p{Han}")
 
 
 class LeakCheck:
-    """Knows the stretches of the benchmarks.
+    """Knows the stretches of the benchmarks, and their tables of sentences.
 
     Args:
         hashes: sorted hashes of the stretches of all benchmark texts.
+        sentences: sentences that no text may hold, whatever its marks, blanks and case.
     """
 
-    def __init__(self, hashes: np.ndarray):
+    def __init__(self, hashes: np.ndarray, sentences: Iterable[str] = ()):
         self.hashes = hashes
+        self.sentences = sorted({letters_of(sentence) for sentence in sentences} - {""})
 
     @classmethod
     def from_paths(cls, paths: Iterable[str | Path]) -> "LeakCheck":
@@ -38,8 +43,11 @@ class LeakCheck:
         Raises:
             ValueError: if a path has no text, or a file is wrong.
         """
-        texts = (text for path in paths for file in list_files(Path(path)) for text in benchmark_texts(file))
-        return cls(np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, texts)])))
+        files = [file for path in paths for file in list_files(Path(path))]
+        tables = {file: list(sentence_table(file)) for file in files}
+        texts = (text for file in files if not tables[file] for text in benchmark_texts(file))
+        hashes = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, texts)]))
+        return cls(hashes, (sentence for table in tables.values() for sentence in table))
 
     def shared(self, text: str) -> tuple[int, int]:
         """How many of the kept stretches of a text are in a benchmark, and how many it has."""
@@ -49,10 +57,20 @@ class LeakCheck:
         places = np.minimum(self.hashes.searchsorted(hashes), len(self.hashes) - 1)
         return int((self.hashes[places] == hashes).sum()), len(hashes)
 
+    def sentence_in(self, text: str) -> str | None:
+        """The letters of a sentence that a text holds, or None."""
+        letters = letters_of(text) if self.sentences else ""
+        return next((sentence for sentence in self.sentences if sentence in letters), None)
+
+
+def letters_of(text: str) -> str:
+    """Letters and digits alone, in lower case."""
+    return _NOT_LETTERS.sub("", text).lower()
+
 
 def stretch_hashes(text: str) -> np.ndarray:
     """Hashes of the kept stretches of a text, (n,) uint64, in order."""
-    letters = _NOT_LETTERS.sub("", text).lower()
+    letters = letters_of(text)
     length = HAN_LETTERS if 2 * len(_HAN.findall(letters)) > len(letters) else LETTERS
     if len(letters) < length:
         return np.zeros(0, dtype=np.uint64)
@@ -84,3 +102,12 @@ def benchmark_texts(file: Path) -> Iterable[str]:
         yield "\n".join(line for _, line in numbered_lines(file))
     elif suffix == ".jsonl":
         yield from (str(row.get("text", "")) for _, row in json_rows(file))
+
+
+def sentence_table(file: Path) -> Iterator[str]:
+    """The sentences of a table with a column `sentence`; other files have none."""
+    if plain_suffix(file) == ".tsv":
+        lines = (line for _, line in numbered_lines(file))
+        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if "sentence" in (rows.fieldnames or ()):
+            yield from (row["sentence"] for row in rows)

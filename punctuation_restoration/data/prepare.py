@@ -5,7 +5,7 @@
 
 Takes a recipe, or texts of one language, and a tokenizer; writes shards of at most 30 MB, `index.json`, `table.md` with
 words and marks. Where a leak check is asked for the index lists the documents that share text with a benchmark, and how
-much. The model is not needed. Documents are split into train and validation by a hash of their id.
+much. The model is not needed. Documents are split by a hash of their id into train, validation and, on request, test.
 """
 
 import argparse
@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.data.conversion import Converter, converted, hash_id, split_of, start_workers
+from punctuation_restoration.data.conversion import Converter, converted, start_workers
+from punctuation_restoration.data.held_out import drop_held_out, read_hashes, split_of
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
-from punctuation_restoration.data.recipe import Filters, Recipe, Source, load_recipe
-from punctuation_restoration.data.shards import ShardWriter, read_index, write_index
+from punctuation_restoration.data.recipe import Filters, Recipe, Source, check_recipe, held_out_shares, load_recipe
+from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
 from punctuation_restoration.data.summary import SPLITS, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
@@ -39,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse_args(argv)
     try:
         recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
+        given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
+        recipe = replace(recipe, **given)
+        check_recipe(recipe, "the recipe")
         tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
         prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
     except (ValueError, OSError, MemoryError, BrokenExecutor) as error:
@@ -58,6 +62,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder")
     parser.add_argument("--processes", type=int, default=2, help="worker processes")
     parser.add_argument("--max-words", type=int, help="stop each source after so many words")
+    for split in ("validation", "test"):
+        what = f"share of documents for {split}; default: the recipe's; a source's own share stands"
+        parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
     return parser.parse_args(argv)
 
 
@@ -97,10 +104,12 @@ def prepare(
     n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
         for source_id, source in enumerate(recipe.sources):
+            validation, test = held_out_shares(source, recipe)
             source = replace(
                 source,
                 path=str(Path(recipe.root) / source.path),
-                validation=recipe.validation if source.validation is None else source.validation,
+                validation=validation,
+                test=test,
                 max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
             )
             ids = (languages.index(source.language), source_id)
@@ -139,11 +148,13 @@ def prepare_source(
     `ids` are those of language and source; `seen` holds the hashes of texts already used, `leaks` the documents that
     share text with a benchmark; this adds to both.
     """
-    writers = {split: ShardWriter(out, f"{source.name}-{split}", *ids) for split in SPLITS}
-    n_labels = {split: np.zeros(256, dtype=np.int64) for split in SPLITS}
+    splits = SPLITS if source.test else SPLITS[:2]
+    writers = {split: ShardWriter(out, f"{source.name}-{split}", *ids) for split in splits}
+    n_labels = {split: np.zeros(256, dtype=np.int64) for split in splits}
     skipped: Counter[str] = Counter()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
+    documents = drop_held_out(documents, read_hashes(source.held_out), skipped)
     for conversion in converted(pool, drop_duplicates(documents, seen, skipped), source):
         if conversion.n_shared:
             share = round(conversion.n_shared / conversion.n_stretches, 4)
@@ -151,7 +162,8 @@ def prepare_source(
         if conversion.packed is None:
             skipped[str(conversion.reason)] += 1
             continue
-        split = split_of(conversion.packed.hash, source.validation or 0.0) if source.labelled else "train"
+        shares = (source.validation or 0.0, source.test or 0.0)
+        split = split_of(conversion.packed.hash, *shares) if source.labelled else "train"
         writers[split].add(conversion.packed)
         n_labels[split] += np.bincount(conversion.packed.labels, minlength=256)
         n_words += len(conversion.packed.labels)
@@ -165,6 +177,7 @@ def prepare_source(
         "is_labelled": source.labelled,
         "filters": asdict(source.filters),
         "skipped": dict(skipped),
+        **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": {
             split: {**writer.finish(), "n_labels": np.trim_zeros(n_labels[split], "b").tolist()}
             for split, writer in writers.items()

@@ -28,6 +28,7 @@ class SourceDocument:
     place: str
     words: tuple[str, ...] = ()  # of a label file
     labels: tuple[str, ...] = ()  # names, one a word
+    domain: str = ""  # what a row of JSONL says about it
 
 
 def read_documents(path: str | Path, text_field: str = "text") -> Iterator[SourceDocument]:
@@ -60,7 +61,8 @@ def read_file(path: Path, text_field: str = "text") -> Iterator[SourceDocument]:
                     f"Expected a document with the text key {text_field!r} in {place}, got {sorted(row)}. "
                     "Correct the line, or name the key as 'text_field' in the recipe."
                 )
-            yield SourceDocument(str(row.get("id", f"{path.name}:{number}")), text, place)
+            name, domain = str(row.get("id", f"{path.name}:{number}")), str(row.get("domain") or "")
+            yield SourceDocument(name, text, place, domain=domain)
     elif kind == "text":
         for number, lines in paragraphs(path, LINES_PER_DOCUMENT):
             text = "\n".join(line.strip() for line in lines)

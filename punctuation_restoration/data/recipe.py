@@ -36,7 +36,9 @@ class Source:
     language: str
     weight: float = 1.0  # times its number of words: how often it is drawn within its language
     validation: float | None = None  # share of its documents held out; None: the recipe's
+    test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
+    held_out: str | None = None  # file of hashes of ids, see `data.held_out`: these documents are a benchmark, not read
     labelled: bool = True  # False: its marks are thrown away, for self-training
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
@@ -94,10 +96,11 @@ class Recipe:
     sources: tuple[Source, ...]
     root: str = "."
     validation: float = 0.015
+    test: float = 0.0  # share of documents kept for test; 0.1 here and for validation is 80/10/10
     sampling: Sampling = field(default_factory=Sampling)
     augmentation: Augmentation = field(default_factory=Augmentation)
     spell_numbers: bool = False  # write numbers, amounts and links in words, see `data.normalisation`
-    leak_check: tuple[str, ...] = ()  # benchmark files or folders that no training document may repeat
+    leak_check: tuple[str, ...] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
     max_leak: float = 0.02  # a document sharing more of its text with them is left out
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
@@ -156,7 +159,7 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
         for row in content.get("sources", ())
     ]
     recipe = settings_from(Recipe, content, where)
-    _check_recipe(recipe, where)
+    check_recipe(recipe, where)
     return recipe
 
 
@@ -201,14 +204,29 @@ def _fitting(hint: Any, value: Any, name: str, where: str) -> Any:
     return value
 
 
-def _check_recipe(recipe: Recipe, where: str) -> None:
+def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
+    """The shares of a source's documents for validation and for test: its own, or else the recipe's."""
+    validation = recipe.validation if source.validation is None else source.validation
+    return validation, recipe.test if source.test is None else source.test
+
+
+def check_recipe(recipe: Recipe, where: str) -> None:
+    """Check the values of a recipe, as far as the types of its fields do not.
+
+    Raises:
+        ValueError: for a name twice, or a number outside its range.
+    """
     sampling, augmentation = recipe.sampling, recipe.augmentation
     names = [source.name for source in recipe.sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"Expected different source names in {where}, got {twice} twice. Give each a 'name'.")
-    if not 0 <= recipe.validation < 1 or any(source.weight < 0 for source in recipe.sources):
-        raise ValueError(f"Expected a validation share from 0 to below 1 and weights of 0 or more in {where}.")
+    held_out = [(recipe.validation, recipe.test), *(held_out_shares(source, recipe) for source in recipe.sources)]
+    if any(min(pair) < 0 or sum(pair) >= 1 for pair in held_out) or any(source.weight < 0 for source in recipe.sources):
+        raise ValueError(
+            "Expected a validation share and a test share of 0 or more, below 1 together, and weights of 0 or more in "
+            f"{where}. Correct them."
+        )
     for what, least, shares in (
         ("window lengths of 8 pieces or more", 8, sampling.lengths),
         ("numbers of stops from 1 on", 1, sampling.stops),

@@ -13,7 +13,7 @@ Takes and gives numpy arrays. A shard is a safetensors file, mapped into memory.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -171,6 +171,37 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
 def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     """First word and end of each document of a shard."""
     return list(pairwise([*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]))
+
+
+def document_keys(arrays: Mapping[str, np.ndarray], path: str | Path) -> list[tuple[int, int]]:
+    """The hashes of the id and of the words of each document of a shard.
+
+    Raises:
+        ValueError: if the shard was prepared without hashes of its words.
+    """
+    if "word_hashes" not in arrays:
+        raise ValueError(f"Expected hashes of the words in {path}, found none. Prepare the data again.")
+    return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
+
+
+def shard_documents(path: str | Path, labels: np.ndarray | None = None) -> Iterator[PackedDocument]:
+    """The documents of a shard, with other labels (n_words,) if these are given.
+
+    Raises:
+        ValueError: if the file is no shard, or was prepared without hashes of its words.
+    """
+    arrays = open_shard(path)
+    starts, counts = arrays["document_starts"], arrays["piece_counts"]
+    n_pieces = np.add.reduceat(counts, starts, dtype=np.int64)
+    rows = zip(
+        document_keys(arrays, path),
+        np.split(arrays["piece_ids"], np.cumsum(n_pieces)[:-1]),
+        np.split(counts, starts[1:]),
+        np.split(arrays["labels"] if labels is None else labels, starts[1:]),
+        strict=True,
+    )
+    for (document, words), ids, own_counts, own_labels in rows:
+        yield PackedDocument(document, ids, own_counts, own_labels, words)
 
 
 def hash_id(document_id: str) -> int:

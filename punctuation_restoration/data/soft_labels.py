@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from punctuation_restoration.data.shards import document_borders, open_shard, save_arrays
+from punctuation_restoration.data.shards import document_borders, document_keys, open_shard, save_arrays
 from punctuation_restoration.whole_files import written_whole
 
 TEACHER_FILE = "teacher.json"
@@ -96,17 +96,6 @@ def _their_label(label: Mapping[str, str], theirs: Sequence[str], mark_labels: M
         return theirs.index(label["name"])
     meant = {mark_labels.get(sign) for sign in label["after"]} & set(theirs)
     return theirs.index(str(meant.pop())) if len(meant) == 1 else 0
-
-
-def document_keys(arrays: Mapping[str, np.ndarray], path: Path) -> list[tuple[int, int]]:
-    """The hashes of the id and of the words of each document of a shard.
-
-    Raises:
-        ValueError: if the shard was prepared without hashes of its words.
-    """
-    if "word_hashes" not in arrays:
-        raise ValueError(f"Expected hashes of the words in {path}, found none. Prepare the data again.")
-    return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
 
 
 def soft_labels_of_shard(path: Path, sources: Sequence[tuple[SoftLabels, LabelMapping]], n_labels: int) -> np.ndarray:

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-SPLITS = ("train", "validation")
+SPLITS = ("train", "validation", "test")  # the last one on request
 
 
 def describe(row: Mapping[str, Any]) -> str:
     """One line about a prepared source: what is used, and what was skipped and why."""
-    train, validation = row["splits"]["train"], row["splits"]["validation"]
-    line = (
-        f"{row['name']}: {train['n_documents']:,} documents, {train['n_words']:,} words; validation "
-        f"{validation['n_documents']:,} documents, {validation['n_words']:,} words"
-    )
+    parts = [
+        f"{split} {counts['n_documents']:,} documents, {counts['n_words']:,} words"
+        for split, counts in row["splits"].items()
+    ]
+    line = f"{row['name']}: {'; '.join(parts).removeprefix('train ')}"
     if row["skipped"]:
         line += "; skipped " + ", ".join(f"{n:,} ({why})" for why, n in sorted(row["skipped"].items()))
     return line
@@ -21,25 +21,28 @@ def describe(row: Mapping[str, Any]) -> str:
 def table(index: Mapping[str, Any]) -> str:
     """Words and marks per source as a Markdown table, after the MLM-Punct paper's Table I.
 
-    Documents, words and marks are those to train on; the last column has the words that are held out. A row for each
-    language adds its sources up.
+    Documents, words and marks are those to train on; then come the words that are held out for validation, and those
+    for test where there are any. A row for each language adds its sources up.
     """
     names = [label["name"] for label in index["labels"][1:]]
+    kept = [split for split in SPLITS[1:] if any(split in row["splits"] for row in index["sources"])]
     head = ["language", "source", "documents", "words", *names, "marks per 100 words", "held-out words"]
+    head += ["test words"] * (len(kept) - 1)
     lines = [" | ".join(head), " | ".join(["---"] * 2 + ["---:"] * (len(head) - 2))]
     totals: dict[str, list[int]] = {}
     for row in index["sources"]:
-        train, validation = (row["splits"][split] for split in SPLITS)
+        train = row["splits"]["train"]
         n_labels = (train["n_labels"] + [0] * (len(names) + 1))[1 : len(names) + 1]
-        cells = [train["n_documents"], train["n_words"], *n_labels, validation["n_words"]]
+        n_kept = [row["splits"][split]["n_words"] if split in row["splits"] else 0 for split in kept]
+        cells = [train["n_documents"], train["n_words"], *n_labels, *n_kept]
         sums = totals.setdefault(row["language"], [0] * len(cells))
         totals[row["language"]] = [a + b for a, b in zip(sums, cells, strict=True)]
-        lines.append(_line(row["language"], row["name"], cells))
-    lines += [_line(language, "**all**", cells) for language, cells in sorted(totals.items())]
+        lines.append(_line(row["language"], row["name"], cells, len(kept)))
+    lines += [_line(language, "**all**", cells, len(kept)) for language, cells in sorted(totals.items())]
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
 
-def _line(language: str, source: str, cells: list[int]) -> str:
-    *counts, n_held_out = cells
+def _line(language: str, source: str, cells: list[int], n_kept: int) -> str:
+    counts, written = cells[:-n_kept], [f"{count:,}" for count in cells]
     density = f"{100 * sum(counts[2:]) / max(counts[1], 1):.1f}"
-    return " | ".join([language, source, *(f"{count:,}" for count in counts), density, f"{n_held_out:,}"])
+    return " | ".join([language, source, *written[:-n_kept], density, *written[-n_kept:]])

@@ -3,15 +3,22 @@
 Takes names, or paths of files, gives examples. Knows nothing about models.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from punctuation_restoration.evaluation.code_switching import code_switched
 from punctuation_restoration.evaluation.examples import Example
+from punctuation_restoration.evaluation.held_out import held_out_of_folder, held_out_of_recipe
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.reference_files import Keep, read_examples
-from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
+
+NEW_ROOT = Path("bench")  # where `evaluation.iwslt` writes
+SHARED_ROOT = Path("../shared/bench")
+MADE_FROM = {
+    "en": "It is made from the files dev2012, test2011 and test2011asr of the IWSLT 2011 data of Che et al. (2016)",
+    "zh": "It is made from the files IWSLT17.TED.*.zh-en.zh.xml of the TED talks of IWSLT 2017 (WIT3, zh-en)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,7 @@ class Benchmark:
         files: paths below the folder of benchmarks.
         punctuated_only: whether documents that the captioner left without marks are skipped.
         held_out: names of sources in a recipe, of which the held-out documents are scored; instead of files.
+        code_switched: whether of these only the sentences that mix Han text and English words are scored.
     """
 
     use: str
@@ -31,6 +39,7 @@ class Benchmark:
     files: tuple[str, ...] = ()
     punctuated_only: bool = False
     held_out: tuple[str, ...] = ()
+    code_switched: bool = False
 
 
 def _mandarin() -> dict[str, Benchmark]:
@@ -69,6 +78,12 @@ BENCHMARKS: dict[str, Benchmark] = {
             "random_cs_hans",
         ),
     ),
+    "zh-english-valid": Benchmark(
+        "validation",
+        "sentences with English words from held-out Mandarin articles on programming",
+        held_out=("goldminer_tech",),
+        code_switched=True,
+    ),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     group: tuple(name for name, benchmark in BENCHMARKS.items() if group in ("all", benchmark.use))
@@ -84,10 +99,11 @@ def named(names: Sequence[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for name in names:
-        if not (name in BENCHMARKS or name in GROUPS or Path(name).is_file()):
+        is_path = Path(name).is_file() or (Path(name) / "index.json").is_file()
+        if name not in BENCHMARKS and name not in GROUPS and not is_path:
             raise ValueError(
-                f"Expected a benchmark ({', '.join(BENCHMARKS)}), a group ({', '.join(GROUPS)}) or the path of a "
-                f"JSONL, TSV or text file, got {name!r}. Check the spelling."
+                f"Expected a benchmark ({', '.join(BENCHMARKS)}), a group ({', '.join(GROUPS)}), the path of a "
+                f"JSONL, TSV or text file, or a folder of prepared data, got {name!r}. Check the spelling."
             )
         found.update(dict.fromkeys(GROUPS.get(name, (name,))))
     return list(found)
@@ -97,7 +113,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     """The examples of one benchmark or file.
 
     Args:
-        name: of a benchmark, or the path of a file.
+        name: of a benchmark, the path of a file, or a folder of prepared data, of which the test share is scored.
         label_set: the labels to read.
         bench_root: the folder of benchmarks.
         recipe: the recipe file whose held-out documents are scored.
@@ -106,12 +122,17 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
         ValueError: if a file is missing or wrong, or no document is left.
     """
     if name not in BENCHMARKS:
-        return read_examples(name, label_set)
+        return (held_out_of_folder if Path(name).is_dir() else read_examples)(name, label_set)
     benchmark = BENCHMARKS[name]
+    for file in benchmark.files:
+        if not (bench_root / file).is_file():
+            raise ValueError(f"Expected benchmark {name!r} at {bench_root / file}, found none. {how_to_get(file)}")
     keep: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
     if benchmark.held_out:
-        examples = held_out(recipe, benchmark.held_out, label_set)
+        examples = held_out_of_recipe(recipe, benchmark.held_out, label_set)
+    if benchmark.code_switched:
+        examples = [one for one in map(code_switched, examples) if one.spans]
     if not examples:
         wanted = "held-out" if benchmark.held_out else "punctuated"
         raise ValueError(
@@ -121,33 +142,18 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     return examples
 
 
-def held_out(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
-    """The documents of some sources of a recipe that data preparation holds out by the hash of their id.
+def default_root() -> Path:
+    """The folder of benchmarks that is used unless another is named: `bench` where there is one."""
+    return NEW_ROOT if NEW_ROOT.is_dir() else SHARED_ROOT
 
-    Documents outside the recipe's bounds of marks per word are left out, as in training: nobody punctuated them. The
-    bounds are applied to units. In Han text these are characters, so there are fewer marks for each.
 
-    Raises:
-        ValueError: if the recipe lacks a source.
-    """
-    from punctuation_restoration.data.conversion import hash_id, split_of  # needs PyYAML, as nothing else here
-    from punctuation_restoration.data.recipe import load_recipe
-
-    made = load_recipe(recipe)
-    sources = {source.name: source for source in made.sources}
-    missing = sorted(set(names) - set(sources))
-    if missing:
-        raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
-    found: list[Example] = []
-    for source in (sources[name] for name in names):
-        share = made.validation if source.validation is None else source.validation
-        filters = source.filters
-
-        def is_held_out(row: Mapping[str, Any], share: float = share) -> bool:
-            return split_of(hash_id(str(row["id"])), share) == "validation"
-
-        for example in read_examples(Path(made.root) / source.path, label_set, is_held_out):
-            density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
-            if filters.min_marks_per_word <= density <= filters.max_marks_per_word:
-                found.append(example)
-    return found
+def how_to_get(file: str) -> str:
+    """What to do where the file of a benchmark is missing."""
+    made_from = MADE_FROM.get(file[:2])
+    if made_from is None:
+        return "Its texts may not be passed on: name the folder that has it by --bench-root, or score a file of yours."
+    return (
+        f"{made_from}, which are not ours to pass on. Find them as docs/benchmarks.md says, run `python -m "
+        "punctuation_restoration.evaluation.iwslt WHAT_YOU_DOWNLOADED`, and start this command again; or name the "
+        "folder that has it by --bench-root."
+    )

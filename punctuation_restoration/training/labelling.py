@@ -22,15 +22,15 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.prepare import explain
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.shards import (
-    PackedDocument,
     ShardWriter,
     document_borders,
+    document_keys,
     open_shard,
     read_index,
+    shard_documents,
     write_index,
 )
-from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, document_keys, write_part
-from punctuation_restoration.data.streams import WordStream
+from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, write_part
 from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import check_pieces_fit, load_own_model
@@ -143,7 +143,7 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
             for path in (Path(shard["file"]) for shard in row["splits"]["train"]["shards"]):
                 labels = labeller.probabilities(path).argmax(-1).astype(np.uint8)
                 n_labels += np.bincount(labels, minlength=len(n_labels))
-                for document in relabelled(path, labels):
+                for document in shard_documents(path, labels):
                     writer.add(document)
                 n_words += len(labels)
                 bar.count(n_words, "words", row["name"])
@@ -153,15 +153,6 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
             rows.append({**row, **about, "splits": {"train": train, "validation": empty}})
     write_index(out, {**index, "sources": rows})
     return read_index(out)
-
-
-def relabelled(path: Path, labels: np.ndarray) -> Iterator[PackedDocument]:
-    """The documents of a shard with other labels."""
-    stream = WordStream(path, 0)
-    keys = document_keys(stream.arrays, path)
-    for (first, end), (document, words) in zip(document_borders(stream.arrays), keys, strict=True):
-        ids, counts, _, _ = stream.words(first, end - first)
-        yield PackedDocument(document, ids, counts, labels[first:end], words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,160 @@
+"""Writes the IWSLT benchmarks from the public files, as they are downloaded.
+
+    python -m punctuation_restoration.evaluation.iwslt downloads/
+    python evaluate.py --benchmark iwslt2011-test zh-tst2011+2012-punctuated
+
+Takes files, folders and archives, also archives within archives, and finds by their names what it needs: `dev2012`,
+`test2011` and `test2011asr` of Che et al. (2016), and `IWSLT17.TED.tst2010.zh-en.zh.xml` and its like.
+docs/benchmarks.md says where they are. Fetches nothing, and knows nothing about models.
+
+    test2011                    IWSLT17.TED.tst2010.zh-en.zh.xml
+    i<TAB>O                     <doc docid="837" genre="lectures">
+    'm<TAB>O                    <seg id="1">  你好， 再见。  </seg>
+    here<TAB>PERIOD             <seg id="2">  谢谢  </seg></doc>
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import regex
+
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, NEW_ROOT
+from punctuation_restoration.evaluation.downloads import files_at
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
+from punctuation_restoration.whole_files import write_whole
+
+LABELS = frozenset(label["name"] for label in DEFAULT_LABELS)
+TARGETS = {
+    r"dev2012(\.txt|\.tsv)?": "en/iwslt2012-dev.tsv",
+    r"test2011(\.txt|\.tsv)?": "en/iwslt2011-test.tsv",
+    r"test2011asr(\.txt|\.tsv)?": "en/iwslt2011-test-asr.tsv",
+    r"IWSLT\d\d\..*(dev2010|tst201[012])\..*\bzh\.xml": r"zh/iwslt-\1.jsonl",
+}
+# The first digits of the SHA-256 of the files that our figures were measured on.
+KNOWN = {
+    "en/iwslt2012-dev.tsv": "3810f16887cbeaa1",
+    "en/iwslt2011-test.tsv": "c40fa64edcaf28e2",
+    "en/iwslt2011-test-asr.tsv": "4f5feefce6d8b0e5",
+    "zh/iwslt-dev2010.jsonl": "092da55ebae75364",
+    "zh/iwslt-tst2010.jsonl": "f9c47bec9325a441",
+    "zh/iwslt-tst2011.jsonl": "fb195f0d00f2f91d",
+    "zh/iwslt-tst2012.jsonl": "2318c62f8821bda9",
+}
+PUNCTUATED_SHARE = 0.8  # of segments that end in a stop; a talk with less was captioned without marks
+_LATIN_MARK = regex.compile(r"(?<=\p{Han})[,.?!;]")
+_HAN_MARKS = {",": "，", ".": "。", "?": "？", "!": "！", ";": "；"}
+_STOP = regex.compile("[。？！][”’」』）\"')]*$")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; 0 if all went well, 2 for a wrong input."""
+    parser = argparse.ArgumentParser(
+        prog="python -m punctuation_restoration.evaluation.iwslt",
+        description="Write the IWSLT benchmarks from the public files, as they are downloaded.",
+    )
+    parser.add_argument("paths", nargs="+", type=Path, help="files, folders and archives that you downloaded")
+    parser.add_argument("--out", type=Path, default=NEW_ROOT, help="folder of benchmarks to write")
+    args = parser.parse_args(argv)
+    try:
+        for target, content in convert(args.paths).items():
+            write_whole(args.out / target, content, force=True)
+            verdict = "the copy" if is_known(target, content) else "NOT the copy"
+            size = f"{len(content.splitlines()):,} {'talks' if target.endswith('.jsonl') else 'tokens'}"
+            print(f"wrote {args.out / target}: {size}; {verdict} that our figures were measured on")
+    except (ValueError, OSError) as error:
+        print(f"iwslt: {error}", file=sys.stderr)
+        return 2
+    ready = [name for name, one in BENCHMARKS.items() if one.files and all((args.out / f).is_file() for f in one.files)]
+    print(f"evaluate.py --bench-root {args.out} --benchmark {' '.join(ready)}")
+    return 0
+
+
+def convert(paths: Sequence[Path]) -> dict[str, bytes]:
+    """The content of each benchmark file that can be made, by its path below the folder of benchmarks.
+
+    Where several files would give the same one, that which gives our copy is taken, otherwise the first.
+
+    Raises:
+        ValueError: if there is none, or one is damaged or not in its layout; the message names it.
+    """
+    made: dict[str, bytes] = {}
+    for name, content in (found for path in paths for found in files_at(path, lambda name: bool(target_of(name)))):
+        target = target_of(name)
+        result = (talks if target.endswith(".jsonl") else tokens)(content, name)
+        if target not in made or is_known(target, result):
+            made[target] = result
+    if not made:
+        raise ValueError(
+            f"Expected dev2012, test2011, test2011asr or IWSLT17.TED.*.zh.xml in {', '.join(map(str, paths))}, found "
+            "none. docs/benchmarks.md says what to download."
+        )
+    return made
+
+
+def target_of(name: str) -> str:
+    """The benchmark file that a public file becomes, by its name; empty for any other."""
+    matches = ((regex.fullmatch(pattern, Path(name).name), target) for pattern, target in TARGETS.items())
+    return next((match.expand(target) for match, target in matches if match), "")
+
+
+def tokens(content: bytes, name: str) -> bytes:
+    """A file of Che et al., one token and label a line, with our ends of lines. A token may be empty.
+
+    Raises:
+        ValueError: if a line is not `word<TAB>LABEL` in UTF-8; the message names it.
+    """
+    try:
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected UTF-8 in {name}, got other bytes ({error.reason}). Download it again.") from error
+    for number, line in enumerate(lines, 1):
+        if line.count("\t") != 1 or line.partition("\t")[2] not in LABELS:
+            raise ValueError(
+                f"Expected word<TAB>LABEL, with a label of {sorted(LABELS)}, in {name}, line {number}, got "
+                f"{line[:60]!r}. Is it the file of Che et al.?"
+            )
+    return "".join(f"{line}\n" for line in lines).encode("utf-8")
+
+
+def talks(content: bytes, name: str) -> bytes:
+    """A WIT3 file of Mandarin talks as JSONL, one talk a line: its segments in one, as captions run on.
+
+    Raises:
+        ValueError: if it is not such a file.
+    """
+    try:
+        root = ElementTree.fromstring(content)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"Expected XML in {name}, could not read it: {error}. Download it again.") from error
+    rows = [_talk(doc) for doc in root.iter("doc") if doc.find(".//seg") is not None]
+    if not rows:
+        raise ValueError(f"Expected <doc docid=...> with <seg> in {name}, found none. Is it a file of talks of WIT3?")
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8")
+
+
+def _talk(doc: ElementTree.Element) -> dict[str, Any]:
+    segments = ["".join(segment.itertext()).strip() for segment in doc.iter("seg")]
+    segments = [_LATIN_MARK.sub(lambda mark: _HAN_MARKS[mark[0]], segment) for segment in segments]
+    share = sum(bool(_STOP.search(segment)) for segment in segments) / len(segments)
+    return {
+        "id": f"ted-{doc.get('docid')}",
+        "language": "zh",
+        "punctuated": share >= PUNCTUATED_SHARE,
+        "share_of_segments_ending_in_a_stop": round(share, 2),
+        "text": "".join(segments),
+    }
+
+
+def is_known(target: str, content: bytes) -> bool:
+    """Whether this is the file that our figures were measured on."""
+    return hashlib.sha256(content).hexdigest().startswith(KNOWN[target])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

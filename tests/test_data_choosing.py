@@ -1,0 +1,239 @@
+"""What is like a sample is chosen: the n-gram model is counted by hand and by definition, the choice end to end."""
+
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from punctuation_restoration.data.choosing import main, of_language
+from punctuation_restoration.data.ngrams import NgramModel
+from punctuation_restoration.data.prepare import prepare
+from punctuation_restoration.data.ranking import rank
+from punctuation_restoration.data.recipe import build_recipe
+from punctuation_restoration.data.samples import Sample, build_converter, describe_stops, read_sample, stop_shares
+from punctuation_restoration.data.shards import read_index, shard_documents
+
+TEXTS = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=8), min_size=1, max_size=5)
+
+
+def flat(texts: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    words = np.array([word for text in texts for word in text], dtype=np.uint64)
+    return words, np.cumsum([0, *(len(text) for text in texts[:-1])])
+
+
+def by_definition(texts: list[list[int]], order: int, context: tuple[Any, ...], word: int) -> float:
+    """Interpolated Kneser-Ney with one discount for each order, as it is written in books."""
+    n_words = len({word for text in texts for word in text})
+    found: list[Counter[tuple[Any, ...]]] = [Counter() for _ in range(order + 1)]
+    for text in texts:
+        padded = ["<s>"] * (order - 1) + text
+        for end in range(order, len(padded) + 1):
+            found[order][tuple(padded[end - order : end])] += 1
+    for length in range(order - 1, 0, -1):
+        found[length].update(gram[1:] for gram in found[length + 1])
+    probability = 1 / (n_words + 1)
+    for length in range(1, order + 1):
+        once, twice = (list(found[length].values()).count(n) for n in (1, 2))
+        discount = once / (once + 2 * twice) if once else 0.5
+        before = context[len(context) - length + 1 :]
+        follows = {gram[-1]: n for gram, n in found[length].items() if gram[:-1] == before}
+        if follows:
+            kept = max(follows.get(word, 0) - discount, 0) + discount * len(follows) * probability
+            probability = kept / sum(follows.values())
+    return probability
+
+
+def test_probabilities_are_those_counted_by_hand() -> None:
+    a, b, c, unknown = 7, 8, 9, 100
+    model = NgramModel(*flat([[a, b], [a, c]]), order=2)
+    # Pairs: "<s> a" twice, "a b" and "a c" once, so half is taken from each; a, b and c follow one word each, so all
+    # is taken from them, and each of the three and the unknown word has a quarter.
+    after_start, after_a = (2 - 0.5) / 2 + 0.5 / 2 / 4, (1 - 0.5) / 2 + 0.5 * 2 / 2 / 4
+    found = np.exp(model.log_probabilities(*flat([[a, b], [a, c], [a, unknown], [unknown, b]])))
+    assert found == pytest.approx(
+        [after_start, after_a, after_start, after_a, after_start, 0.5 / 4, 0.25 * 0.25, 0.25], abs=1e-9
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 4))
+def test_probabilities_are_those_of_the_definition(texts: list[list[int]], text: list[int], order: int) -> None:
+    found = np.exp(NgramModel(*flat(texts), order=order).log_probabilities(*flat([text])))
+    padded = ["<s>"] * (order - 1) + text
+    wanted = [by_definition(texts, order, tuple(padded[n : n + order - 1]), word) for n, word in enumerate(text)]
+    assert found == pytest.approx(wanted)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, st.lists(st.integers(0, 5), max_size=4))
+def test_probabilities_of_all_words_and_the_unknown_one_add_up_to_one(
+    texts: list[list[int]], before: list[int]
+) -> None:
+    model = NgramModel(*flat(texts))
+    after = [[*before, int(word)] for word in [*model.vocabulary, 99]]
+    words, starts = flat(after)
+    last = np.append(starts[1:], len(words)) - 1
+    assert np.exp(model.log_probabilities(words, starts))[last].sum() == pytest.approx(1)
+
+
+def test_a_text_is_scored_alike_alone_and_among_others() -> None:
+    generator = np.random.default_rng(3)
+    texts = [generator.integers(0, 30, size=size).tolist() for size in (1, 2, 40, 7, 3)]
+    model = NgramModel(*flat(texts[2:]))
+    together = model.log_probabilities(*flat(texts))
+    assert together == pytest.approx(np.concatenate([model.log_probabilities(*flat([text])) for text in texts]))
+
+
+def test_no_words_make_no_model() -> None:
+    with pytest.raises(ValueError, match="Expected words"):
+        NgramModel(*flat([[]]))
+
+
+TALK = ["Hello, you are the best. ", "Is the day you say? ", "You say hello. ", "Are you the best? "]
+LETTER = ["Saya awak, saya awak. ", "Awak tidak kenal saya. ", "Apa kata awak, saya? ", "Kata saya awak kenal. "]
+
+
+def written(path: Path, sentences: list[str], n_documents: int) -> Path:
+    drawn = np.random.default_rng(len(path.name)).integers(0, len(sentences), size=(n_documents, 6))
+    rows = [
+        {"id": f"{path.stem}-{number}", "text": "".join(sentences[place] for place in places) + f"You {number}."}
+        for number, places in enumerate(drawn)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def pool(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pool")
+    sources = [
+        {"path": written(folder / "talks.jsonl", TALK, 40).name, "language": "en"},
+        {"path": written(folder / "letters.jsonl", LETTER, 40).name, "language": "en"},
+        {"path": written(folder / "more.jsonl", LETTER, 10).name, "language": "ms"},
+    ]
+    recipe = build_recipe({"name": "pool", "root": str(folder), "sources": sources, "validation": 0.2, "test": 0.1})
+    prepare(recipe, folder / "prepared", tiny_checkpoint, n_processes=1)
+    return folder / "prepared"
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    path = tmp_path / "sample.txt"
+    path.write_text("You say the best.\nHello, are you the best? Is the day hello?\nYou are the day.", encoding="utf-8")
+    return path
+
+
+def arguments(pool: Path, sample: Path, out: Path, changed: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
+    given = {"pool": pool, "sample": sample, "out": out, "language": "en", "words": 300, **changed}
+    return [part for name, value in given.items() for part in (f"--{name}", str(value))]
+
+
+def hashes(folder: Path, split: str) -> dict[str, list[int]]:
+    return {
+        row["name"]: [document.hash for shard in row["splits"][split]["shards"] for document in
+                      shard_documents(shard["file"])] for row in read_index(folder)["sources"]
+    }  # fmt: skip
+
+
+def test_the_nearest_documents_are_chosen_and_the_held_out_ones_kept(
+    pool: Path, sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(pool, sample, tmp_path / "out")) == 0
+    index = read_index(tmp_path / "out")
+    rows = {row["name"]: row["splits"]["train"] for row in index["sources"]}
+    assert index["languages"] == ["en"]
+    assert rows["letters"]["n_words"] == 0
+    assert 300 <= rows["talks"]["n_words"] < 340  # whole documents, of at most 33 words
+    assert sum(rows["talks"]["n_labels"]) == rows["talks"]["n_words"]
+    chosen, all_talks = hashes(tmp_path / "out", "train")["talks"], hashes(pool, "train")["talks"]
+    assert 0 < len(chosen) < len(all_talks)
+    assert chosen == [hash_ for hash_ in all_talks if hash_ in set(chosen)]
+    for name, split in itertools.product(("talks", "letters"), ("validation", "test")):
+        assert hashes(tmp_path / "out", split)[name] == hashes(pool, split)[name] != []
+    report = json.loads((tmp_path / "out" / "choice.json").read_text(encoding="utf-8"))
+    assert [row["name"] for row in report["sources"]] == ["talks", "letters"]
+    assert [row["share_of_choice"] for row in report["sources"]] == [1, 0]
+    assert report["chosen_words"] == rows["talks"]["n_words"]
+    assert report["highest_perplexity"] < report["sources"][1]["perplexity"]
+    printed = capsys.readouterr().out
+    assert "stops: {1: 0.667, 2: 0.333}" in printed
+    assert "| letters |" in printed
+
+
+def test_a_choice_can_be_made_again_in_the_same_folder(pool: Path, sample: Path, tmp_path: Path) -> None:
+    for n_words in (300, 100):
+        assert main(arguments(pool, sample, tmp_path / "out", {"words": n_words})) == 0
+    assert sum(row["splits"]["train"]["n_words"] for row in read_index(tmp_path / "out")["sources"]) < 140
+
+
+def test_documents_of_the_sample_are_not_chosen(pool: Path, tmp_path: Path) -> None:
+    index = of_language(read_index(pool), "en")
+    sample = read_sample([pool.parent / "talks.jsonl"], build_converter(index), "en")
+    ranking = rank(index, NgramModel(sample.words, sample.starts), sample)
+    assert (ranking.is_sample == (ranking.source_ids == 0)).all()
+    assert not ranking.best(100)[ranking.source_ids == 0].any()
+
+
+def test_a_perplexity_is_that_of_the_documents_words(pool: Path, sample: Path) -> None:
+    index = of_language(read_index(pool), "en")
+    read = read_sample([sample], build_converter(index), "en")
+    model = NgramModel(read.words, read.starts)
+    document = json.loads((pool.parent / "letters.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    (sample.parent / "one.txt").write_text(document["text"], encoding="utf-8")
+    alone = read_sample([sample.parent / "one.txt"], build_converter(index), "en")
+    ranking = rank(index, model, alone)
+    surprisal = -model.log_probabilities(alone.words, alone.starts).mean()
+    assert ranking.is_sample.sum() == 1
+    assert ranking.surprisals[ranking.is_sample] == pytest.approx([surprisal])
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"words": 10**6}, "Expected a pool of 1,000,000 words or more, got"),
+        ({"language": "xx"}, "Expected --language to be one of ['en', 'ms'], got 'xx'"),
+        ({"words": 0}, "Expected --words of 1 or more, got 0"),
+        ({"sample": "nowhere.txt"}, "Expected text at nowhere.txt"),
+        ({"pool": "nowhere"}, "Expected prepared data in nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    changed: dict[str, Any], message: str, pool: Path, sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(pool, sample, tmp_path / "out", changed)) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_neither_the_pool_nor_another_folder_is_written_over(
+    pool: Path, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.name for path in pool.iterdir())
+    assert main(arguments(pool, sample, pool)) == 1
+    assert "Expected --out to be another folder than the pool" in capsys.readouterr().err
+    assert main(arguments(pool, sample, sample.parent)) == 1
+    assert "Choose another --out" in capsys.readouterr().err
+    assert sorted(path.name for path in pool.iterdir()) == before
+
+
+def test_a_sample_without_words_is_an_error(pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "marks.txt").write_text("?! …\n", encoding="utf-8")
+    assert main(arguments(pool, tmp_path / "marks.txt", tmp_path / "out")) == 1
+    assert "Expected words in the sample, got none" in capsys.readouterr().err
+
+
+def test_stops_are_counted_by_utterance() -> None:
+    assert stop_shares({0: 2, 1: 3, 4: 1, 21: 2}) == (0.5, {1: 0.75, 4: 0.25})
+    nothing = np.zeros(0, dtype=np.uint64)
+    whole = Sample(nothing, nothing, nothing, Counter({300: 5}))
+    assert "leave sampling.utterances at 0" in describe_stops(whole)
+    assert math.isclose(sum(stop_shares({1: 1, 2: 1, 3: 1})[1].values()), 1, abs_tol=0.01)

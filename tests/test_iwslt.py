@@ -1,0 +1,180 @@
+"""The public IWSLT files, in the layout in which they are downloaded -> benchmark files that the command scores."""
+
+import io
+import json
+import tarfile
+import zipfile
+
+import pytest
+
+from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
+from punctuation_restoration.evaluation.iwslt import KNOWN, convert, main, target_of
+from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+
+# Ends of lines are CRLF, and a token is empty.
+TOKENS = b"we\tO\r\n're\tO\r\nhere\tCOMMA\r\n\tCOMMA\r\nok\tPERIOD\r\n"
+TALKS = """<?xml version="1.0" encoding="UTF-8"?>
+<mteval>
+<srcset setid="iwslt2017-tst2010" srclang="chinese">
+<doc docid="12" genre="lectures">
+ <url>http://example.org/one</url>
+ <description>不是演讲。</description>
+ <talkid>12</talkid>
+ <title>题目</title>
+<seg id="1">  大家好,今天讲 AT&amp;T, 好不好?  </seg>
+<seg id="2">  他说：“可以。”  </seg>
+<seg id="3">  真的...  </seg>
+<seg id="4">  再见！  </seg>
+<seg id="5">  谢谢.  </seg>
+</doc>
+<doc docid="7" genre="lectures">
+<seg id="1">  没有 标点  </seg>
+<seg id="2">  OK.  </seg>
+<seg id="3">  完了。  </seg>
+</doc>
+</srcset>
+</mteval>
+"""
+TALKS_NAME = "IWSLT17.TED.tst2010.zh-en.zh.xml"
+
+
+def packed(files):
+    """A gzipped tar archive of names and contents."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return stream.getvalue()
+
+
+@pytest.fixture
+def downloads(tmp_path):
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "LREC.zip", "w") as archive:
+        archive.writestr("LREC/test2011", TOKENS)
+        archive.writestr("LREC/_ReadMe_.txt", "Dear Sir or Madam")
+    inner = packed({f"zh-en/{TALKS_NAME}": TALKS.encode(), "zh-en/IWSLT17.TED.tst2010.zh-en.en.xml": b"<"})
+    (folder / "2017-01-trnted.tgz").write_bytes(packed({"texts/zh/en/zh-en.tgz": inner, "README": b"read me"}))
+    return folder
+
+
+def test_archives_as_downloaded_become_benchmarks_that_can_be_read(downloads, tmp_path, capsys):
+    bench = tmp_path / "bench"
+    assert main([str(downloads), "--out", str(bench)]) == 0
+    shown = capsys.readouterr().out
+    assert "5 tokens; NOT the copy that our figures were measured on" in shown
+    assert f"--bench-root {bench} --benchmark iwslt2011-test zh-tst2010 zh-tst2010-punctuated\n" in shown
+    labels = standard_labels(PunctuationRestorationConfig())
+    [stream] = load_examples("iwslt2011-test", labels, bench, tmp_path / "none.yaml")
+    assert (stream.text, stream.labels) == ("we're here ok", ("O", "O", "COMMA", "COMMA", "PERIOD"))
+    assert [talk.id for talk in load_examples("zh-tst2010", labels, bench, tmp_path)] == ["ted-12", "ted-7"]
+    [talk] = load_examples("zh-tst2010-punctuated", labels, bench, tmp_path)
+    assert talk.labels.count("PERIOD") == 4  # 可以 真的 再见 谢谢
+
+
+def test_the_content_by_hand(downloads):
+    made = convert([downloads])
+    assert made["en/iwslt2011-test.tsv"] == TOKENS.replace(b"\r\n", b"\n")
+    rows = [json.loads(line) for line in made["zh/iwslt-tst2010.jsonl"].splitlines()]
+    assert rows == [
+        {
+            "id": "ted-12",
+            "language": "zh",
+            "punctuated": True,
+            "share_of_segments_ending_in_a_stop": 0.8,  # all but the third, which ends in dots
+            "text": "大家好，今天讲 AT&T, 好不好？他说：“可以。”真的。..再见！谢谢。",
+        },
+        {
+            "id": "ted-7",
+            "language": "zh",
+            "punctuated": False,
+            "share_of_segments_ending_in_a_stop": 0.33,  # a Latin dot is none
+            "text": "没有 标点OK.完了。",
+        },
+    ]
+
+
+def test_single_files_do_as_well_as_archives(downloads, tmp_path):
+    (tmp_path / "test2011").write_bytes(TOKENS.replace(b"\r\n", b"\n"))
+    (tmp_path / TALKS_NAME).write_text(TALKS, encoding="utf-8")
+    assert convert([tmp_path / "test2011", tmp_path / TALKS_NAME]) == convert([downloads])
+
+
+def test_of_two_files_for_one_benchmark_our_copy_is_taken(tmp_path, monkeypatch):
+    for name, word in (("a", b"one"), ("b", b"two"), ("c", b"three")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test2011asr").write_bytes(word + b"\tO\n")
+    target = "en/iwslt2011-test-asr.tsv"
+    assert convert([tmp_path]) == {target: b"one\tO\n"}
+    monkeypatch.setitem(KNOWN, target, "e8f42d58ea306830")  # of b"two\tO\n"
+    assert convert([tmp_path]) == {target: b"two\tO\n"}
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("LREC/dev2012", "en/iwslt2012-dev.tsv"),
+        ("test2011asr.txt", "en/iwslt2011-test-asr.tsv"),
+        ("zh-en/IWSLT17.TED.dev2010.zh-en.zh.xml", "zh/iwslt-dev2010.jsonl"),
+        ("IWSLT17.TED.tst2012.en-zh.zh.xml", "zh/iwslt-tst2012.jsonl"),
+        ("IWSLT12.TED.MT.tst2011.zh-en.zh.xml", "zh/iwslt-tst2011.jsonl"),
+        ("IWSLT17.TED.tst2012.en-zh.en.xml", ""),
+        ("IWSLT17.TED.tst2013.zh-en.zh.xml", ""),
+        ("train2012", ""),
+        ("mytest2011", ""),
+    ],
+)
+def test_files_are_known_by_their_names(name, target):
+    assert target_of(name) == target
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("test2011", b"we O\n", r"word<TAB>LABEL.*test2011, line 1, got 'we O'"),
+        ("test2011", b"we\tO\nhere\tDOT\n", r"line 2, got 'here\\tDOT'"),
+        ("test2011", b"\xff\tO\n", "UTF-8 in .*test2011"),
+        (TALKS_NAME, b"<mteval><doc>", "XML in .*tst2010"),
+        (TALKS_NAME, b"<html><p>Sign in</p></html>", "<seg> in .*tst2010.*, found none"),
+        ("LREC.zip", b"<html>", "a whole archive in .*LREC.zip"),
+        ("a.tgz", packed({"texts/zh-en.tgz": b"cut"}), "a whole archive in .*a.tgz"),
+        ("train2012", b"we\tO\n", "Expected dev2012, test2011.*docs/benchmarks.md"),
+    ],
+)
+def test_a_wrong_file_is_named_and_nothing_is_written(tmp_path, capsys, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        convert([tmp_path / name])
+    assert main([str(tmp_path / name), "--out", str(tmp_path / "bench")]) == 2
+    assert capsys.readouterr().err.startswith("iwslt: Expected")
+    assert not (tmp_path / "bench").exists()
+
+
+def test_a_path_with_nothing_at_it_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"at .*nowhere, found none"):
+        convert([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("iwslt2011-test", "test2011 and test2011asr .* Che et al.*evaluation.iwslt"),
+        ("zh-dev2010", r"IWSLT17.TED.\*.zh-en.zh.xml.*evaluation.iwslt"),
+        ("ms-news-test", "may not be passed on"),
+    ],
+)
+def test_until_the_data_is_there_the_error_says_how_to_get_it(tmp_path, name, says):
+    labels = standard_labels(PunctuationRestorationConfig())
+    with pytest.raises(ValueError, match=f"benchmark '{name}' at .*, found none. .*{says}"):
+        load_examples(name, labels, tmp_path, tmp_path / "none.yaml")
+
+
+def test_what_was_written_here_is_scored_without_naming_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert str(default_root()) == "../shared/bench"
+    (tmp_path / "bench").mkdir()
+    assert str(default_root()) == "bench"
