@@ -95,10 +95,15 @@ def pieces_per_word(folders: Sequence[str | Path]) -> float:
 
 
 def cost(place: Path) -> dict[str, Any]:
-    """Steps, minutes and pieces that a run took, from its log."""
+    """Steps, minutes, words and pieces that a run took, from its log."""
     rows = read_log(place / "log.jsonl")
     minutes = next((row["minutes"] for row in reversed(rows) if "minutes" in row), 0.0)
-    return {"steps": rows[-1]["step"], "minutes": round(minutes, 1), "pieces": seen(rows, "pieces")}
+    return {
+        "steps": rows[-1]["step"],
+        "minutes": round(minutes, 1),
+        "words": seen(rows, "words"),
+        "pieces": seen(rows, "pieces"),
+    }
 
 
 def read_log(log: Path) -> list[dict[str, Any]]:

@@ -127,6 +127,10 @@ class _Int8Embedding(nn.Module):
 class _OnnxLSTM(nn.Module):
     """An LSTM as the one operation of ONNX, for any W; torch would write one step after the other, for a fixed W."""
 
+    inner: torch.Tensor  # (1, 4 H, H), as `outer`
+    outer: torch.Tensor
+    biases: torch.Tensor  # (1, 8 H)
+
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
         self.width = lstm.hidden_size
@@ -137,12 +141,13 @@ class _OnnxLSTM(nn.Module):
     def forward(self, states: torch.Tensor) -> tuple[torch.Tensor, None]:
         inputs = states.transpose(0, 1), self.inner, self.outer, self.biases
         n_texts, n_slots, _ = states.shape
-        shape, options = (n_slots, 1, n_texts, self.width), {"hidden_size": self.width}
+        options: Any = {"hidden_size": self.width}
+        shape = n_slots, 1, n_texts, self.width
         outputs = torch.onnx.ops.symbolic("LSTM", inputs, options, dtype=states.dtype, shape=shape, version=20)
         return outputs.squeeze(1).transpose(0, 1), None
 
     @staticmethod
-    def _gates(weights: torch.Tensor) -> torch.Tensor:
+    def _gates(weights: Any) -> torch.Tensor:
         """In ONNX's order: input, output, forget, cell."""
         inputs, forget, cell, output = weights.detach().chunk(4)
         return torch.cat([inputs, output, forget, cell]).unsqueeze(0)
