@@ -88,11 +88,22 @@ def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, t
     return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
 
 
+def pieces_per_word(folders: Sequence[str | Path]) -> float:
+    """Pieces that a word of the training text has on average, as a tokenizer splits it."""
+    train = [row["splits"]["train"] for row in read_index(*folders)["sources"]]
+    return sum(row["n_pieces"] for row in train) / sum(row["n_words"] for row in train)
+
+
 def cost(place: Path) -> dict[str, Any]:
-    """Steps, minutes and pieces that a run took, from its log."""
+    """Steps, minutes, words and pieces that a run took, from its log."""
     rows = read_log(place / "log.jsonl")
     minutes = next((row["minutes"] for row in reversed(rows) if "minutes" in row), 0.0)
-    return {"steps": rows[-1]["step"], "minutes": round(minutes, 1), "pieces": seen(rows, "pieces")}
+    return {
+        "steps": rows[-1]["step"],
+        "minutes": round(minutes, 1),
+        "words": seen(rows, "words"),
+        "pieces": seen(rows, "pieces"),
+    }
 
 
 def read_log(log: Path) -> list[dict[str, Any]]:

@@ -153,10 +153,13 @@ def model_table(restore: Any) -> str:
     encoder, names = config.encoder_config, config.label_names
     n_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     thresholds = ", ".join(f"{name.lower()} {value:g}" for name, value in (config.thresholds or {}).items())
+    is_recurrent = config.head.startswith("bilstm")
+    middle = f"LSTM of {encoder.hidden_size:,} each way" if is_recurrent else f"{config.head_width:,} → ReLU"
+    crf = ", CRF" if config.head.endswith("crf") else ""
     rows = {
         "encoder": f"{encoder.num_hidden_layers} layers of hidden width {encoder.hidden_size}, vocabulary of "
         f"{encoder.vocab_size:,} pieces",
-        "classifier": f"{encoder.hidden_size} → {config.head_width:,} → ReLU → {len(names)}",
+        "classifier": f"{encoder.hidden_size} → {middle} → {len(names)}{crf}",
         "window": f"at most {config.window} words, of which {config.left_context} on the left and "
         f"{config.right_context} on the right are context, and {config.max_window_pieces} pieces",
         "labels": ", ".join(f"`{name}`" for name in names),

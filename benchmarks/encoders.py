@@ -17,11 +17,11 @@ from typing import Any
 
 import yaml
 
-from benchmarks.arms import run
+from benchmarks.arms import pieces_per_word, run
 from benchmarks.writing import markdown_table, put_between, write_json
 from punctuation_restoration.data.prepare import prepare
 from punctuation_restoration.data.recipe import load_recipe
-from punctuation_restoration.data.shards import INDEX_NAME, read_index
+from punctuation_restoration.data.shards import INDEX_NAME
 from punctuation_restoration.evaluation.signature import signature
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,7 +99,7 @@ def run_arm(args: argparse.Namespace, arm: Arm, language: str, seed: int) -> dic
     if not (folder / INDEX_NAME).is_file():
         prepare(load_recipe(own), folder, arm.place)
     place = args.work / f"{arm.name}-{language}-{seed}"
-    steps = round(args.words * pieces_per_word(folder) / args.pieces_per_batch)
+    steps = round(args.words * pieces_per_word([folder]) / args.pieces_per_batch)
     rates = dict(rate.split("=") for rate in args.rate)
     arguments = {
         "--recipe": str(own), "--encoder": arm.place, "--seed": str(seed), "--max-steps": str(steps),
@@ -116,12 +116,6 @@ def run_arm(args: argparse.Namespace, arm: Arm, language: str, seed: int) -> dic
         "f1": found["f1"][language], "steps": found["steps"], "minutes": found["minutes"], "pieces": found["pieces"],
         "slot_style": config["slot_style"], "layers": arm.layers,
     }  # fmt: skip
-
-
-def pieces_per_word(folder: Path) -> float:
-    """Pieces that a word of the training text has on average, as a tokenizer splits it."""
-    train = [row["splits"]["train"] for row in read_index(folder)["sources"]]
-    return sum(row["n_pieces"] for row in train) / sum(row["n_words"] for row in train)
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -2,6 +2,8 @@
 
     python -m benchmarks.experiments --data prepared/ --encoder ../shared/encoder --out results/experiments.json
     python -m benchmarks.experiments ... --arms slots tagging "layers 4" --seeds 1 2 --steps 400
+    python -m benchmarks.experiments ... --arms heads --words 2e6
+    python -m benchmarks.experiments ... --arms augmentations --words 2e6
 
 Every arm is a run of `train.py` with the recipe of the default model and the changes in `ARMS`. Takes prepared data and
 an encoder; writes JSON with validation micro-F1 per language, steps, pieces and minutes of each run, and prints a
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks.arms import cut_folder, run
+from benchmarks.arms import cut_folder, pieces_per_word, run
 from benchmarks.writing import markdown_table, write_json
 from punctuation_restoration.data.shards import PackedDocument, ShardWriter, read_index, shard_documents, write_index
 from punctuation_restoration.evaluation.signature import signature
@@ -27,6 +29,17 @@ from punctuation_restoration.evaluation.signature import signature
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = "late masks"
 LENGTHS_WITH_MASKS = {36: 0.05, 72: 0.15, 144: 0.3, 288: 0.5}
+
+HEADS = {"BiLSTM": "bilstm", "CRF": "crf", "BiLSTM and CRF": "bilstm-crf"}
+# Shares of the touched words that are substituted and deleted; the rest get <unk> before them. Alam et al. (2020),
+# Table 7, try each alone; together they are as there, 0.4, 0.4 and 0.2.
+AUGMENTATIONS = {
+    "substitutions alone": (1.0, 0.0),
+    "deletions alone": (0.0, 1.0),
+    "insertions alone": (0.0, 0.0),
+    "all three": (0.4, 0.4),
+}
+GROUPS = {"heads": [BASELINE, *HEADS], "augmentations": [BASELINE, *AUGMENTATIONS]}  # a name for several arms
 
 TALKS_AND_NEWS = [
     *("ted", "teded", "tedx", "3b1b_transcripts"),
@@ -75,6 +88,11 @@ ARMS: dict[str, Arm] = {
     "averaged weights": Arm(("--average-decay", "0.99")),
     "label smoothing": Arm(("--label-smoothing", "0.05")),
     "augmentation": Arm(recipe={"augmentation": {"windows": 0.7, "rate": 0.15, "random_pieces": 0.2}}),
+    **{name: Arm(("--head", head)) for name, head in HEADS.items()},
+    **{
+        name: Arm(recipe={"augmentation": {"rate": 0.15, "substitute": substitute, "delete": delete}})
+        for name, (substitute, delete) in AUGMENTATIONS.items()
+    },
     "recogniser noise": Arm(
         recipe={
             "augmentation": {"noise_windows": 0.5, "fillers": 0.02, "repeats": 0.01, "cut_offs": 0.01, "losses": 0.01}
@@ -108,10 +126,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders")
     parser.add_argument("--encoder", required=True, help="pretrained encoder")
     parser.add_argument(
-        "--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="ARM", help=", ".join(ARMS)
-    )
+        "--arms", nargs="+", default=list(ARMS), choices=[*ARMS, *GROUPS], metavar="ARM",
+        help=", ".join([*ARMS, *GROUPS]),
+    )  # fmt: skip
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--words", type=float, help="words of training instead of --steps, at the baseline's pieces")
     parser.add_argument("--pieces-per-batch", type=int, default=1024)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--recipe", default=str(ROOT / "recipes" / "en-zh-ms.yaml"))
@@ -119,7 +139,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--work", default="runs/experiments", help="folder of the runs")
     parser.add_argument("--out", required=True, help="JSON file to write")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    args.arms = list(dict.fromkeys(name for given in args.arms for name in GROUPS.get(given, [given])))
+    if args.words:
+        args.steps = round(args.words * pieces_per_word(args.data) / args.pieces_per_batch)
+    return args
 
 
 def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[str, Any]:

@@ -3,9 +3,14 @@
 Takes what `config.json` holds, gives validated fields. Knows nothing about tensors or text.
 """
 
+from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
+from transformers.utils import logging
+
+logger = logging.get_logger(__name__)
 
 NO_MARK = "O"
 
@@ -27,6 +32,13 @@ DEFAULT_MARK_LABELS = {
 
 SLOT_STYLES = ("mask", "mask-stream", "late-mask", "last-piece")
 LATE_STYLES = ("mask-stream", "late-mask")  # slots are computed apart from the pieces, in the last layers
+HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
+
+# What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
+ADDED_KEYS = {
+    *("model_type", "auto_map", "custom_pipelines", "name_or_path", "num_labels", "torch_dtype", "output_attentions"),
+    *("attn_implementation", "experts_implementation", "per_layer_config", "quantization_config"),
+}
 
 
 class PunctuationRestorationConfig(PreTrainedConfig):
@@ -52,8 +64,12 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         lowercase: whether the encoder sees words in lower case, as recognisers write them.
         words_alone: whether words are split into pieces one by one, a lone `▁` before others dropped, as the first
             models were trained; otherwise they have the pieces of running text.
-        head_width: width of the classifier's hidden layer (1,568 in the MLM-Punct paper, section III-B).
-        head_dropout: dropout before both layers of the classifier.
+        head: what labels the slots. `"linear"`: two linear layers, each slot for itself; `"bilstm"`: an LSTM over the
+            slots both ways and a linear layer (Alam et al. 2020); `"crf"` and `"bilstm-crf"` let the label of a slot
+            depend on that before it (Makhija et al. 2019), and give marginal probabilities, which all else reads as
+            before.
+        head_width: width of the hidden layer of the heads without LSTM (1,568 in the MLM-Punct paper, section III-B).
+        head_dropout: dropout before both layers of the head.
         window, left_context, right_context: words that one forward pass sees at most, and how many of them at each
             side are context only. Chen et al. (2021, section 3.3) use 120, 35 to 40, and 15; narrower contexts lose
             nothing here and spare a third of the time (`docs/speed.md`).
@@ -61,7 +77,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             positions that were never trained cost accuracy.
 
     Raises:
-        ValueError: if one of these does not fit the others.
+        ValueError: if one of these does not fit the others, or a key is neither one of these nor transformers' own. In
+            a file such a key is left out, with a warning.
     """
 
     model_type = "punctuation-restoration"
@@ -77,6 +94,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
     words_alone: bool = False
+    head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
     window: int = 120
@@ -85,6 +103,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     max_window_pieces: int = 256
 
     def __post_init__(self, **kwargs: Any) -> None:
+        if unknown := self.unknown_keys(kwargs):
+            raise ValueError(
+                f"Expected fields of {type(self).__name__}, got also {unknown}. Correct their names, or leave them out."
+            )
         if self.encoder_config is None:
             self.encoder_config = AutoConfig.for_model("xlm-roberta")
         elif not isinstance(self.encoder_config, PreTrainedConfig):
@@ -102,6 +124,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self._check_labels()
         self.check_slots()
         self._check_windows()
+        self.check_head()
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
         self.id2label = dict(enumerate(self.label_names))
@@ -111,6 +134,22 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         if not __name__.startswith("transformers_modules."):
             self._custom_pipelines = kwargs.pop("custom_pipelines", None)
         super().__post_init__(**kwargs)
+
+    @classmethod
+    def unknown_keys(cls, keys: Iterable[str]) -> list[str]:
+        """Those of `keys` that are neither fields nor what transformers adds of itself."""
+        known = {own.name for own in fields(cls)} | ADDED_KEYS  # type: ignore[arg-type]
+        return sorted(key for key in keys if key not in known and not key.startswith("_"))
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """As in transformers; keys of the dictionary that nobody reads are left out, with a warning."""
+        if unknown := cls.unknown_keys(config_dict):
+            logger.warning(
+                f"Expected a configuration of known fields, got also {unknown}, which are left out. They may be "
+                "misspelt, or of a later version of punctuation-restoration."
+            )
+        return super().from_dict({key: value for key, value in config_dict.items() if key not in unknown}, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as they are saved, the Hub's `custom_pipelines` among them where there is one."""
@@ -215,11 +254,16 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got "
                 f"{self.bidirectional_from}. Correct it."
             )
+        self.window_sizes()
+        if self.max_window_pieces < 8:
+            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")
+
+    def check_head(self) -> None:
+        """Raises a ValueError if the head is unknown, or its sizes cannot be."""
+        if self.head not in HEADS:
+            raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")
         if self.head_width < 1 or not 0 <= self.head_dropout < 1:
             raise ValueError(
                 f"Expected head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
                 f"{self.head_dropout}. Correct them."
             )
-        self.window_sizes()
-        if self.max_window_pieces < 8:
-            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")

@@ -6,6 +6,7 @@ languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word)
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,8 +21,7 @@ from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import LATE_STYLES, PunctuationRestorationConfig
 from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
-
-NOT_SCORED = -100  # label of a slot that takes no part in the loss
+from .heads import NOT_SCORED, build_head
 
 # Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
 LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
@@ -29,19 +29,11 @@ WHOLE_OUTPUTS = ("output_hidden_states", "output_attentions")  # what is asked f
 TOLERANCE, HALF_TOLERANCE = 1e-4, 5e-2  # between states, relative to the largest: sums are in another order
 
 
-class SlotClassifier(nn.Module):
-    """Two linear layers, shared by all slots (MLM-Punct, section III-B)."""
+@dataclass
+class SlotClassifierOutput(TokenClassifierOutput):
+    """What the model gives; a CRF with labels adds `nll` (B, W), the negative log-likelihood of each scored slot."""
 
-    def __init__(self, hidden_size: int, width: int, n_labels: int, dropout: float) -> None:
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
-        self.dense = nn.Linear(hidden_size, width)
-        self.out_proj = nn.Linear(width, n_labels)
-
-    def forward(self, slot_states: torch.Tensor) -> torch.Tensor:
-        """`slot_states`: (..., H); returns logits (..., M)."""
-        hidden = torch.relu(self.dense(self.dropout(slot_states)))
-        return self.out_proj(self.dropout(hidden))
+    nll: torch.Tensor | None = None
 
 
 class PunctuationRestorationModel(PreTrainedModel):
@@ -64,7 +56,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         super().__init__(config)
         self.encoder = AutoModel.from_config(config.encoder_config, **without_pooler(config.encoder_config))
         hidden_size = config.get_text_config().hidden_size
-        self.classifier = SlotClassifier(hidden_size, config.head_width, len(config.label_names), config.head_dropout)
+        self.classifier: Any = build_head(config, hidden_size)
         config.check_slots()
         if self.n_slot_layers and not self.is_layered:
             raise ValueError(
@@ -153,7 +145,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         labels: torch.LongTensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
         **kwargs: Any,
-    ) -> TokenClassifierOutput:
+    ) -> SlotClassifierOutput:
         """One pass over a batch of windows.
 
         Where the encoder allows it, the last layer is computed at the slots alone: of the other pieces only keys and
@@ -168,8 +160,9 @@ class PunctuationRestorationModel(PreTrainedModel):
             inputs_embeds: (B, P, H) in place of `input_ids`.
 
         Returns:
-            `logits` (B, W, M), meaningless where `slot_positions` is 0, and with `labels` the mean cross-entropy over
-            the scored slots (0 where none is scored).
+            `logits` (B, W, M), meaningless where `slot_positions` is 0; with a CRF they are the logarithms of its
+            marginals. With `labels` the mean over the scored slots (0 where none is scored) of the cross-entropy, or of
+            the negative log-likelihood of a CRF, which then stands in `nll`.
 
         Raises:
             ValueError: if `slot_positions` is missing or does not fit `labels`.
@@ -182,11 +175,29 @@ class PunctuationRestorationModel(PreTrainedModel):
             outputs, slot_states = BaseModelOutput(), self._read_short(pieces, attention_mask, slots)
         else:
             outputs, slot_states = self._read_whole(pieces, attention_mask, slots, asked)
-        logits = self.classifier(slot_states)  # (B, W, M)
-        loss = None if labels is None else slot_loss(logits, labels)
-        return TokenClassifierOutput(
-            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
+        logits, loss, nll = self.classifier(slot_states, slots != 0), None, None  # (B, W, M)
+        if self.classifier.crf is not None:
+            nll = None if labels is None else self.classifier.crf.losses(logits, slots != 0, labels)
+            logits = self.classifier.crf(logits, slots != 0)
+        if labels is not None:
+            loss = slot_loss(logits, labels) if nll is None else nll.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
+        return SlotClassifierOutput(
+            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions, nll=nll
         )
+
+    def set_head(self, kind: str) -> None:
+        """Give the model another head; weights that the old one has too are kept, the others are new.
+
+        Raises:
+            ValueError: for a head that is none of `HEADS`.
+        """
+        if kind == self.config.head:
+            return
+        self.config.head, old = kind, self.classifier
+        self.config.check_head()
+        self.classifier = build_head(self.config, self.config.get_text_config().hidden_size)
+        self.classifier.apply(self._init_weights).load_state_dict(old.state_dict(), strict=False)
+        self.classifier.to(device=self.device, dtype=self.dtype).train(self.training)
 
     @property
     def reads_short(self) -> bool:

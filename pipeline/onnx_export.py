@@ -37,6 +37,8 @@ def fingerprint(model: Any) -> str:
         settings["mask_token_id"] = model.config.mask_token_id
     if model.config.bidirectional_from is not None:
         settings["bidirectional_from"] = model.config.bidirectional_from
+    if model.config.head.endswith("crf"):  # whose graph reads windows up to this size
+        settings["max_window_pieces"] = model.config.max_window_pieces
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().cpu().contiguous()
@@ -76,6 +78,9 @@ class _Graph(nn.Module):
     def __init__(self, model: Any, in_int8: bool) -> None:
         super().__init__()
         self.model = copy.deepcopy(model).float().eval()
+        for name, part in list(self.model.classifier.named_children()):
+            if isinstance(part, nn.LSTM):
+                setattr(self.model.classifier, name, _OnnxLSTM(part))
         if not self.model.reads_short:
             return
         self.model.encoder.config._attn_implementation = ATTENTION
@@ -119,6 +124,35 @@ class _Int8Embedding(nn.Module):
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         return self.words[input_ids].to(torch.float32) * self.scales[input_ids]
+
+
+class _OnnxLSTM(nn.Module):
+    """An LSTM as the one operation of ONNX, for any W; torch would write one step after the other, for a fixed W."""
+
+    inner: torch.Tensor  # (1, 4 H, H), as `outer`
+    outer: torch.Tensor
+    biases: torch.Tensor  # (1, 8 H)
+
+    def __init__(self, lstm: nn.LSTM) -> None:
+        super().__init__()
+        self.width = lstm.hidden_size
+        self.register_buffer("inner", self._gates(lstm.weight_ih_l0))
+        self.register_buffer("outer", self._gates(lstm.weight_hh_l0))
+        self.register_buffer("biases", torch.cat([self._gates(lstm.bias_ih_l0), self._gates(lstm.bias_hh_l0)], dim=1))
+
+    def forward(self, states: torch.Tensor) -> tuple[torch.Tensor, None]:
+        inputs = states.transpose(0, 1), self.inner, self.outer, self.biases
+        n_texts, n_slots, _ = states.shape
+        options: Any = {"hidden_size": self.width}
+        shape = n_slots, 1, n_texts, self.width
+        outputs = torch.onnx.ops.symbolic("LSTM", inputs, options, dtype=states.dtype, shape=shape, version=20)
+        return outputs.squeeze(1).transpose(0, 1), None
+
+    @staticmethod
+    def _gates(weights: Any) -> torch.Tensor:
+        """In ONNX's order: input, output, forget, cell."""
+        inputs, forget, cell, output = weights.detach().chunk(4)
+        return torch.cat([inputs, output, forget, cell]).unsqueeze(0)
 
 
 class _OutputByPiece(nn.Module):
@@ -165,8 +199,8 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
         raise ValueError(
-            f"Expected an encoder that torch can write as ONNX, {type(model.encoder).__name__} is none. Use "
-            "backend 'torch'."
+            f"Expected a model that torch can write as ONNX, {type(model.encoder).__name__} with head "
+            f"{model.config.head!r} is none. Use backend 'torch'."
         ) from error
 
 

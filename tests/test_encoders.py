@@ -192,6 +192,6 @@ def test_an_encoder_that_onnx_cannot_hold_is_refused_by_name(tiny_model, tiny_to
             return input_ids.float() if input_ids.sum().item() > 3 else slot_positions  # torch cannot trace this
 
     monkeypatch.setattr(onnx_export, "_Graph", Odd)
-    with pytest.raises(ValueError, match=r"BertModel is none.*backend 'torch'"):
+    with pytest.raises(ValueError, match=r"BertModel with head 'linear' is none.*backend 'torch'"):
         onnx_export.export_onnx(tiny_model, tmp_path / "model.onnx", 1, in_int8=False)
     assert not list(tmp_path.iterdir())

@@ -229,7 +229,7 @@ def test_a_pushed_pipeline_is_whole_and_restores_the_same(hub, exported, tiny_pi
 
 def test_a_pushed_model_and_a_pushed_configuration_bring_their_code(hub, tiny_model, tiny_tokenizer, tiny_pipeline):
     tiny_model.push_to_hub(REPOSITORY)
-    code = {"configuration_punctuation.py", "encoder_layers.py", "modeling_punctuation.py"}
+    code = {"configuration_punctuation.py", "encoder_layers.py", "heads.py", "modeling_punctuation.py"}
     assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", "model.safetensors", *code}
     loaded = pipeline("punctuation-restoration", model=str(hub), tokenizer=tiny_tokenizer, device="cpu")
     assert loaded(TEXT) == tiny_pipeline(TEXT)

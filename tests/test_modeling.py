@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from transformers import (
     XLMRobertaConfig,
 )
 
+from punctuation_restoration.modeling import configuration_punctuation
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
@@ -149,6 +151,24 @@ def test_the_configuration_survives_saving(tiny_config, tmp_path):
     assert {**loaded.to_dict(), "_name_or_path": ""} == tiny_config.to_dict()
 
 
+def test_a_key_that_nobody_reads_is_left_out_of_a_file_with_a_warning(tiny_config, tmp_path, monkeypatch):
+    monkeypatch.setattr(configuration_punctuation.logger, "warning", warnings.warn)
+    extras = {"auto_map": {"AutoConfig": "configuration_punctuation.X"}, "custom_pipelines": {}, "_commit_hash": "0"}
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(tiny_config.to_dict() | extras))
+    AutoConfig.from_pretrained(tmp_path, attn_implementation="eager", num_labels=4, dtype="float16")
+    file.write_text(json.dumps(tiny_config.to_dict() | {"heads": "crf"}))
+    with pytest.warns(UserWarning, match=r"\['heads'\], which are left out"):
+        config = AutoConfig.from_pretrained(tmp_path)
+    assert not hasattr(config, "heads")
+
+
+def test_the_shipped_configuration_has_no_unknown_key(monkeypatch):
+    monkeypatch.setattr(configuration_punctuation.logger, "warning", warnings.warn)
+    config = AutoConfig.from_pretrained(Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms")
+    assert config.head == "linear"
+
+
 def test_custom_pipelines_are_hidden_from_transformers_and_saved_again(tiny_config, tmp_path):
     fields = tiny_config.to_dict() | {"custom_pipelines": {"punctuation-restoration": {"impl": "x.Y"}}}
     config = PunctuationRestorationConfig(**fields)
@@ -175,6 +195,8 @@ def test_custom_pipelines_are_hidden_from_transformers_and_saved_again(tiny_conf
         ({"max_window_pieces": 3}, "max_window_pieces"),
         ({"slot_style": "both"}, "slot_style"),
         ({"head_width": 0}, "head_width"),
+        ({"head": "tree"}, r"head to be one of .*'crf'.*got 'tree'"),
+        ({"heads": "crf"}, r"got also \['heads'\]"),
         ({"head_dropout": 1.0}, "head_dropout"),
     ],
 )

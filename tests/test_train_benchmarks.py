@@ -106,12 +106,12 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
     out = tmp_path / "out.json"
     call = ["--data", str(folders / "old"), "--encoder", str(tiny_encoder), "--layers", "1", "--threads", "1"]
     more = ["--recipe", str(recipe), "--steps", "2", "--pieces-per-batch", "128", "--seeds", "1", "--out", str(out)]
-    arms = ["--arms", "late masks", "tagging", "a tenth of the text", "half the batch, double steps"]
+    arms = ["--arms", "late masks", "tagging", "CRF", "a tenth of the text", "half the batch, double steps"]
     for _ in range(2):
         assert module.main([*call, *more, *arms, "--work", str(tmp_path / "work")]) == 0
     rows = json.loads(out.read_text())["runs"]
     assert [(row["arm"], row["steps"]) for row in rows] == [*((name, 2) for name in arms[1:-1]), (arms[-1], 4)]
-    assert len(calls) == 4
+    assert len(calls) == 5
     folders_of = [tmp_path / "work" / f"{name}-1" for name in ("late-masks", "tagging")]
     styles = [json.loads((folder / "settings.json").read_text()) for folder in folders_of]
     assert {key for key in styles[0] if styles[0][key] != styles[1][key]} == {"slot_style"}
@@ -185,6 +185,17 @@ def words_and_pieces_a_step(place: Path, folder: Path) -> tuple[float, float]:
         sum(int((batch["slot_positions"] != 0).sum()) for batch in batches) / 100,
         sum(int(batch["attention_mask"].sum()) for batch in batches) / 100,
     )
+
+
+def test_a_group_names_its_arms_and_words_are_steps(folders: Path) -> None:
+    module = load("experiments")
+    call = ["--data", str(folders / "old"), "--encoder", "any", "--out", "out.json", "--pieces-per-batch", "100"]
+    args = module.parse_args([*call, "--arms", "heads", "CRF", "augmentations", "--words", "2e4"])
+    assert args.arms == [module.BASELINE, *module.HEADS, *module.AUGMENTATIONS]
+    train = [row["splits"]["train"] for row in json.loads((folders / "old" / "index.json").read_text())["sources"]]
+    n_pieces, n_words = (sum(row[unit] for row in train) for unit in ("n_pieces", "n_words"))
+    assert args.steps == round(2e4 * n_pieces / n_words / 100)
+    assert set(args.arms) <= set(module.ARMS)
 
 
 def test_pieces_as_words_keep_the_mark_at_the_last_piece() -> None:

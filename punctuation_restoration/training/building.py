@@ -29,6 +29,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     """
     if start:
         model = load_own_model(start, **new_style(settings, recipe, start))
+        model.set_head(settings.head or model.config.head)
     elif settings.encoder:
         model = start_from_encoder(settings, recipe)
     else:
@@ -61,8 +62,8 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
     fields.setdefault("mask_token_id", tokenizer.mask_token_id)
-    if settings.bidirectional_from is not None:
-        fields["bidirectional_from"] = settings.bidirectional_from
+    given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from}
+    fields.update({key: value for key, value in given.items() if value is not None})
     try:
         model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
     except OSError as error:

@@ -66,7 +66,7 @@ def reading(config: Any) -> str:
     first = config.bidirectional_from
     seen = "" if first is None else f", layers from {first} on read both ways"
     style = f"slot style {config.slot_style}: {STYLES[config.slot_style]}"
-    return f"{style}{seen}; windows of {config.max_window_pieces} pieces"
+    return f"{style}{seen}; head {config.head}; windows of {config.max_window_pieces} pieces"
 
 
 @dataclass
@@ -283,8 +283,8 @@ class TrainingRun:
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
         labels, is_pseudo, soft = inputs.pop("labels"), inputs.pop("is_pseudo", None), inputs.pop("soft_labels", None)
         with self.accelerator.autocast():
-            logits = self.prepared(**inputs).logits
-        return total_loss(logits, labels, self.settings, is_pseudo, soft)
+            outputs = self.prepared(**inputs, labels=labels)
+        return total_loss(outputs.logits, labels, self.settings, is_pseudo, soft, outputs.nll)
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""

@@ -1,6 +1,7 @@
 """Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of a teacher.
 
-Takes logits and labels, gives sums over the scored slots; the loop divides by their number.
+Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Of a CRF the likelihood of
+whole windows takes the place of the cross-entropy, and all else reads its marginals.
 """
 
 import torch
@@ -11,7 +12,11 @@ from punctuation_restoration.training.settings import TrainingSettings
 
 
 def slot_losses(
-    logits: torch.Tensor, labels: torch.Tensor, settings: TrainingSettings, is_pseudo: torch.Tensor | None = None
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    settings: TrainingSettings,
+    is_pseudo: torch.Tensor | None = None,
+    nll: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Cross-entropy (B, W) of each slot, 0 where it is not scored, after the self-training of Chen et al. (2021).
 
@@ -22,9 +27,11 @@ def slot_losses(
         logits: (B, W, M).
         labels: (B, W), -100 where a slot is not scored.
         is_pseudo: (B,) of bool, windows that a teacher labelled; None for none.
+        nll: (B, W) what takes the place of the cross-entropy with the labels; None for nothing.
     """
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
-    chosen = functional.nll_loss(log_probabilities.transpose(1, 2), labels, ignore_index=NOT_SCORED, reduction="none")
+    scores = log_probabilities.transpose(1, 2)
+    chosen = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none") if nll is None else nll
     if is_pseudo is None:
         is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
     uniform = -log_probabilities.mean(-1)
@@ -59,9 +66,10 @@ def total_loss(
     settings: TrainingSettings,
     is_pseudo: torch.Tensor | None = None,
     soft_labels: torch.Tensor | None = None,
+    nll: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Summed loss of the scored slots; where there are soft labels they count for a share of `distil_weight`."""
-    losses = slot_losses(logits, labels, settings, is_pseudo)
+    losses = slot_losses(logits, labels, settings, is_pseudo, nll)
     if soft_labels is not None:
         soft = distillation_losses(logits, soft_labels, labels, settings.temperature)
         losses = torch.lerp(losses, soft, settings.distil_weight * (soft_labels.sum(-1) > 0).float())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_args, get_type_hints
 
 from punctuation_restoration.data.recipe import settings_from
-from punctuation_restoration.modeling.configuration_punctuation import SLOT_STYLES
+from punctuation_restoration.modeling.configuration_punctuation import HEADS, SLOT_STYLES
 from punctuation_restoration.training.optimisation import OPTIMISERS
 from punctuation_restoration.training.precision import PRECISIONS
 
@@ -40,6 +40,7 @@ class TrainingSettings:
         "or last-piece (tagging)",
         SLOT_STYLES,
     )
+    head: str | None = setting(None, "what labels the slots; default: as in --from, or linear", HEADS)
     bidirectional_from: int | None = setting(
         None, "first layer of a causal encoder that reads to the right too; default: the middle one"
     )
@@ -71,7 +72,7 @@ class TrainingSettings:
     # Optimiser
     optimiser: str = setting("adamw", "adamw or radam", OPTIMISERS)
     encoder_rate: float = setting(2e-4, "learning rate of the encoder", "of 0 or more")
-    head_rate: float = setting(4e-4, "learning rate of the classifier", "of 0 or more")
+    head_rate: float = setting(4e-4, "learning rate of the head", "of 0 or more")
     weight_decay: float = setting(0.01, "weight decay", "of 0 or more")
     warmup_steps: int = setting(200, "steps over which the learning rate rises", "of 0 or more")
     max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", "of 0 or more")
@@ -97,7 +98,8 @@ class TrainingSettings:
     threads: int | None = setting(None, "threads that torch computes with on a CPU", "above 0")
 
 
-MODEL_KEYS = ("encoder", "layers", "slot_style", "bidirectional_from")  # of a recipe's `model`, and of the command line
+# Of a recipe's `model`, and of the command line.
+MODEL_KEYS = ("encoder", "layers", "slot_style", "head", "bidirectional_from")
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
