@@ -36,13 +36,14 @@ def read_once(restore: Any, examples: Sequence[Example]) -> list[ReadExample]:
     return read
 
 
-def f1_with(
-    given: Mapping[str, float], read: Sequence[ReadExample], config: Any, label_set: LabelSet
-) -> float:
+def f1_with(given: Mapping[str, float], read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
     choice = make_choice(config, "basic", given)
     decided = [
-        [{**word, "label": config.label_names[label]} for word, label in zip(words, decode(rows, choice)[0], strict=True)]
+        [
+            {**word, "label": config.label_names[label]}
+            for word, label in zip(words, decode(rows, choice)[0], strict=True)
+        ]
         for _, words, rows in read
     ]
     return micro_f1([example for example, _, _ in read], decided, label_set)

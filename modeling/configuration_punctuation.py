@@ -37,8 +37,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         labels: one dictionary a label with the keys `name`, `before`, `after` (written around the word) and `fill`
             (the piece that stands in a slot whose label is known). The first label must write nothing.
         mark_labels: for every mark known in running text the name of the label that it means, or None for a mark
-            that is only removed. By default what `DEFAULT_MARK_LABELS` says, but that a sign, in any width, means
-            the label that writes it.
+            that is only removed. By default what `DEFAULT_MARK_LABELS` says, but that a sign of it, in any width,
+            means the label that writes it.
         slot_style: `"mask"` puts a `<mask>` after every word (slot filling); `"late-mask"` lets the masks join in the
             last layers only, where they read the words but are not read by them, which spares most of their cost
             (`docs/design.md`); `"last-piece"` reads the label off the last piece of the word (plain tagging).
@@ -97,9 +97,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             self.mark_labels = {mark: name if name in names else None for mark, name in DEFAULT_MARK_LABELS.items()}
             alone = [label for label in self.labels if not label.get("before")]
             own = {label["after"]: label.get("name") for label in alone if len(str(label.get("after", ""))) == 1}
-            for mark in [*self.mark_labels, *map(str, own)]:
-                meaning = own.get(unicodedata.normalize("NFKC", mark), self.mark_labels.get(mark))
-                self.mark_labels[mark] = own.get(mark, meaning)
+            for mark, meaning in self.mark_labels.items():
+                self.mark_labels[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
         self.mark_labels = dict(self.mark_labels)
         self._check_labels()
         self._check_windows()

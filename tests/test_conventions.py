@@ -38,7 +38,13 @@ def test_marks_are_written_as_the_script_writes_them():
     assert [written(mark, "Arabic") for mark in ",.?"] == ["،", ".", "؟"]
     assert [written(mark, "Latin") for mark in ",.?"] == [",", ".", "?"]
     assert written("", "Han") == ""
-    assert [written("、", script) for script in ("Han", "Kana", "Latin", "Arabic", "Khmer")] == ["、", "、", ",", "،", ","]
+    assert [written("、", script) for script in ("Han", "Kana", "Latin", "Arabic", "Khmer")] == [
+        "、",
+        "、",
+        ",",
+        "،",
+        ",",
+    ]
 
 
 def test_no_script_writes_two_marks_alike():

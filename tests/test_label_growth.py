@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from hypothesis import given
 from hypothesis import strategies as st
-from test_properties import FRAGMENTS, any_text, assert_only_marks_were_inserted
+from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_the_model
 from training_runs import arguments
 from transformers import AutoTokenizer, pipeline
 
@@ -20,9 +21,12 @@ from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training import thresholds
+from punctuation_restoration.training.adapters import rebuild
+from punctuation_restoration.training.averaging import average_models
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import TrainingSettings
@@ -100,7 +104,7 @@ def test_before_it_has_learned_anything_the_model_decides_as_before(grown, tiny_
 
 def test_a_sign_that_was_no_mark_starts_from_none_and_labels_may_go(tiny_model):
     tilde = {"name": "TILDE", "before": "", "after": "~", "fill": ":"}
-    fewer = with_labels(tiny_model, [LABELS[0], LABELS[5], tilde])
+    fewer = with_labels(tiny_model, [LABELS[0], LABELS[5], tilde], {".": "PERIOD", ",": None, "~": "TILDE"})
     assert fewer.config.label_names == ["O", "PERIOD", "TILDE"]
     assert torch.equal(fewer.classifier.out_proj.weight, tiny_model.classifier.out_proj.weight[[0, 2, 0]])
     assert with_labels(tiny_model, tiny_model.config.labels) is tiny_model
@@ -139,7 +143,7 @@ def test_the_enumeration_comma_stands_where_it_belongs(knowing):
     )
 
 
-@any_text
+@through_the_model
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join), st.sampled_from(["basic", "all"]))
 def test_restored_text_restored_again_stays_the_same(knowing, text, marks):
     restored = knowing(text, marks=marks)
@@ -165,7 +169,7 @@ def test_files_hold_labels_as_recipes_do(tmp_path):
 
 def test_data_with_other_labels_are_refused_either_way(prepared, tiny_checkpoint):
     index, settings = read_index(prepared), TrainingSettings()
-    with pytest.raises(ValueError, match="train.py --labels FILE.*--tokenizer"):
+    with pytest.raises(ValueError, match=r"train\.py --labels FILE.*--tokenizer"):
         build_model(settings, Recipe("r", (), model={"labels": LABELS}), index, tiny_checkpoint)
     with pytest.raises(ValueError, match="EXCLAMATION"):
         build_model(settings, Recipe("r", ()), {**index, "labels": LABELS}, tiny_checkpoint)
@@ -183,7 +187,12 @@ def test_a_fine_tuned_model_drops_the_thresholds_of_its_old_weights(prepared, ti
     model = with_labels(tiny_model, tiny_model.config.labels, {**tiny_model.config.mark_labels, "~": None})
     model.config.thresholds = {"COMMA": 0.4}
     model.save_pretrained(tmp_path)
-    assert build_model(TrainingSettings(), Recipe("r", ()), read_index(prepared), str(tmp_path)).config.thresholds is None
+    tiny_tokenizer.save_pretrained(tmp_path)
+    average_models([str(tmp_path)], tmp_path / "mean")
+    assert PunctuationRestorationConfig.from_pretrained(tmp_path / "mean").thresholds is None
+    assert (
+        build_model(TrainingSettings(), Recipe("r", ()), read_index(prepared), str(tmp_path)).config.thresholds is None
+    )
 
 
 def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny_tokenizer, monkeypatch):
@@ -192,18 +201,22 @@ def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny
     rows = np.array([[1 - c - p, c, p, 0.0] for c, p in zip(comma, period, strict=True)])
     labels = np.array([1, 0, 1, 0, 0, 2])
     logits = torch.tensor(np.log(rows + 1e-9))
-    monkeypatch.setattr(thresholds, "decided_words", lambda *_: [(0, labels[:4], logits[:4]), (0, labels[4:], logits[4:])])
+    monkeypatch.setattr(
+        thresholds, "decided_words", lambda *_: [(0, labels[:4], logits[:4]), (0, labels[4:], logits[4:])]
+    )
     validation = Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, tiny_model.config), tiny_model.config, 50)
     assert thresholds.tuned_thresholds(tiny_model, validation) == {"COMMA": 0.275}
     assert thresholds.tuned_thresholds(tiny_model, SimpleNamespace(windows=[])) is None
 
 
 def test_further_labels_get_theirs_beside_those_of_the_basic_marks(prepared, grown, tiny_tokenizer, monkeypatch):
-    """Of four words, `!` after the second has 0.3, and with the period's 0.3 is one that basic marks need no help for."""
+    """Of four words the second has `!`, with 0.3; the period's 0.3 is added to that for basic marks, which suffices."""
     rows = np.full((4, 8), 1e-9)
     rows[:, 0] = [1, 0.4, 1, 1]
     rows[1, [5, 6]] = 0.3
-    monkeypatch.setattr(thresholds, "decided_words", lambda *_: [(0, np.array([0, 6, 0, 0]), torch.tensor(np.log(rows)))])
+    monkeypatch.setattr(
+        thresholds, "decided_words", lambda *_: [(0, np.array([0, 6, 0, 0]), torch.tensor(np.log(rows)))]
+    )
     validation = Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, grown.config), grown.config, 50)
     found = thresholds.tuned_thresholds(grown, validation)
     assert list(found) == ["EXCLAMATION"]
@@ -233,3 +246,67 @@ def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_pat
     assert own_labels(restore.model.config).names == tuple(NAMES)
     assert AutoTokenizer.from_pretrained(tmp_path / "run" / "final").mask_token
     assert run_training([*command, *more]) == 0  # goes on from its own last checkpoint, which has the labels already
+
+
+def test_more_marks_are_measured_against_the_same_run_without_them(texts, tiny_checkpoint, tmp_path, monkeypatch):
+    from benchmarks.all_marks import main
+
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"labels": LABELS}))
+    recipe = recipe_for_texts([texts], "en", 0.15)
+    prepare(recipe, tmp_path / "basic", tiny_checkpoint, 1)
+    prepare(
+        Recipe("r", recipe.sources, model=read_labels(labels), validation=0.15), tmp_path / "all", tiny_checkpoint, 1
+    )
+    for name, model in (("one", {}), ("more", read_labels(labels))):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps({"name": name, "sources": [], "model": model}))
+    (tmp_path / "bench" / "en").mkdir(parents=True)
+    lines = ["hello\tCOMMA", "you\tO", "are\tO", "the\tO", "best\tPERIOD"] * 20
+    (tmp_path / "bench" / "en" / "iwslt2012-dev.tsv").write_text("\n".join(lines) + "\n")
+    out = tmp_path / "found.json"
+
+    def run_here(command, check):
+        AcceleratorState._reset_state(reset_partial_state=True)
+        assert run_training([*command[3:], "--precision", "fp32", "--cpu"]) == 0
+
+    call = [
+        "--from",
+        tiny_checkpoint,
+        "--basic",
+        str(tmp_path / "basic"),
+        "--all",
+        str(tmp_path / "all"),
+        "--seeds",
+        "1",
+    ]
+    call += ["--recipe", str(tmp_path / "one.yaml"), "--all-recipe", str(tmp_path / "more.yaml"), "--steps", "2"]
+    call += ["--benchmark", "iwslt2012-dev", "--bench-root", str(tmp_path / "bench"), "--validation-words", "200"]
+    call += ["--work", str(tmp_path / "work"), "--out", str(out)]
+    monkeypatch.setattr("benchmarks.arms.subprocess", SimpleNamespace(run=run_here))
+    assert main(call) == 0
+    one, more = json.loads(out.read_text())["runs"]
+    assert (one["labels"], more["labels"], one["steps"], more["steps"]) == ("basic", "all", 2, 2)
+    assert set(one["basic_marks"]["iwslt2012-dev"]["marks"]) == set(more["basic_marks"]["iwslt2012-dev"]["marks"])
+    assert set(NAMES[1:]) <= set(more["held_out"]["en"])
+    assert "COLON" not in one["held_out"]["en"]
+    monkeypatch.setattr("benchmarks.arms.subprocess", None)  # nothing is done twice
+    assert main(call) == 0
+
+
+def test_adapters_learn_new_labels_and_make_a_whole_model(
+    texts, prepared, tiny_checkpoint, tiny_encoder, tmp_path, capsys
+):
+    pytest.importorskip("peft")
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"labels": LABELS}))
+    more = ["--labels", str(labels), "--adapter-rank", "2", "--max-steps", "2"]
+    assert run_training([*arguments(texts, tmp_path / "run", tiny_checkpoint), *more]) == 0
+    adapters = tmp_path / "run" / "final" / "adapters"
+    rebuild(adapters, None, tmp_path / "whole")
+    whole, final = (PunctuationRestorationModel.from_pretrained(tmp_path / name) for name in ("whole", "run/final"))
+    assert whole.config.label_names == NAMES
+    rows, expected = (model.classifier.out_proj.weight for model in (whole, final))
+    assert torch.allclose(rows, expected, atol=1e-2)  # adapters are stored in half precision
+    more = ["--encoder", str(tiny_encoder), "--adapter-rank", "2"]
+    assert run_training(arguments(prepared, tmp_path / "other", str(adapters), *more)) == 1
+    assert "Expected a run with the labels of" in capsys.readouterr().err

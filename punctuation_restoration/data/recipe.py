@@ -117,7 +117,7 @@ def load_recipe(path: str | Path) -> Recipe:
 
 
 def read_labels(path: str | Path) -> dict[str, Any]:
-    """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them; of a recipe, its model's.
+    """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe.
 
     Raises:
         ValueError: if the file has no labels, or keys besides them.

@@ -25,8 +25,8 @@ def average_models(sources: Sequence[str], target: Path) -> None:
     """Write the model whose weights are the mean of those of `sources`.
 
     Args:
-        sources: folders of trained models, at least one; the first one gives configuration and tokenizer. Its thresholds,
-            found for its own weights, are dropped.
+        sources: folders of trained models, at least one; the first one gives configuration and tokenizer.
+            Its thresholds, found for its own weights, are dropped.
         target: folder to write; a model that is there is replaced once the new one is whole.
 
     Raises:

@@ -24,7 +24,7 @@ def with_labels(
     """
     old = model.config
     fields = {key: value for key, value in old.to_dict().items() if key not in ("id2label", "label2id", "thresholds")}
-    config = PunctuationRestorationConfig.from_dict({**fields, "labels": labels, "mark_labels": mark_labels})
+    config: Any = PunctuationRestorationConfig.from_dict({**fields, "labels": labels, "mark_labels": mark_labels})
     if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
         return model
     places = {name: index for index, name in enumerate(old.label_names)}
