@@ -2,9 +2,8 @@
 
     python -m benchmarks.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
 
-A model that is unsure writes too few marks, since "no mark" is the likeliest answer in most places. The model reads
-each text once; then the threshold of one label after the other is moved as long as the mean micro-F1 over the
-benchmarks grows. Use validation data only: thresholds found on a test make its score worthless.
+Training finds them too, on the validation words of its run; here they are found on as much text as wanted, through the
+pipeline. The model reads each text once; `evaluation/thresholds.py` says how they are moved.
 """
 
 import argparse
@@ -21,14 +20,8 @@ from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
 from punctuation_restoration.evaluation.scores import micro
+from punctuation_restoration.evaluation.thresholds import tune
 from punctuation_restoration.pipeline.decoding import decode, make_choice
-
-# Up to a half: a higher threshold would refuse a mark that is likelier than all other labels together.
-GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
-N_ROUNDS = 3
-# Of F1, 0 to 1. A smaller gain is chance: a threshold of 0.2 for questions gained 0.005 points on four validation sets,
-# and made "boleh? saya tahu nama encik?" of the README's example.
-LEAST_GAIN = 0.0005
 
 ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
 
@@ -43,13 +36,14 @@ def read_once(restore: Any, examples: Sequence[Example]) -> list[ReadExample]:
     return read
 
 
-def f1_with(
-    given: Mapping[str, float], read: Sequence[ReadExample], labels: Sequence[Mapping[str, str]], label_set: LabelSet
-) -> float:
+def f1_with(given: Mapping[str, float], read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
-    choice = make_choice(labels, "all", given)
+    choice = make_choice(config, "basic", given)
     decided = [
-        [{**word, "label": labels[label]["name"]} for word, label in zip(words, decode(rows, choice)[0], strict=True)]
+        [
+            {**word, "label": config.label_names[label]}
+            for word, label in zip(words, decode(rows, choice)[0], strict=True)
+        ]
         for _, words, rows in read
     ]
     return micro_f1([example for example, _, _ in read], decided, label_set)
@@ -62,31 +56,6 @@ def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, 
         for example, found in zip(examples, words, strict=True)
     )
     return micro(add_counts(label_set.names, counts)).f1
-
-
-def tune(
-    benchmarks: Mapping[str, Sequence[ReadExample]], labels: Sequence[Mapping[str, str]], label_set: LabelSet
-) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """The best thresholds, and every step on the way: thresholds and F1 of each benchmark.
-
-    A mark gets a threshold only where that gains `LEAST_GAIN` on the mean; without one, the likeliest label is chosen.
-    A threshold that is there already is moved for any gain.
-    """
-
-    def try_out(given: Mapping[str, float]) -> dict[str, Any]:
-        scores = {name: f1_with(given, read, labels, label_set) for name, read in benchmarks.items()}
-        return {"thresholds": dict(given), "micro_f1": scores}
-
-    def mean_f1(step: Mapping[str, Any]) -> float:
-        return float(np.mean(list(step["micro_f1"].values())))
-
-    steps = [try_out({})]
-    for label in [label["name"] for label in labels[1:]] * N_ROUNDS:
-        step = max((try_out({**steps[-1]["thresholds"], label: limit}) for limit in GRID), key=mean_f1)
-        gain = mean_f1(step) - mean_f1(steps[-1])
-        if gain > 0 and (label in steps[-1]["thresholds"] or gain >= LEAST_GAIN):
-            steps.append(step)
-    return steps[-1]["thresholds"], steps
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -109,7 +78,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in args.benchmark:
         examples = load_examples(name, label_set, args.bench_root, args.recipe)
         benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
-    best, steps = tune(benchmarks, restore.model.config.labels, label_set)
+    config = restore.model.config
+    best, steps = tune(
+        [config.label_names[index] for index in sorted(set(config.basic_labels) - {0})],
+        lambda given: {name: f1_with(given, read, config, label_set) for name, read in benchmarks.items()},
+    )
     tell({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, args.output)
     return 0
 

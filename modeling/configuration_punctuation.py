@@ -3,6 +3,7 @@
 Takes what `config.json` holds, gives validated fields. Knows nothing about tensors or text.
 """
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, ClassVar
@@ -49,7 +50,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         labels: one dictionary a label with the keys `name`, `before`, `after` (written around the word) and `fill`
             (the piece that stands in a slot whose label is known). The first label must write nothing.
         mark_labels: for every mark known in running text the name of the label that it means, or None for a mark
-            that is only removed.
+            that is only removed. By default what `DEFAULT_MARK_LABELS` says, but that a sign of it, in any width,
+            means the label that writes it.
         slot_style: `"mask"` puts a `<mask>` after every word (slot filling). In the next two styles slots join in the
             last layers only, where they read the words but are read by nothing (`docs/design.md`): `"mask-stream"`
             starts each from the embedding of `<mask>` at the position after its word, `"late-mask"` from the state of
@@ -120,6 +122,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         if self.mark_labels is None:  # a label that this table lacks is a mark that is only removed
             names = self.label_names
             self.mark_labels = {mark: name if name in names else None for mark, name in DEFAULT_MARK_LABELS.items()}
+            alone = [label for label in self.labels if not label.get("before")]
+            own = {label["after"]: label.get("name") for label in alone if len(str(label.get("after", ""))) == 1}
+            for mark, meaning in self.mark_labels.items():
+                self.mark_labels[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
         self.mark_labels = dict(self.mark_labels)
         self._check_labels()
         self.check_slots()
@@ -163,6 +169,20 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def label_names(self) -> list[str]:
         """Names of the labels, in the order of their ids."""
         return [label.get("name", "") for label in self.labels or ()]
+
+    @property
+    def basic_labels(self) -> list[int]:
+        """For each label that of `, . ?` which stands for it where nothing else may be written; 0 where none does.
+
+        What a mark means is what `DEFAULT_MARK_LABELS` says, whatever labels this model has for it.
+        """
+        signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
+        basic = []
+        places = {label["after"]: index for index, label in enumerate(self.labels or ()) if not label["before"]}
+        for index, label in enumerate(self.labels or ()):
+            meaning = DEFAULT_MARK_LABELS.get(label["after"][-1:])
+            basic.append(places.get(signs[meaning], index) if meaning else 0)
+        return basic
 
     def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> PreTrainedConfig:
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""

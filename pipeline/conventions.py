@@ -25,6 +25,10 @@ WRITTEN_MARKS: dict[str, dict[str, str]] = {
     "Armenian": {".": "։"},
     "Latin": {},
 }
+# Han and kana alone have a comma between the parts of a list (Chinese) or of a sentence (Japanese).
+WRITTEN_MARKS |= {
+    script: {"、": row.get(",", ","), **row} for script, row in WRITTEN_MARKS.items() if script not in ("Han", "Kana")
+}
 UNSPACED = ("Han", "Kana")  # written without blanks: a blank ends their say in how a number beside them is treated
 
 # Embedding and isolate controls of right-to-left text are brackets that nobody sees.
@@ -61,7 +65,7 @@ def script_of(word: str) -> str | None:
 def written(mark: str, script: str) -> str:
     """`mark` as `script` writes it."""
     row = WRITTEN_MARKS[script]
-    return "".join(row.get(sign, sign) for sign in mark) if row else mark
+    return "".join(row.get(sign, sign) for sign in mark)
 
 
 def known_marks(marks: Iterable[str]) -> dict[str, str]:

@@ -19,39 +19,34 @@ LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold i
 class Choice:
     """Which labels may be chosen."""
 
-    allowed: np.ndarray  # (M,) of bool; the first label, which writes nothing, always is
+    goes_to: np.ndarray  # (M,) the label that gets a label's probability: itself, if it may be chosen
     thresholds: np.ndarray  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
 
 
 def make_choice(
-    labels: Sequence[Mapping[str, str]],
-    marks: str | Sequence[str] = "all",
-    thresholds: Mapping[str, float] | None = None,
+    config: Any, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
 ) -> Choice:
     """Read the caller's wishes.
 
     Args:
-        labels: the configuration's table of labels.
-        marks: `"all"`, `"sentence-ends"` (labels that write a sign of the table `SENTENCE_ENDS`), or names of labels.
+        config: the model's configuration: its labels, and the basic one of `, . ?` that each of them means.
+        marks: `"basic"` (the labels of `, . ?`), `"all"`, `"sentence-ends"` (labels that write a sign of the table
+            `SENTENCE_ENDS`), or names of labels.
         thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
             rarer, below more frequent; only where several marks share the probability may none reach theirs.
 
     Raises:
         ValueError: for an unknown name or a threshold outside 0 to 1.
     """
-    names = [label["name"] for label in labels]
-    if marks == "all":
-        allowed = [True] * len(names)
-    elif marks == "sentence-ends":
-        allowed = [any(sign in SENTENCE_ENDS for sign in label["after"]) for label in labels]
-    else:
-        wanted = [marks] if isinstance(marks, str) else list(marks)
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise ValueError(
-                f"Expected marks to be 'all', 'sentence-ends' or labels among {names}, got {marks!r}. Correct it."
-            )
-        allowed = [name in wanted for name in names]
+    names, basic = config.label_names, config.basic_labels
+    ends = [label["name"] for label in config.labels if any(sign in SENTENCE_ENDS for sign in label["after"])]
+    sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
+    wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
+    if set(wanted) - set(names):
+        raise ValueError(
+            f"Expected marks to be 'basic', 'all', 'sentence-ends' or labels among {names}, got {marks!r}. Correct it."
+        )
+    goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
     limits = np.full(len(names), np.inf)
     for name, limit in (thresholds or {}).items():
         if name not in names[1:] or not isinstance(limit, int | float) or not 0 <= limit <= 1:
@@ -60,7 +55,7 @@ def make_choice(
                 "Correct it."
             )
         limits[names.index(name)] = limit
-    return Choice(np.array([True, *allowed[1:]]), limits)
+    return Choice(np.array(goes_to), limits)
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
@@ -68,8 +63,8 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
 
     A label with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several
     such labels the one that is the most times its threshold, so that thresholds also settle which of two marks is
-    written. A label without one must be the most probable of all. What the labels that are not allowed would have got
-    goes to "no mark".
+    written. A label without one must be the most probable of all. What a label that is not allowed would have got goes
+    to its basic label (that of `!` to the period), or to "no mark" where that is not allowed either.
 
     Args:
         probabilities: (W, M), each row summing to 1.
@@ -78,9 +73,8 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         (W,) label ids and (W,) probabilities of these labels.
     """
-    scores = np.array(probabilities, dtype=np.float64).reshape(-1, len(choice.allowed))
-    scores[:, 0] += scores[:, ~choice.allowed].sum(axis=1)
-    scores[:, ~choice.allowed] = 0.0
+    n_labels = len(choice.goes_to)
+    scores = np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[choice.goes_to]
     ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold
     ratios[ratios < 1] = 0.0
     reached = ratios.argmax(axis=1)  # the first label, "no mark", where none reaches its threshold

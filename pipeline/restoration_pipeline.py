@@ -52,7 +52,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         window, left_context, right_context: in words; the configuration's by default.
         existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
             them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
-        marks: `"all"`, `"sentence-ends"` or names of the labels that may be written.
+        marks: which may be written: `"basic"` (default) those of `, . ?`, which stand for the model's others too;
+            `"all"` every label of the model; `"sentence-ends"`; or names of labels.
         thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
         truecase: True gives sentences and the English `I` their capitals.
@@ -126,8 +127,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
             raise ValueError(f"Expected pause in seconds, above 0, got {postprocess['pause']!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
-            marks, thresholds = postprocess.pop("marks", "all"), postprocess.pop("thresholds", config.thresholds)
-            postprocess["choice"] = make_choice(config.labels, marks, thresholds)
+            marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", config.thresholds)
+            postprocess["choice"] = make_choice(config, marks, thresholds)
         return preprocess, {}, postprocess
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
@@ -232,7 +233,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
-        labels, scores = decode(probabilities, choice or make_choice(config.labels, "all", config.thresholds))
+        labels, scores = decode(probabilities, choice or make_choice(config, "basic", config.thresholds))
         decided = [
             fixed or Decision(config.labels[label], score, "model")
             for fixed, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)

@@ -43,7 +43,8 @@ EXAMPLES = {
     "Mixed": "okay so the budget is fixed for this year 但是我们还可以改时间表对不对 boleh tak kita mula minggu depan "
     "i think that works 好的那就这样",
 }
-MARKS_CHOICES = [("All marks", "all"), ("Only sentence ends", "sentence-ends")]
+MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends")]
+EVERY_MARK = ("All marks that the model knows", "all")  # where these are more
 EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "condition"), ("Replace", "replace")]
 
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
@@ -66,7 +67,7 @@ def build(restorer: PageRestorer) -> gr.Blocks:
                     typed["outputs"].append(gr.HTML(NOTHING_TO_SHOW, label="Masks", elem_id="masks"))
             with gr.Tab("File"):
                 upload = _file_tab()
-        options = _options()
+        options = _options([*MARKS_CHOICES, EVERY_MARK] if restorer.has_more_marks else MARKS_CHOICES)
         _connect_text(restorer, typed, options)
         _connect_file(restorer, upload, options)
         _add_endpoint(restorer)
@@ -134,10 +135,10 @@ def _file_tab() -> dict[str, Any]:
     return upload
 
 
-def _options() -> list[Any]:
+def _options(marks: list[tuple[str, str]]) -> list[Any]:
     with gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"), gr.Row():
         return [
-            gr.Radio(MARKS_CHOICES, value="all", label="Marks", elem_id="marks"),
+            gr.Radio(marks, value="basic", label="Marks", elem_id="marks"),
             gr.Radio(EXISTING_CHOICES, value="keep", label="Marks that the text has", elem_id="existing"),
             gr.Checkbox(False, label="Capitals at sentence starts", elem_id="truecase"),
             gr.Slider(
@@ -201,13 +202,13 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
 
 def _add_endpoint(restorer: PageRestorer) -> None:
     def restore(
-        text: str, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
+        text: str, marks: str = "basic", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
         """Restore punctuation in a text.
 
         Args:
             text: the text.
-            marks: "all" or "sentence-ends".
+            marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
             existing: what happens to marks that it has: "keep", "condition" or "replace".
             truecase: True gives sentences their capitals.
             threshold: probability from which a mark is written; 0 leaves it to the model.

@@ -37,6 +37,12 @@ class PageRestorer:
         self.pipeline = build(TASK, model=model or DEFAULT_MODEL, revision=revision)
         self.pipeline("hello 你好")  # loads jieba, and spares the first visitor the wait
 
+    @property
+    def has_more_marks(self) -> bool:
+        """Whether the model has labels besides those of `, . ?`."""
+        config = self.pipeline.model.config
+        return config.basic_labels != list(range(len(config.labels)))
+
     def restore(self, text: str, *options: Any) -> dict[str, Any]:
         """What the pipeline gives for a text, and the `seconds` that it took; `options` are those of `_keywords`.
 
@@ -96,7 +102,7 @@ class PageRestorer:
         return target, {"text": content, "words": words, "seconds": seconds}
 
     def _keywords(
-        self, marks: str = "all", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
+        self, marks: str = "basic", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
         """The pipeline's keywords for the page's options; a threshold of 0 leaves the choice to the model."""
         keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}

@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 
+CONFIG = PunctuationRestorationConfig()
 ROW = [0.5, 0.3, 0.15, 0.05]  # O, COMMA, PERIOD, QUESTION
 
 
 def _decode(rows, marks="all", thresholds=None):
-    labels, scores = decode(rows, make_choice(DEFAULT_LABELS, marks, thresholds))
+    labels, scores = decode(rows, make_choice(CONFIG, marks, thresholds))
     return labels.tolist(), [round(float(score), 6) for score in scores]
 
 
@@ -60,7 +61,7 @@ def test_a_label_that_is_not_allowed_is_not_chosen_for_its_threshold():
 @pytest.mark.parametrize(
     ("marks", "thresholds", "message"),
     [
-        ("commas", None, "'all', 'sentence-ends' or labels"),
+        ("commas", None, "'basic', 'all', 'sentence-ends' or labels"),
         (["COMMA", "STOP"], None, "STOP"),
         ("all", {"O": 0.5}, "thresholds for labels among"),
         ("all", {"COMMA": 1.5}, "from 0 to 1"),
@@ -69,7 +70,7 @@ def test_a_label_that_is_not_allowed_is_not_chosen_for_its_threshold():
 )
 def test_a_wish_that_cannot_be_met_is_refused(marks, thresholds, message):
     with pytest.raises(ValueError, match=message):
-        make_choice(DEFAULT_LABELS, marks, thresholds)
+        make_choice(CONFIG, marks, thresholds)
 
 
 ROWS = st.lists(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), max_size=6).map(
@@ -81,10 +82,10 @@ ROWS = st.lists(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), max_size=6
 @given(ROWS, st.sets(st.sampled_from(["COMMA", "PERIOD", "QUESTION"])), st.floats(0, 1))
 def test_only_what_is_allowed_and_reaches_its_threshold_is_chosen(rows, marks, threshold):
     thresholds = dict.fromkeys(["COMMA", "QUESTION"], threshold)
-    labels, scores = decode(rows, make_choice(DEFAULT_LABELS, sorted(marks), thresholds))
+    labels, scores = decode(rows, make_choice(CONFIG, sorted(marks), thresholds))
     assert len(labels) == len(scores) == len(rows)
     for label, score, row in zip(labels, scores, rows, strict=True):
-        name = DEFAULT_LABELS[label]["name"]
+        name = CONFIG.label_names[label]
         assert name == "O" or name in marks
         assert name not in thresholds or score >= threshold
         assert 0 <= score <= 1 + 1e-9
@@ -100,6 +101,6 @@ def test_a_higher_threshold_never_adds_a_mark(rows, one, other, rest):
     low, high = sorted([one, other])
     commas = []
     for threshold in (low, high):
-        labels, _ = decode(rows, make_choice(DEFAULT_LABELS, "all", {**rest, "COMMA": threshold}))
+        labels, _ = decode(rows, make_choice(CONFIG, "all", {**rest, "COMMA": threshold}))
         commas.append({index for index, label in enumerate(labels) if label == 1})
     assert commas[1] <= commas[0]

@@ -143,13 +143,14 @@ def test_a_model_with_other_labels_is_scored_in_the_labels_of_the_benchmark():
     assert example.labels == ("EXCLAMATION", O)
 
 
-def test_a_model_whose_marks_mean_nothing_in_a_benchmark_is_refused():
+def test_a_mark_that_means_nothing_in_a_benchmark_counts_as_none():
     config = PunctuationRestorationConfig(
         labels=[*DEFAULT_LABELS, {"name": "TILDE", "before": "", "after": "~", "fill": "~"}],
         mark_labels={**DEFAULT_MARK_LABELS, "~": "TILDE"},
     )
-    with pytest.raises(ValueError, match="'TILDE'"):
-        standard_labels(config)
+    example = from_text("stop no")
+    prediction = align(example, words(example.text, ("stop", "TILDE"), ("no", P)), standard_labels(config))
+    assert prediction.labels == (O, P)
 
 
 # Putting words beside units.

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from benchmarks import thresholds
-from benchmarks.thresholds import f1_with, main, read_once, tune
+from benchmarks.thresholds import f1_with, main, read_once
+from punctuation_restoration.evaluation import thresholds
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.evaluation.thresholds import tune
 
 
 @pytest.fixture
@@ -25,16 +26,20 @@ def read(tiny_config, tiny_pipeline, label_set):
     return [(example, words, np.array(rows))]
 
 
+def tuned(read, config, label_set):
+    return tune(config.label_names[1:], lambda given: {"x": f1_with(given, read, config, label_set)})
+
+
 def test_the_threshold_is_put_where_f1_is_highest(read, tiny_config, label_set):
-    assert f1_with({}, read, tiny_config.labels, label_set) == pytest.approx(0.5)  # 1 of 3 found: 2 · 1 / (3 + 1)
-    best, steps = tune({"x": read}, tiny_config.labels, label_set)
+    assert f1_with({}, read, tiny_config, label_set) == pytest.approx(0.5)  # 1 of 3 found: 2 · 1 / (3 + 1)
+    best, steps = tuned(read, tiny_config, label_set)
     assert best == {"COMMA": 0.275}  # 0.25 and less would add a wrong one
     assert steps[-1]["micro_f1"] == {"x": pytest.approx(1.0)}
 
 
 def test_a_gain_that_may_be_chance_sets_no_threshold(read, tiny_config, label_set, monkeypatch):
     monkeypatch.setattr(thresholds, "LEAST_GAIN", 0.6)  # 0.5 is there to be gained
-    best, steps = tune({"x": read}, tiny_config.labels, label_set)
+    best, steps = tuned(read, tiny_config, label_set)
     assert best == {}
     assert len(steps) == 1
 

@@ -78,6 +78,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"), help="recipe whose held-out documents are scored"
     )
+    parser.add_argument(
+        "--all-marks", action="store_true", help="score in all labels of the model, as files of your own always are"
+    )
     passed = parser.add_argument_group("passed on to the pipeline")
     for name, help_text in PIPELINE_SETTINGS.items():
         passed.add_argument("--" + name.replace("_", "-"), type=int, help=help_text)
@@ -151,7 +154,8 @@ def score_one(
     earlier: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], Sequence[Mistake]]:
     """The result of one benchmark, compared with an earlier one if there is one, and its worst mistakes."""
-    label_set = (standard_labels if name in BENCHMARKS else own_labels)(restore.model.config)
+    is_basic = name in BENCHMARKS and not args.all_marks
+    label_set = (standard_labels if is_basic else own_labels)(restore.model.config)
     examples = load_examples(name, label_set, args.bench_root, args.recipe)
     examples = cut(examples, args.limit) if args.limit else examples
     digest = digest_of(examples)
@@ -164,12 +168,14 @@ def score_one(
             label_set,
             n_mistakes=args.mistakes,
             on_document=lambda n_units: bar.count(n_units, "units"),
+            marks="basic" if is_basic else "all",
             **settings,
         )
     config = restore.model.config
     used = {key: getattr(config, key) for key in ("window", "left_context", "right_context", "max_window_pieces")}
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
     used |= {"limit": args.limit} if args.limit else {}
+    used |= {"marks": "all"} if args.all_marks else {}
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
     result = to_result(evaluation, Path(name).name, about, digest, signed)

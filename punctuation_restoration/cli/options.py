@@ -94,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--existing", metavar="keep|condition|replace",
         help="marks that the text has: keep them, show them to the model as well, or replace them")  # fmt: skip
     add("--marks", type=_mark_names, metavar="NAMES",
-        help="marks that may be written: all, sentence-ends, or labels such as COMMA,PERIOD")  # fmt: skip
+        help="marks that may be written: basic (, . ?; the default), all that the model has, sentence-ends, or labels "
+        "such as COMMA,PERIOD")  # fmt: skip
     add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
         help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
     add("--truecase", action="store_true", default=None, help="give sentences their capitals")
@@ -149,7 +150,7 @@ def _encoding(name: str) -> str:
 
 
 def _mark_names(marks: str) -> str | list[str]:
-    if marks in ("all", "sentence-ends"):
+    if marks in ("basic", "all", "sentence-ends"):
         return marks
     return [name.strip() for name in marks.split(",") if name.strip()]
 

@@ -26,7 +26,16 @@ from punctuation_restoration.data.held_out import drop_held_out, read_hashes, sp
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
-from punctuation_restoration.data.recipe import Filters, Recipe, Source, check_recipe, held_out_shares, load_recipe
+from punctuation_restoration.data.recipe import (
+    LABEL_KEYS,
+    Filters,
+    Recipe,
+    Source,
+    check_recipe,
+    held_out_shares,
+    load_recipe,
+    read_labels,
+)
 from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
 from punctuation_restoration.data.summary import SPLITS, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -43,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
         recipe = replace(recipe, **given)
         check_recipe(recipe, "the recipe")
+        if args.labels:
+            recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
         tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
         prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
     except (ValueError, OSError, MemoryError, BrokenExecutor) as error:
@@ -60,6 +71,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--language", default="xx", help="language code of --texts")
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder")
+    parser.add_argument("--labels", help="file with other labels than those of the tokenizer's model (YAML or JSON)")
     parser.add_argument("--processes", type=int, default=2, help="worker processes")
     parser.add_argument("--max-words", type=int, help="stop each source after so many words")
     for split in ("validation", "test"):
@@ -220,6 +232,8 @@ def clear_folder(out: Path) -> None:
 def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     """The labels and casing that the text is converted with: a checkpoint's own, otherwise the recipe's.
 
+    Labels that the recipe names come before a checkpoint's: that is to learn them.
+
     Slots are made later, so the tokenizer need not have a mask.
     """
     try:
@@ -227,7 +241,9 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     except (OSError, ValueError):  # a tokenizer without a model
         config = None
     given = vars(config) if isinstance(config, PunctuationRestorationConfig) else recipe.model
-    kept = {key: given[key] for key in ("labels", "mark_labels", "lowercase", "words_alone") if key in given}
+    kept = {key: given[key] for key in ("lowercase", "words_alone") if key in given}
+    labels = recipe.model if "labels" in recipe.model else given
+    kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
     return PunctuationRestorationConfig(**kept, slot_style="last-piece")
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from punctuation_restoration.data.readers import plain_stem
 
+LABEL_KEYS = ("labels", "mark_labels")
 AnySettings = TypeVar("AnySettings")
 
 
@@ -118,12 +119,29 @@ def load_recipe(path: str | Path) -> Recipe:
     return build_recipe(_read_content(Path(path)), str(path))
 
 
+def read_labels(path: str | Path) -> dict[str, Any]:
+    """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe.
+
+    Raises:
+        ValueError: if the file has no labels, or keys besides them.
+    """
+    content = _read_content(Path(path))
+    is_recipe = isinstance(content.get("model"), dict)
+    fields = content["model"] if is_recipe else content
+    if not isinstance(fields.get("labels"), list) or (not is_recipe and set(fields) - set(LABEL_KEYS)):
+        raise ValueError(
+            f"Expected in {path} a list 'labels' and, if need be, 'mark_labels', got {sorted(fields)}. See "
+            "recipes/all-marks.yaml."
+        )
+    return {key: fields[key] for key in LABEL_KEYS if key in fields}
+
+
 def _read_content(path: Path) -> dict[str, Any]:
     """The dictionary of a recipe file, its base merged in."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ValueError(f"Expected a recipe file at {path}, found none. Check --recipe.") from error
+        raise ValueError(f"Expected a recipe file at {path}, found none. Check --recipe or --labels.") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"Expected a YAML recipe in {path}, could not read it: {error}") from error
     if not isinstance(content, dict):

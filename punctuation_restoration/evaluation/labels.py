@@ -30,20 +30,10 @@ class LabelSet:
 def standard_labels(config: Any) -> LabelSet:
     """The four labels of the literature for a model with any labels: a mark means what the default table says.
 
-    Raises:
-        ValueError: if a label of the model writes marks that the default table does not know.
+    A label that this table does not know counts as no mark.
     """
     names = tuple(label["name"] for label in DEFAULT_LABELS)
-    renamed = {}
-    for label in config.labels:
-        mark = (label["after"] or label["before"])[-1:]
-        meaning = DEFAULT_MARK_LABELS.get(mark) if mark else names[0]
-        if meaning is None:
-            raise ValueError(
-                f"Expected label {label['name']!r} to write a mark of the default table, got {mark!r}. "
-                "Score such a model on files of its own, which are read with its own labels."
-            )
-        renamed[label["name"]] = meaning
+    renamed = {label["name"]: DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0]) for label in config.labels}
     return LabelSet(names, DEFAULT_MARK_LABELS, renamed)
 
 

@@ -148,6 +148,12 @@ def go_on_from_adapters(model: Any, adapters: Adapters | None, place: Path) -> N
         ValueError: if these stand elsewhere, or in another encoder.
     """
     there = read_description(place)
+    labels = PunctuationRestorationConfig.from_pretrained(place).label_names
+    if labels != model.config.label_names:
+        raise ValueError(
+            f"Expected a run with the labels of {place}, {labels}, got {model.config.label_names}. To change them, "
+            "make a whole model first (`python -m punctuation_restoration.training.adapters`), and give that to --from."
+        )
     for name in ("rank", "first_layer", "layers", "base_hash"):
         expected, got = getattr(there, name), getattr(adapters, name, None)
         if expected != got:
@@ -189,7 +195,12 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
     base = base or description.base
     try:
         if isinstance(AutoConfig.from_pretrained(base), PunctuationRestorationConfig):
-            model = PunctuationRestorationModel.from_pretrained(base, config=config, dtype=torch.float32)
+            model = PunctuationRestorationModel.from_pretrained(
+                base,
+                config=config,
+                dtype=torch.float32,
+                ignore_mismatched_sizes=True,  # of labels that are new
+            )
         else:
             fields = {name: getattr(config, name) for name in CONFIG_FIELDS}
             model = PunctuationRestorationModel.from_encoder(base, description.layers, **fields)

@@ -26,6 +26,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
 
     Args:
         sources: folders of trained models, at least one; the first one gives configuration and tokenizer.
+            Its thresholds, found for its own weights, are dropped.
         target: folder to write; a model that is there is replaced once the new one is whole.
 
     Raises:
@@ -51,6 +52,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
             )
     for name, weight in weights.items():
         weight.copy_(sum(one.state_dict()[name].double() for one in (model, *others)) / len(sources))
+    model.config.thresholds = None
     tokenizer = AutoTokenizer.from_pretrained(sources[0])
     save_model_folder(target, lambda place: save_plain(model, tokenizer, place))
 

@@ -18,11 +18,14 @@ from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, s
 from punctuation_restoration.modeling.configuration_punctuation import LATE_STYLES
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.encoders import best_slot_style, read_encoder
+from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 
 
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
     """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
+
+    A checkpoint gets the labels of the recipe, where that names some. Its thresholds go: they hold for its old weights.
 
     Raises:
         ValueError: if the data were prepared with other pieces or labels, or nothing to start from is named.
@@ -30,6 +33,9 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     if start:
         model = load_own_model(start, **new_style(settings, recipe, start))
         model.set_head(settings.head or model.config.head)
+        if "labels" in recipe.model:
+            model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
+        model.config.thresholds = None
     elif settings.encoder:
         model = start_from_encoder(settings, recipe)
     else:
@@ -107,8 +113,14 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
         ValueError: if not, or if unlabelled text is among them.
     """
     config = model.config
+    expected, got = config.label_names, [label["name"] for label in index["labels"]]
+    if expected != got:
+        raise ValueError(
+            f"Expected data with the labels {expected}, got {got}. Train with the data's own labels (train.py --labels "
+            f"FILE, or a recipe that names them), or prepare the data again with --tokenizer {name} and the labels of "
+            "this run."
+        )
     for what, expected, got in (
-        ("the labels ", config.label_names, [label["name"] for label in index["labels"]]),
         ("lowercase=", config.lowercase, index["lowercase"]),
         ("words_alone=", config.words_alone, index["words_alone"]),
     ):

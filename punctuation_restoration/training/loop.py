@@ -51,6 +51,7 @@ from punctuation_restoration.training.precision import use_fp32_attention
 from punctuation_restoration.training.processes import Processes
 from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings
+from punctuation_restoration.training.thresholds import tune_folder, tuned_thresholds
 from punctuation_restoration.training.validation import Validation
 
 STYLES = {
@@ -157,7 +158,7 @@ class TrainingRun:
         self.log.tell(reading(self.model.config))
 
     def train(self) -> dict[str, Any]:
-        """Do the steps that are left. Gives the last validation scores.
+        """Do the steps that are left, and find the thresholds of what they made. Gives the last validation scores.
 
         Raises:
             FloatingPointError: if the loss is not a number.
@@ -168,8 +169,13 @@ class TrainingRun:
             self.evaluate()
         self.save()
         if self.accelerator.is_main_process:
+            device = self.accelerator.device
             with self.averages.applied():
+                self.model.config.thresholds = tuned_thresholds(self.model, self.validation, device)
                 save_model_folder(self.out / "final", self._save_model)
+            self.log.tell(f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}")
+            if (self.out / "best").is_dir():
+                tune_folder(self.out / "best", self.validation, device)
         self.accelerator.wait_for_everyone()
         return self.last_scores
 

@@ -115,6 +115,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--out", required=True, help="folder of the run; a run that is there goes on")
     parser.add_argument("--from", dest="start", help="checkpoint or adapters of ours to go on from, folder or Hub id")
+    parser.add_argument("--labels", help="file with other labels than those of --from, or of the recipe (YAML or JSON)")
     parser.add_argument(
         "--soft-labels", nargs="+", default=(), help="folders of teachers' labels to learn, by training.labelling"
     )

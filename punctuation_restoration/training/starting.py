@@ -4,7 +4,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.prepare import explain, is_disk_full, prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Recipe, load_recipe
+from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import INDEX_NAME, read_index
 from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_model
 from punctuation_restoration.training.loop import TrainingRun
@@ -31,6 +31,8 @@ def train(args: Namespace) -> dict[str, Any]:
     """
     disable_progress_bar()  # of transformers: a bar for every file that is written
     recipe = load_recipe(args.recipe) if args.recipe else Recipe(name="default", sources=())
+    if args.labels:
+        recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
     settings = settings_of(vars(args), recipe.model, recipe.training)
     if settings.threads:
         torch.set_num_threads(settings.threads)
@@ -50,7 +52,7 @@ def train(args: Namespace) -> dict[str, Any]:
 def start_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator) -> TrainingRun:
     """Prepare texts, build the run, and say what it computes with."""
     out = Path(args.out)
-    start, folders = prepared_folders(args, settings, out, accelerator)
+    start, folders = prepared_folders(args, settings, recipe, out, accelerator)
     if accelerator.is_main_process:
         (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
     new_pieces = Path(start or "") / NEW_PIECES_FILE
@@ -83,7 +85,7 @@ def hold_folder(out: Path) -> Iterator[None]:
 
 
 def prepared_folders(
-    args: Namespace, settings: TrainingSettings, out: Path, accelerator: Accelerator
+    args: Namespace, settings: TrainingSettings, recipe: Recipe, out: Path, accelerator: Accelerator
 ) -> tuple[str | None, list[str]]:
     """What to start from, and folders of prepared data; texts among `--data` are prepared into `out` once.
 
@@ -104,7 +106,7 @@ def prepared_folders(
         start = str(extended) if args.add_pieces else start
         if accelerator.is_main_process and not (prepared / INDEX_NAME).is_file():
             tokenizer = start or settings.encoder or ""
-            prepare(recipe_for_texts(texts, args.language), prepared, tokenizer)
+            prepare(replace(recipe_for_texts(texts, args.language), model=recipe.model), prepared, tokenizer)
     return start, [*folders, str(prepared)]
 
 

@@ -1,0 +1,44 @@
+"""A trained model with other labels: what it has learned of a mark stays with the mark."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+
+# How likely a new mark is at first, beside the one that it starts from: rare, so that the likeliest label stays that.
+FIRST_ODDS = 0.1
+
+
+def with_labels(
+    model: Any, labels: Sequence[Mapping[str, str]], mark_labels: Mapping[str, str | None] | None = None
+) -> Any:
+    """The model with these labels, in their order; itself where they are its own.
+
+    The classifier's rows are copied by name. A new label starts from the one that its sign has meant so far (`!` from
+    the period, `、` from the comma), or from "no mark" where the sign was none. Thresholds are dropped.
+
+    Raises:
+        ValueError: if the labels do not fit each other.
+    """
+    old = model.config
+    fields = {key: value for key, value in old.to_dict().items() if key not in ("id2label", "label2id", "thresholds")}
+    config: Any = PunctuationRestorationConfig.from_dict({**fields, "labels": labels, "mark_labels": mark_labels})
+    if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
+        return model
+    places = {name: index for index, name in enumerate(old.label_names)}
+    rows, shifts = [], []
+    for label in config.labels:
+        meant = old.mark_labels.get((label["after"] or label["before"])[-1:])
+        rows.append(places.get(label["name"], places.get(meant, 0)))
+        shifts.append(0.0 if label["name"] in places else math.log(FIRST_ODDS))
+    weights = model.state_dict()
+    last = "classifier.projection" if old.head.startswith("bilstm") else "classifier.out_proj"
+    bias = weights[f"{last}.bias"]
+    weights |= {f"{last}.weight": weights[f"{last}.weight"][rows], f"{last}.bias": bias[rows] + bias.new_tensor(shifts)}
+    if old.head.endswith("crf"):
+        weights["classifier.crf.transitions"] = weights["classifier.crf.transitions"][rows][:, rows]
+    grown = PunctuationRestorationModel(config)
+    grown.load_state_dict(weights)
+    return grown

@@ -1,0 +1,322 @@
+"""Labels that grow: rows by name, thresholds of their own, basic marks against all, and the way there and back."""
+
+import copy
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+from hypothesis import given
+from hypothesis import strategies as st
+from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_the_model
+from training_runs import arguments
+from transformers import AutoTokenizer, pipeline
+
+from punctuation_restoration.cli.train import main as run_training
+from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
+from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.evaluation.labels import own_labels, standard_labels
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.decoding import decode, make_choice
+from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.training import thresholds
+from punctuation_restoration.training.adapters import rebuild
+from punctuation_restoration.training.averaging import average_models
+from punctuation_restoration.training.building import build_model
+from punctuation_restoration.training.label_growth import with_labels
+from punctuation_restoration.training.settings import TrainingSettings
+from punctuation_restoration.training.validation import Validation
+
+RECIPE = Path(__file__).parents[1] / "recipes" / "all-marks.yaml"
+FILLS = {"、": ",", ";": ":"}  # the tiny tokenizer has no pieces of these
+LABELS = [{**label, "fill": FILLS.get(label["fill"], label["fill"])} for label in read_labels(RECIPE)["labels"]]
+NAMES = ["O", "ENUMERATION", "COMMA", "COLON", "SEMICOLON", "PERIOD", "EXCLAMATION", "QUESTION"]
+CONFIG = PunctuationRestorationConfig(labels=LABELS)
+BASIC = {"O", "COMMA", "PERIOD", "QUESTION"}
+TEXT = "hello you are the best 我们大家今天 saya awak say the day is on you hello we are 你好北京人 ing the is"
+
+
+@pytest.fixture(scope="module")
+def grown(tiny_model):
+    return with_labels(tiny_model, LABELS).eval()
+
+
+@pytest.fixture(scope="module")
+def knowing(grown, tiny_tokenizer):
+    """A pipeline with eight labels, of which each comes: the classifier of the grown model is drawn anew."""
+    model = with_labels(grown, LABELS[::-1][-1:] + LABELS[1:], {**CONFIG.mark_labels, "~": None}).eval()
+    torch.manual_seed(3)
+    with torch.no_grad():
+        model.classifier.out_proj.weight.normal_(0, 0.5)
+        model.classifier.out_proj.bias.zero_()
+    return pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
+
+
+def test_the_recipe_has_the_marks_of_the_literature_and_says_what_each_sign_means():
+    recipe = load_recipe(RECIPE)
+    config = PunctuationRestorationConfig(labels=recipe.model["labels"])
+    assert config.label_names == NAMES
+    meant = {sign: config.mark_labels[sign] for sign in "、,，:：;；.。!！?？—…"}
+    assert meant == {
+        "、": "ENUMERATION", ",": "COMMA", "，": "COMMA", ":": "COLON", "：": "COLON", ";": "SEMICOLON",
+        "；": "SEMICOLON", ".": "PERIOD", "。": "PERIOD", "!": "EXCLAMATION", "！": "EXCLAMATION", "?": "QUESTION",
+        "？": "QUESTION", "—": "COMMA", "…": "PERIOD",
+    }  # fmt: skip
+    assert [NAMES[index] for index in config.basic_labels] == [
+        "O", "COMMA", "COMMA", "COMMA", "PERIOD", "PERIOD", "PERIOD", "QUESTION",
+    ]  # fmt: skip
+    assert PunctuationRestorationConfig().basic_labels == [0, 1, 2, 3]
+
+
+def test_a_label_without_a_basic_one_stands_alone_or_means_none():
+    def label(name, before, after):
+        return {"name": name, "before": before, "after": after, "fill": "x"}
+
+    config = PunctuationRestorationConfig(
+        labels=[LABELS[0], label("OPEN", "¿", ""), label("DANDA", "", "।"), label("TILDE", "", "~")],
+        mark_labels={"¿": "OPEN", "।": "DANDA", "~": "TILDE"},
+    )
+    assert config.basic_labels == [0, 0, 2, 0]
+    assert standard_labels(config).renamed == {"O": "O", "OPEN": "O", "DANDA": "PERIOD", "TILDE": "O"}
+
+
+def test_rows_are_copied_by_name_and_a_new_mark_starts_from_its_nearest(tiny_model, grown):
+    old, new = tiny_model.classifier.out_proj, grown.classifier.out_proj
+    assert grown.config.label_names == NAMES
+    assert tiny_model.config.label_names == ["O", "COMMA", "PERIOD", "QUESTION"]
+    rows = [0, 1, 1, 1, 2, 2, 2, 3]  # of the old classifier: 、 and : meant a comma, ; and ! a period
+    assert torch.equal(new.weight, old.weight[rows])
+    rarer = math.log(0.1)
+    assert torch.allclose(new.bias - old.bias[rows], torch.tensor([0, rarer, 0, rarer, rarer, 0, rarer, 0]))
+    others = {name: weight for name, weight in tiny_model.state_dict().items() if "out_proj" not in name}
+    assert all(torch.equal(grown.state_dict()[name], weight) for name, weight in others.items())
+
+
+def test_before_it_has_learned_anything_the_model_decides_as_before(grown, tiny_pipeline, tiny_tokenizer):
+    restore = pipeline("punctuation-restoration", model=grown, tokenizer=tiny_tokenizer, device="cpu")
+    assert restore(TEXT, marks="all")["text"] == tiny_pipeline(TEXT)["text"] != TEXT
+
+
+def test_a_sign_that_was_no_mark_starts_from_none_and_labels_may_go(tiny_model):
+    tilde = {"name": "TILDE", "before": "", "after": "~", "fill": ":"}
+    fewer = with_labels(tiny_model, [LABELS[0], LABELS[5], tilde], {".": "PERIOD", ",": None, "~": "TILDE"})
+    assert fewer.config.label_names == ["O", "PERIOD", "TILDE"]
+    assert torch.equal(fewer.classifier.out_proj.weight, tiny_model.classifier.out_proj.weight[[0, 2, 0]])
+    assert with_labels(tiny_model, tiny_model.config.labels) is tiny_model
+
+
+def test_other_heads_grow_with_their_transitions(tiny_model):
+    model = copy.deepcopy(tiny_model)
+    model.set_head("bilstm-crf")
+    torch.nn.init.normal_(model.classifier.crf.transitions)
+    grown, rows = with_labels(model, LABELS), [0, 1, 1, 1, 2, 2, 2, 3]
+    assert torch.equal(grown.classifier.projection.weight, model.classifier.projection.weight[rows])
+    assert torch.equal(grown.classifier.crf.transitions, model.classifier.crf.transitions[rows][:, rows])
+
+
+def test_basic_marks_get_what_the_model_thinks_of_the_others():
+    row = [0.3, 0.05, 0.2, 0.05, 0.05, 0.1, 0.2, 0.05]  # in the order of NAMES
+    for marks, label, score in (
+        ("all", "O", 0.3),
+        ("basic", "PERIOD", 0.35),  # 0.05 of ; + 0.1 + 0.2 of !; the comma has 0.3
+        ("sentence-ends", "O", 0.6),  # the three commas' 0.3 go to no mark; the period has 0.15 with that of ;
+        (["COMMA"], "O", 0.7),
+        (["COLON"], "O", 0.95),
+    ):
+        labels, scores = decode([row], make_choice(CONFIG, marks))
+        assert (NAMES[labels[0]], scores[0]) == (label, pytest.approx(score)), marks
+    # Thresholds of labels that are not written change nothing.
+    assert decode([row], make_choice(CONFIG, "basic", {"EXCLAMATION": 0.0}))[0] == [5]
+    assert decode([row], make_choice(CONFIG, "all", {"EXCLAMATION": 0.2}))[0] == [6]
+
+
+def test_basic_is_the_default_and_all_is_every_label(knowing, tiny_pipeline):
+    everything, basic = knowing(TEXT, marks="all"), knowing(TEXT, marks="basic")
+    assert {word["label"] for word in everything["words"]} - BASIC
+    assert {word["label"] for word in basic["words"]} <= BASIC
+    assert knowing(TEXT) == basic == knowing(TEXT, thresholds={})
+    assert tiny_pipeline(TEXT) == tiny_pipeline(TEXT, marks="all") == tiny_pipeline(TEXT, marks="basic")
+
+
+def test_the_enumeration_comma_stands_where_it_belongs(knowing):
+    known = {0: "ENUMERATION", 1: "ENUMERATION", 2: "EXCLAMATION"}
+    assert knowing({"text": "你好 hello 北京", "known": known})["text"] == "你好、 hello, 北京！"
+    assert knowing({"text": "あ سلام a", "known": known})["text"] == "あ、 سلام، a!"
+    assert knowing({"text": "北京hello大家", "known": {0: "COLON", 1: "SEMICOLON", 2: "QUESTION"}})["text"] == (
+        "北京：hello；大家？"
+    )
+
+
+@through_the_model
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join), st.sampled_from(["basic", "all"]))
+def test_restored_text_restored_again_stays_the_same(knowing, text, marks):
+    restored = knowing(text, marks=marks)
+    assert_only_marks_were_inserted(text, restored["text"])
+    again = knowing(restored["text"], existing="condition", marks=marks)
+    written = [word["mark"] for word in restored["words"]]
+    assert [word["word"] for word in again["words"]][: len(written)] == [word["word"] for word in restored["words"]]
+    assert all(word["source"] == "input" for word, mark in zip(again["words"], written, strict=True) if mark)
+    assert knowing(restored["text"], marks=[])["text"] == restored["text"]  # all is read that was written
+
+
+def test_files_hold_labels_as_recipes_do(tmp_path):
+    file = tmp_path / "labels.json"
+    file.write_text(json.dumps({"labels": LABELS, "mark_labels": {"~": None}}))
+    assert read_labels(file) == {"labels": LABELS, "mark_labels": {"~": None}}
+    for content in ("{}", "labels: 3", "labels: []\nname: x", "- a", "model: {encoder: x}", "model: 3"):
+        file.write_text(content)
+        with pytest.raises(ValueError, match="Expected"):
+            read_labels(file)
+    with pytest.raises(ValueError, match="--labels"):
+        read_labels(tmp_path / "missing.yaml")
+
+
+def test_data_with_other_labels_are_refused_either_way(prepared, tiny_checkpoint):
+    index, settings = read_index(prepared), TrainingSettings()
+    with pytest.raises(ValueError, match=r"train\.py --labels FILE.*--tokenizer"):
+        build_model(settings, Recipe("r", (), model={"labels": LABELS}), index, tiny_checkpoint)
+    with pytest.raises(ValueError, match="EXCLAMATION"):
+        build_model(settings, Recipe("r", ()), {**index, "labels": LABELS}, tiny_checkpoint)
+
+
+def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(texts, tiny_checkpoint, tmp_path):
+    recipe = recipe_for_texts([texts], "en")
+    index = prepare(Recipe("r", recipe.sources, model={"labels": LABELS}), tmp_path / "p", tiny_checkpoint, 1)
+    assert [label["name"] for label in index["labels"]] == NAMES
+    n_labels = index["sources"][0]["splits"]["train"]["n_labels"]
+    assert n_labels[NAMES.index("COLON")] > 0
+
+
+def test_a_fine_tuned_model_drops_the_thresholds_of_its_old_weights(prepared, tiny_model, tiny_tokenizer, tmp_path):
+    model = with_labels(tiny_model, tiny_model.config.labels, {**tiny_model.config.mark_labels, "~": None})
+    model.config.thresholds = {"COMMA": 0.4}
+    model.save_pretrained(tmp_path)
+    tiny_tokenizer.save_pretrained(tmp_path)
+    average_models([str(tmp_path)], tmp_path / "mean")
+    assert PunctuationRestorationConfig.from_pretrained(tmp_path / "mean").thresholds is None
+    assert (
+        build_model(TrainingSettings(), Recipe("r", ()), read_index(prepared), str(tmp_path)).config.thresholds is None
+    )
+
+
+def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny_tokenizer, monkeypatch):
+    """Six words: an unsure model gives two true commas 0.4 and a wrong one 0.25."""
+    comma, period = [0.4, 0.1, 0.4, 0.25, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.9]
+    rows = np.array([[1 - c - p, c, p, 0.0] for c, p in zip(comma, period, strict=True)])
+    labels = np.array([1, 0, 1, 0, 0, 2])
+    logits = torch.tensor(np.log(rows + 1e-9))
+    monkeypatch.setattr(
+        thresholds, "decided_words", lambda *_: [(0, labels[:4], logits[:4]), (0, labels[4:], logits[4:])]
+    )
+    validation = Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, tiny_model.config), tiny_model.config, 50)
+    assert thresholds.tuned_thresholds(tiny_model, validation) == {"COMMA": 0.275}
+    assert thresholds.tuned_thresholds(tiny_model, SimpleNamespace(windows=[])) is None
+
+
+def test_further_labels_get_theirs_beside_those_of_the_basic_marks(prepared, grown, tiny_tokenizer, monkeypatch):
+    """Of four words the second has `!`, with 0.3; the period's 0.3 is added to that for basic marks, which suffices."""
+    rows = np.full((4, 8), 1e-9)
+    rows[:, 0] = [1, 0.4, 1, 1]
+    rows[1, [5, 6]] = 0.3
+    monkeypatch.setattr(
+        thresholds, "decided_words", lambda *_: [(0, np.array([0, 6, 0, 0]), torch.tensor(np.log(rows)))]
+    )
+    validation = Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, grown.config), grown.config, 50)
+    found = thresholds.tuned_thresholds(grown, validation)
+    assert list(found) == ["EXCLAMATION"]
+    assert found["EXCLAMATION"] <= 0.3
+
+
+def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_path):
+    (tmp_path / "texts").mkdir()
+    text = "Hello! You are: the, best; we say. Is the day you? Saya awak hello! "
+    paragraphs = [f"{text * 3}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
+    (tmp_path / "texts" / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
+    (tmp_path / "labels.json").write_text(json.dumps({"labels": LABELS}))
+    command = arguments(str(tmp_path / "texts"), tmp_path / "run", tiny_checkpoint)
+    more = ["--labels", str(tmp_path / "labels.json"), "--max-steps", "16", "--evaluate-every", "8"]
+    assert run_training([*command, *more]) == 0
+    for name in ("best", "final"):
+        config = PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / name)
+        assert config.label_names == NAMES
+        assert config.thresholds is None or set(config.thresholds) <= set(NAMES[1:])
+    rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    scores = next(row["validation"]["languages"]["xx"] for row in rows[::-1] if "validation" in row)
+    assert {*NAMES[1:]} <= set(scores)
+    restore = pipeline("punctuation-restoration", model=str(tmp_path / "run" / "final"), device="cpu")
+    bias = restore.model.classifier.out_proj.bias  # half of all stops are `!`, which started at a tenth of a period
+    assert bias[6] - bias[5] > math.log(0.1) + 0.003
+    assert {word["label"] for word in restore("hello you are the best we say")["words"]} <= BASIC
+    assert own_labels(restore.model.config).names == tuple(NAMES)
+    assert AutoTokenizer.from_pretrained(tmp_path / "run" / "final").mask_token
+    assert run_training([*command, *more]) == 0  # goes on from its own last checkpoint, which has the labels already
+
+
+def test_more_marks_are_measured_against_the_same_run_without_them(texts, tiny_checkpoint, tmp_path, monkeypatch):
+    from benchmarks.all_marks import main
+
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"labels": LABELS}))
+    recipe = recipe_for_texts([texts], "en", 0.15)
+    prepare(recipe, tmp_path / "basic", tiny_checkpoint, 1)
+    prepare(
+        Recipe("r", recipe.sources, model=read_labels(labels), validation=0.15), tmp_path / "all", tiny_checkpoint, 1
+    )
+    for name, model in (("one", {}), ("more", read_labels(labels))):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps({"name": name, "sources": [], "model": model}))
+    (tmp_path / "bench" / "en").mkdir(parents=True)
+    lines = ["hello\tCOMMA", "you\tO", "are\tO", "the\tO", "best\tPERIOD"] * 20
+    (tmp_path / "bench" / "en" / "iwslt2012-dev.tsv").write_text("\n".join(lines) + "\n")
+    out = tmp_path / "found.json"
+
+    def run_here(command, check):
+        AcceleratorState._reset_state(reset_partial_state=True)
+        assert run_training([*command[3:], "--precision", "fp32", "--cpu"]) == 0
+
+    call = [
+        "--from",
+        tiny_checkpoint,
+        "--basic",
+        str(tmp_path / "basic"),
+        "--all",
+        str(tmp_path / "all"),
+        "--seeds",
+        "1",
+    ]
+    call += ["--recipe", str(tmp_path / "one.yaml"), "--all-recipe", str(tmp_path / "more.yaml"), "--steps", "2"]
+    call += ["--benchmark", "iwslt2012-dev", "--bench-root", str(tmp_path / "bench"), "--validation-words", "200"]
+    call += ["--work", str(tmp_path / "work"), "--out", str(out)]
+    monkeypatch.setattr("benchmarks.arms.subprocess", SimpleNamespace(run=run_here))
+    assert main(call) == 0
+    one, more = json.loads(out.read_text())["runs"]
+    assert (one["labels"], more["labels"], one["steps"], more["steps"]) == ("basic", "all", 2, 2)
+    assert set(one["basic_marks"]["iwslt2012-dev"]["marks"]) == set(more["basic_marks"]["iwslt2012-dev"]["marks"])
+    assert set(NAMES[1:]) <= set(more["held_out"]["en"])
+    assert "COLON" not in one["held_out"]["en"]
+    monkeypatch.setattr("benchmarks.arms.subprocess", None)  # nothing is done twice
+    assert main(call) == 0
+
+
+def test_adapters_learn_new_labels_and_make_a_whole_model(
+    texts, prepared, tiny_checkpoint, tiny_encoder, tmp_path, capsys
+):
+    pytest.importorskip("peft")
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"labels": LABELS}))
+    more = ["--labels", str(labels), "--adapter-rank", "2", "--max-steps", "2"]
+    assert run_training([*arguments(texts, tmp_path / "run", tiny_checkpoint), *more]) == 0
+    adapters = tmp_path / "run" / "final" / "adapters"
+    rebuild(adapters, None, tmp_path / "whole")
+    whole, final = (PunctuationRestorationModel.from_pretrained(tmp_path / name) for name in ("whole", "run/final"))
+    assert whole.config.label_names == NAMES
+    rows, expected = (model.classifier.out_proj.weight for model in (whole, final))
+    assert torch.allclose(rows, expected, atol=1e-2)  # adapters are stored in half precision
+    more = ["--encoder", str(tiny_encoder), "--adapter-rank", "2"]
+    assert run_training(arguments(prepared, tmp_path / "other", str(adapters), *more)) == 1
+    assert "Expected a run with the labels of" in capsys.readouterr().err
