@@ -49,7 +49,7 @@ def decide(restore: Any, examples: Sequence[Example], contexts: Sequence[Context
 
 def averaged(passes: Sequence[Any], config: Any) -> list[Any]:
     """The words of the first pass, labelled by the mean probabilities of all passes."""
-    choice = make_choice(config.labels, "all", config.thresholds)
+    choice = make_choice(config, "basic", config.thresholds)
     decided = []
     for documents in zip(*passes, strict=True):
         rows = [[list(word["scores"].values()) for word in words] for words in documents]
