@@ -9,10 +9,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from punctuation_restoration.data.held_out import write_hashes
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import hash_id, open_shard, read_index
+from punctuation_restoration.data.splits import write_hashes
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -27,7 +27,8 @@ from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 from transformers import pipeline
 
-from benchmarks.writing import markdown_table, put_between
+from benchmarks.writing import put_between
+from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.restoration_pipeline import TASK

@@ -17,7 +17,8 @@ from statistics import linear_regression
 from typing import Any
 
 from benchmarks.arms import read_log, seen
-from benchmarks.writing import markdown_table, put_between, write_json
+from benchmarks.writing import put_between, write_json
+from punctuation_restoration.data.summary import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- stages -->", "<!-- /stages -->"

@@ -18,10 +18,11 @@ from typing import Any
 import yaml
 
 from benchmarks.arms import pieces_per_word, run
-from benchmarks.writing import markdown_table, put_between, write_json
+from benchmarks.writing import put_between, write_json
 from punctuation_restoration.data.prepare import prepare
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME
+from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.signature import signature
 
 ROOT = Path(__file__).resolve().parents[1]

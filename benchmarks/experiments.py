@@ -22,8 +22,9 @@ import numpy as np
 import yaml
 
 from benchmarks.arms import cut_folder, pieces_per_word, run
-from benchmarks.writing import markdown_table, write_json
+from benchmarks.writing import write_json
 from punctuation_restoration.data.shards import PackedDocument, ShardWriter, read_index, shard_documents, write_index
+from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.signature import signature
 
 ROOT = Path(__file__).resolve().parents[1]

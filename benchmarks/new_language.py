@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.arms import cut_folder, run, score
-from benchmarks.writing import markdown_table, put_between, write_json
+from benchmarks.writing import put_between, write_json
 from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.signature import signature
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,12 +23,13 @@ import yaml
 from transformers import AutoTokenizer
 
 from benchmarks.arms import read_log, run, seen
-from benchmarks.writing import markdown_table, put_between, write_json
+from benchmarks.writing import put_between, write_json
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.data.prepare import prepare, slot_config
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME, read_index
+from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.result_files import compare, file_name, read_result
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.slots import SlotEncoder

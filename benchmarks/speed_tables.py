@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.writing import markdown_table
+from punctuation_restoration.data.summary import markdown_table
 
 BACKENDS = {
     "torch": ("nothing", "exact; the reference"),

@@ -3,7 +3,7 @@
     python -m benchmarks.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
 
 Training finds them too, on the validation words of its run; here they are found on as much text as wanted, through the
-pipeline. The model reads each text once; `evaluation/thresholds.py` says how they are moved.
+pipeline. The model reads each text once; `training/thresholds.py` says how they are moved.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
 from punctuation_restoration.evaluation.scores import micro
-from punctuation_restoration.evaluation.thresholds import tune
 from punctuation_restoration.pipeline.decoding import decode, make_choice
+from punctuation_restoration.training.thresholds import tune
 
 ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
 

@@ -1,7 +1,6 @@
 """What the programs here write: JSON files, and parts of Markdown documents. Knows nothing of what was measured."""
 
 import json
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,6 @@ def tell(found: Any, path: Path | None) -> None:
     print(json.dumps(found, indent=1, ensure_ascii=False))
     if path:
         write_json(found, path)
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_left: int = 1) -> str:
-    """A table whose first `n_left` columns hold text, and the others numbers."""
-    ruler = ["---" if column < n_left else "---:" for column in range(len(head))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *rows))
 
 
 def put_between(text: str, begin: str, end: str, content: str) -> str:

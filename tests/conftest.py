@@ -73,6 +73,16 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
     )  # fmt: skip
 
 
+@pytest.fixture
+def batch() -> dict[str, torch.Tensor]:
+    """Three windows, the last of which is padded (with 1), for models whose slots stand at the words' last pieces."""
+    torch.manual_seed(3)
+    mask = torch.ones(3, 20, dtype=torch.long)
+    mask[-1, 14:] = 0
+    input_ids = torch.where(mask.bool(), torch.randint(4, 60, mask.shape), 1)
+    return {"input_ids": input_ids, "attention_mask": mask, "slot_positions": torch.tensor([[2, 5, 9]] * 3)}
+
+
 @pytest.fixture(scope="session")
 def tiny_config(tiny_tokenizer: PreTrainedTokenizerFast) -> PunctuationRestorationConfig:
     encoder = BertConfig(

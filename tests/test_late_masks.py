@@ -32,15 +32,6 @@ def model(request):
     return model
 
 
-@pytest.fixture
-def batch():
-    torch.manual_seed(3)
-    mask = torch.ones(3, 20, dtype=torch.long)
-    mask[-1, 14:] = 0
-    input_ids = torch.where(mask.bool(), torch.randint(4, 60, mask.shape), PAD_ID)
-    return {"input_ids": input_ids, "attention_mask": mask, "slot_positions": torch.tensor([[2, 5, 9]] * 3)}
-
-
 @torch.no_grad()
 def test_a_new_mask_is_the_last_piece_of_its_word(tmp_path, batch):
     tagging = model_with(slot_style="last-piece")

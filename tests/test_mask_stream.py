@@ -30,15 +30,6 @@ def model(request):
     return model_with(mask_layers=request.param)
 
 
-@pytest.fixture
-def batch():
-    torch.manual_seed(3)
-    mask = torch.ones(3, 20, dtype=torch.long)
-    mask[-1, 14:] = 0
-    input_ids = torch.where(mask.bool(), torch.randint(4, 60, mask.shape), PAD_ID)
-    return {"input_ids": input_ids, "attention_mask": mask, "slot_positions": torch.tensor([[2, 5, 9]] * 3)}
-
-
 @pytest.fixture(scope="module")
 def tiny_stream(tiny_config, tiny_tokenizer):
     """A model of large random weights, on whose slots the words around them tell."""

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.thresholds import f1_with, main, read_once
-from punctuation_restoration.evaluation import thresholds
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.evaluation.thresholds import tune
+from punctuation_restoration.training import thresholds
+from punctuation_restoration.training.thresholds import tune
 
 
 @pytest.fixture

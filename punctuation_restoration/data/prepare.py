@@ -22,7 +22,6 @@ import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.conversion import Converter, converted, start_workers
-from punctuation_restoration.data.held_out import drop_held_out, read_hashes, split_of
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
@@ -37,6 +36,7 @@ from punctuation_restoration.data.recipe import (
     read_labels,
 )
 from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
+from punctuation_restoration.data.splits import drop_held_out, read_hashes, split_of
 from punctuation_restoration.data.summary import SPLITS, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 

@@ -13,6 +13,7 @@ import numpy as np
 from punctuation_restoration.data.ngrams import NgramModel
 from punctuation_restoration.data.samples import Sample, stop_shares, word_hashes
 from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.data.summary import markdown_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,10 @@ def summary(index: Mapping[str, Any], sample: Sample, ranking: Ranking, chosen: 
 
 def table(report: Mapping[str, Any]) -> str:
     """The sources, nearest first, as Markdown."""
-    lines = [
-        "| source | documents | words | perplexity | chosen documents | chosen words | of the choice |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for row in report["sources"]:
-        cells = (
-            row["name"], f"{row['documents']:,}", f"{row['words']:,}", f"{row['perplexity']:,.1f}",
-            f"{row['chosen_documents']:,}", f"{row['chosen_words']:,}", f"{row['share_of_choice']:.1%}",
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    head = ["source", "documents", "words", "perplexity", "chosen documents", "chosen words", "of the choice"]
+    rows = (
+        [row["name"], f"{row['documents']:,}", f"{row['words']:,}", f"{row['perplexity']:,.1f}",
+         f"{row['chosen_documents']:,}", f"{row['chosen_words']:,}", f"{row['share_of_choice']:.1%}"]
+        for row in report["sources"]
+    )  # fmt: skip
+    return markdown_table(head, rows)

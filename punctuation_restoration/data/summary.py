@@ -1,6 +1,6 @@
 """What was prepared, for people: one line a source, and the table of words and marks. Takes rows of the index."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 SPLITS = ("train", "validation", "test")  # the last one on request
@@ -28,7 +28,7 @@ def table(index: Mapping[str, Any]) -> str:
     kept = [split for split in SPLITS[1:] if any(split in row["splits"] for row in index["sources"])]
     head = ["language", "source", "documents", "words", *names, "marks per 100 words", "held-out words"]
     head += ["test words"] * (len(kept) - 1)
-    lines = [" | ".join(head), " | ".join(["---"] * 2 + ["---:"] * (len(head) - 2))]
+    lines = []
     totals: dict[str, list[int]] = {}
     for row in index["sources"]:
         train = row["splits"]["train"]
@@ -39,10 +39,16 @@ def table(index: Mapping[str, Any]) -> str:
         totals[row["language"]] = [a + b for a, b in zip(sums, cells, strict=True)]
         lines.append(_line(row["language"], row["name"], cells, len(kept)))
     lines += [_line(language, "**all**", cells, len(kept)) for language, cells in sorted(totals.items())]
-    return "\n".join(f"| {line} |" for line in lines) + "\n"
+    return markdown_table(head, lines, n_left=2) + "\n"
 
 
-def _line(language: str, source: str, cells: list[int], n_kept: int) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_left: int = 1) -> str:
+    """A table whose first `n_left` columns hold text, and the others numbers."""
+    ruler = ["---" if column < n_left else "---:" for column in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *rows))
+
+
+def _line(language: str, source: str, cells: list[int], n_kept: int) -> list[str]:
     counts, written = cells[:-n_kept], [f"{count:,}" for count in cells]
     density = f"{100 * sum(counts[2:]) / max(counts[1], 1):.1f}"
-    return " | ".join([language, source, *written[:-n_kept], density, *written[-n_kept:]])
+    return [language, source, *written[:-n_kept], density, *written[-n_kept:]]

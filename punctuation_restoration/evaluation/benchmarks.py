@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from punctuation_restoration.data.shards import INDEX_NAME
 from punctuation_restoration.evaluation.code_switching import code_switched
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.held_out import held_out_of_folder, held_out_of_recipe
@@ -99,7 +100,7 @@ def named(names: Sequence[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for name in names:
-        is_path = Path(name).is_file() or (Path(name) / "index.json").is_file()
+        is_path = Path(name).is_file() or (Path(name) / INDEX_NAME).is_file()
         if name not in BENCHMARKS and name not in GROUPS and not is_path:
             raise ValueError(
                 f"Expected a benchmark ({', '.join(BENCHMARKS)}), a group ({', '.join(GROUPS)}), the path of a "

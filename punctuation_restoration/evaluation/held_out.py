@@ -7,10 +7,10 @@ alone, and the pipeline wants text.
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from punctuation_restoration.data.held_out import read_hashes, split_of
 from punctuation_restoration.data.readers import SourceDocument, read_documents
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
 from punctuation_restoration.data.shards import hash_id, open_shard, read_index
+from punctuation_restoration.data.splits import read_hashes, split_of
 from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
