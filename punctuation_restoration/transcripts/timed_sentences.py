@@ -91,6 +91,14 @@ def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[Mappin
     return sentences
 
 
+def clock_time(seconds: float, point: str = ".", n_hour_digits: int = 1) -> str:
+    """`1:02:03.450`."""
+    milliseconds = round(seconds * 1000)
+    hours, rest = divmod(milliseconds, 3_600_000)
+    minutes, rest = divmod(rest, 60_000)
+    return f"{hours:0{n_hour_digits}}:{minutes:02}:{rest // 1000:02}{point}{rest % 1000:03}"
+
+
 def _speaker_at(speech: Speech, offset: int) -> str | None:
     n_before = bisect_right(speech.speakers, offset, key=lambda speaker: speaker[0])
     return speech.speakers[n_before - 1][1] if n_before else None
