@@ -30,7 +30,7 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
 
 
 def _txt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    return "".join(sentence.text + "\n" for speech in speeches for sentence in speech.sentences)
+    return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
 
 
 def _srt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
@@ -64,7 +64,7 @@ def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
             if sentence.begins is None or sentence.ends is None:
                 raise ValueError("Expected speech with times for start and end, got none. Write txt or jsonl.")
             begins, ends = (round(time * 1000) for time in (sentence.begins, sentence.ends))
-            rows.append(f"{begins}\t{ends}\t{sentence.text}{name}\n")
+            rows.append(f"{begins}\t{ends}\t{sentence.shown}{name}\n")
     return "".join(rows)
 
 
