@@ -6,7 +6,7 @@ Every run is a process of its own, so that one cannot disturb the next.
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import torch
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.readers import json_rows
-from punctuation_restoration.data.shards import ShardWriter, read_index, shard_documents, write_index
+from punctuation_restoration.data.shards import PackedDocument, read_index, shard_documents, write_index, write_split
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.validation import Validation
@@ -63,19 +63,24 @@ def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
         return out
     index: dict[str, Any] = read_index(folder)
     out.mkdir(parents=True, exist_ok=True)
-    for source_id, row in enumerate(index["sources"]):
-        writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
-        left = share * row["splits"]["train"]["n_words"]
-        for shard in row["splits"]["train"]["shards"]:
-            for document in shard_documents(shard["file"]) if left > 0 else ():
-                if left > 0:
-                    writer.add(document)
-                    left -= len(document.labels)
-        row["splits"]["train"] = {**writer.finish(), "n_labels": []}
+    for row in index["sources"]:
+        train = row["splits"]["train"]
+        row["splits"]["train"] = write_split(out, f"{row['name']}-train", first_documents(train, share))
         for shard in (one for split in row["splits"].keys() - {"train"} for one in row["splits"][split]["shards"]):
             shard["file"] = str(Path(shard["file"]).resolve())
     write_index(out, index)
     return out
+
+
+def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[PackedDocument]:
+    """The first documents of a split, until they have a share of its words; one at least."""
+    left = share * counts["n_words"]
+    for shard in counts["shards"]:
+        for document in shard_documents(shard["file"]):
+            if left <= 0:
+                return
+            yield document
+            left -= len(document.labels)
 
 
 def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, threads: int) -> dict[str, float]:
