@@ -89,7 +89,7 @@ def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, t
     model = load_own_model(str(model_name)).eval()
     slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
     validation = Validation(read_index(*folders), slots, model.config, n_words)
-    scores = validation.scores(validation.counts(model))
+    scores = validation.scores(validation.counts(validation.read(model)))
     return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
 
 
