@@ -18,6 +18,7 @@ from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_
 from training_runs import arguments
 from transformers import AutoTokenizer, pipeline
 
+from benchmarks.averaging import average_models
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
@@ -28,7 +29,6 @@ from punctuation_restoration.modeling.modeling_punctuation import PunctuationRes
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.adapters import rebuild
-from punctuation_restoration.training.averaging import average_models
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import TrainingSettings
