@@ -19,6 +19,7 @@ from punctuation_restoration.data.shards import PackedDocument, read_index, shar
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.whole_files import write_whole
 
 
 def run(
@@ -31,7 +32,11 @@ def run(
         folders: prepared data to train on.
         validation: prepared data to score on.
         arguments: of `train.py`, beside data and place; `--validation-words` and `--threads` count for the scoring too.
+
+    Raises:
+        ValueError: if `place` holds a run of other data or arguments.
     """
+    check_call(place, [*map(str, folders)], [*map(str, validation)], [*arguments])
     done = place / "score.json"
     if done.is_file():
         return dict(json.loads(done.read_text(encoding="utf-8")))
@@ -52,6 +57,23 @@ def run(
     found = {**cost(place), "f1": score(place / "final", validation, words, threads)}
     done.write_text(json.dumps(found), encoding="utf-8")
     return found
+
+
+def check_call(place: Path, folders: list[str], validation: list[str], arguments: list[str]) -> None:
+    """Note what a run is made of; a run without such a note, of an earlier version, is taken for this one.
+
+    Raises:
+        ValueError: if it is another run that the folder holds.
+    """
+    noted, call = place / "call.json", {"data": folders, "validation": validation, "arguments": arguments}
+    if not noted.is_file():
+        write_whole(noted, json.dumps(call, indent=1).encode())
+    there = json.loads(noted.read_text(encoding="utf-8"))
+    if there != call:
+        wanted, got = ({key: one[key] for key in call if there[key] != call[key]} for one in (call, there))
+        raise ValueError(
+            f"Expected in {place} a run of {wanted}, it holds one of {got}. Move it away, or name another folder."
+        )
 
 
 def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
