@@ -6,7 +6,7 @@ Every run is a process of its own, so that one cannot disturb the next.
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ import torch
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.readers import json_rows
-from punctuation_restoration.data.shards import ShardWriter, read_index, shard_documents, write_index
+from punctuation_restoration.data.shards import PackedDocument, read_index, shard_documents, write_index, write_split
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.whole_files import write_whole
 
 
 def run(
@@ -31,7 +32,11 @@ def run(
         folders: prepared data to train on.
         validation: prepared data to score on.
         arguments: of `train.py`, beside data and place; `--validation-words` and `--threads` count for the scoring too.
+
+    Raises:
+        ValueError: if `place` holds a run of other data or arguments.
     """
+    check_call(place, [*map(str, folders)], [*map(str, validation)], [*arguments])
     done = place / "score.json"
     if done.is_file():
         return dict(json.loads(done.read_text(encoding="utf-8")))
@@ -54,6 +59,23 @@ def run(
     return found
 
 
+def check_call(place: Path, folders: list[str], validation: list[str], arguments: list[str]) -> None:
+    """Note what a run is made of; a run without such a note, of an earlier version, is taken for this one.
+
+    Raises:
+        ValueError: if it is another run that the folder holds.
+    """
+    noted, call = place / "call.json", {"data": folders, "validation": validation, "arguments": arguments}
+    if not noted.is_file():
+        write_whole(noted, json.dumps(call, indent=1).encode())
+    there = json.loads(noted.read_text(encoding="utf-8"))
+    if there != call:
+        wanted, got = ({key: one[key] for key in call if there[key] != call[key]} for one in (call, there))
+        raise ValueError(
+            f"Expected in {place} a run of {wanted}, it holds one of {got}. Move it away, or name another folder."
+        )
+
+
 def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
     """A prepared folder with a share of each source's training words: its first documents, one at least.
 
@@ -63,19 +85,24 @@ def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
         return out
     index: dict[str, Any] = read_index(folder)
     out.mkdir(parents=True, exist_ok=True)
-    for source_id, row in enumerate(index["sources"]):
-        writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
-        left = share * row["splits"]["train"]["n_words"]
-        for shard in row["splits"]["train"]["shards"]:
-            for document in shard_documents(shard["file"]) if left > 0 else ():
-                if left > 0:
-                    writer.add(document)
-                    left -= len(document.labels)
-        row["splits"]["train"] = {**writer.finish(), "n_labels": []}
+    for row in index["sources"]:
+        train = row["splits"]["train"]
+        row["splits"]["train"] = write_split(out, f"{row['name']}-train", first_documents(train, share))
         for shard in (one for split in row["splits"].keys() - {"train"} for one in row["splits"][split]["shards"]):
             shard["file"] = str(Path(shard["file"]).resolve())
     write_index(out, index)
     return out
+
+
+def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[PackedDocument]:
+    """The first documents of a split, until they have a share of its words; one at least."""
+    left = share * counts["n_words"]
+    for shard in counts["shards"]:
+        for document in shard_documents(shard["file"]):
+            if left <= 0:
+                return
+            yield document
+            left -= len(document.labels)
 
 
 def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, threads: int) -> dict[str, float]:
@@ -84,7 +111,7 @@ def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, t
     model = load_own_model(str(model_name)).eval()
     slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
     validation = Validation(read_index(*folders), slots, model.config, n_words)
-    scores = validation.scores(validation.counts(model))
+    scores = validation.scores(validation.counts(validation.read(model)))
     return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
 
 

@@ -6,13 +6,12 @@ Takes prepared data and the recipe; writes the hashes of the ids, which a source
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import hash_id, open_shard, read_index
-from punctuation_restoration.data.splits import write_hashes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,6 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     write_hashes(args.output, found, f"The last {len(found)} documents of {args.source}: benchmarks/beyond_cap.py")
     print(f"{args.output}: {len(found)} documents, the first is {found[0]!r}")
     return 0
+
+
+def write_hashes(path: Path, document_ids: Iterable[str], comment: str) -> None:
+    """Write the hashes of ids, below a line that says what they are."""
+    lines = [f"# {comment}", *(f"{hash_id(one):016x}" for one in document_ids)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def beyond_cap(folder: Path, name: str, recipe: Path) -> list[str]:

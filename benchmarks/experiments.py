@@ -23,7 +23,7 @@ import yaml
 
 from benchmarks.arms import cut_folder, pieces_per_word, run
 from benchmarks.writing import write_json
-from punctuation_restoration.data.shards import PackedDocument, ShardWriter, read_index, shard_documents, write_index
+from punctuation_restoration.data.shards import PackedDocument, read_index, shard_documents, write_index, write_split
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.signature import signature
 
@@ -180,17 +180,14 @@ def pieces_folder(folder: str | Path, work: Path, language: str = "zh") -> Path:
     if (out / "index.json").is_file():
         return out
     out.mkdir(parents=True, exist_ok=True)
-    for source_id, row in enumerate(index["sources"]):
+    for row in index["sources"]:
         for split, found in row["splits"].items():
             if row["language"] != language:
                 for shard in found["shards"]:
                     shard["file"] = str(Path(shard["file"]).resolve())
                 continue
-            writer = ShardWriter(out, f"{row['name']}-{split}", index["languages"].index(language), source_id)
-            for shard in found["shards"]:
-                for document in shard_documents(shard["file"]):
-                    writer.add(by_pieces(document))
-            found.update(writer.finish())
+            documents = (one for shard in found["shards"] for one in shard_documents(shard["file"]))
+            found.update(write_split(out, f"{row['name']}-{split}", map(by_pieces, documents)))
     write_index(out, index)
     return out
 

@@ -1,8 +1,7 @@
-"""Writes a model folder exactly as it goes to the Hub, or the folder of the Gradio page; `hf upload` sends them.
+"""Writes a model folder exactly as it goes to the Hub; `hf upload` sends it.
 
     python -m punctuation_restoration.export OUT --model runs/my-model/best
     python -m punctuation_restoration.export OUT --backend onnx-int8
-    python -m punctuation_restoration.export OUT --space
 
 Takes a trained model (a folder, a checkpoint of a training run, or a name on the Hub); gives a folder with weights,
 tokenizer, configuration, the code that runs them, a README and the licence of the code. Weights that half precision
@@ -61,7 +60,7 @@ def export(
         ImportError: if a package is missing that a backend needs.
     """
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
-    _check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
+    check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     restore: Any = _load(source)
     readme = _card_text(restore, source)
     with written_whole(output) as folder:
@@ -75,32 +74,6 @@ def export(
             export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, in_int8=backend == "onnx-int8")
         for path in folder.rglob("*.*"):
             path.chmod(0o644)  # safetensors writes for the owner alone
-    return sorted(path for path in output.rglob("*") if path.is_file())
-
-
-def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
-    """Write the folder of the Gradio page: the files of `space/`, and the parts of this package that they use.
-
-    The page runs the code that it brings, as a wheel holds it; of the Hub's model it takes the weights alone.
-
-    Raises:
-        FileExistsError: if there is something at `output` that may not be replaced.
-        FileNotFoundError: in an installation without the folder `space/`, as from a wheel.
-    """
-    output, root = Path(output).absolute(), Path(__file__).resolve().parents[1]
-    _check_place(output, "", replace, ("app.py", "restorer.py"))
-    if not (root / "space" / "app.py").is_file():
-        raise FileNotFoundError(f"Expected the page in {root / 'space'}, it is not there. Run this in a clone.")
-    with written_whole(output) as folder:
-        leave_out = shutil.ignore_patterns("__pycache__", ".*")
-        shutil.copytree(root / "space", folder, ignore=leave_out)
-        own, package = Path(__file__).parent, folder / "punctuation_restoration"
-        shutil.copytree(own / "transcripts", package / "transcripts", ignore=leave_out)
-        for name in ("modeling", "pipeline"):
-            shutil.copytree(root / name, package / name, ignore=leave_out)
-        for path in own.glob("*.py"):
-            shutil.copyfile(path, package / path.name)
-        shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
     return sorted(path for path in output.rglob("*") if path.is_file())
 
 
@@ -124,15 +97,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("output", type=Path, help="folder to write")
     parser.add_argument("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
-    parser.add_argument("--space", action="store_true", help="write the folder of the Gradio page, without a model")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
     parser.add_argument(
         "--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well"
     )
-    args = parser.parse_args(argv)
-    if args.space and (args.model or args.backend):
-        parser.error("Expected no --model or --backend beside --space: a page holds no model. Leave them out.")
-    return args
+    return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -141,20 +110,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        if args.space:
-            files = export_space(args.output, replace=args.force)
-        else:
-            files = export(args.output, args.model, replace=args.force, backends=args.backend)
+        files = export(args.output, args.model, replace=args.force, backends=args.backend)
         size = sum(path.stat().st_size for path in files) / 1e6
-        kind = " --repo-type space" if args.space else ""
-        print(f"{args.output}: {len(files)} files, {size:.1f} MB. Send them with `hf upload REPO {args.output}{kind}`.")
+        print(f"{args.output}: {len(files)} files, {size:.1f} MB. Send them with `hf upload REPO {args.output}`.")
     except (OSError, ValueError, ImportError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:
+def check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:
+    """Refuse a place that holds something else than an earlier export, or one that may not be replaced.
+
+    Raises:
+        FileExistsError: if so.
+    """
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if source and Path(source).is_dir() and Path(source).resolve() == output.resolve():

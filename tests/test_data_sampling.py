@@ -9,7 +9,15 @@ import pytest
 from punctuation_restoration.data.dataset import BatchSource, read_ahead
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler, stream_probabilities
-from punctuation_restoration.data.shards import PackedDocument, ShardWriter, open_shard, read_index, write_index
+from punctuation_restoration.data.shards import (
+    PackedDocument,
+    ShardWriter,
+    open_shard,
+    read_index,
+    save_arrays,
+    write_index,
+    write_split,
+)
 from punctuation_restoration.data.streams import WordStream
 
 STOPS = [2, 3]
@@ -25,15 +33,9 @@ def document(first_piece: int, labels: list[int], seed: int = 0) -> PackedDocume
 def prepared(folder: Path, languages: dict[str, list[PackedDocument]], **fields: Any) -> dict[str, Any]:
     """An index of one source a language."""
     rows = []
-    for language_id, (language, documents) in enumerate(sorted(languages.items())):
-        writer = ShardWriter(folder, f"{language}-train", language_id, language_id)
-        for each in documents:
-            writer.add(each)
-        writer.flush()
-        n_words = sum(len(each.labels) for each in documents)
-        train = {"shards": writer.written, "n_words": n_words, "n_documents": len(documents)}
-        empty: dict[str, Any] = {"shards": [], "n_words": 0, "n_documents": 0}
-        splits = {"train": train, "validation": empty}
+    for language, documents in sorted(languages.items()):
+        own = {"train": documents, "validation": []}
+        splits = {split: write_split(folder, f"{language}-{split}", found) for split, found in own.items()}
         rows.append({"name": f"{language}-source", "language": language, "weight": 1.0, "splits": splits, **fields})
     index = {"labels": [], "lowercase": True, "n_vocabulary": 1 << 16, "languages": sorted(languages), "sources": rows}
     write_index(folder, index)
@@ -62,7 +64,7 @@ def n_places(window: CutWindow) -> int:
 
 def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None:
     documents = [document(500 * n, [0, 1, 2] * 10, n) for n in range(4)]
-    writer = ShardWriter(tmp_path, "s", 1, 7, max_bytes=2 * documents[0].n_bytes + 4096 + 60)
+    writer = ShardWriter(tmp_path, "s", max_bytes=2 * documents[0].n_bytes + 4096 + 60)
     for each in documents:
         writer.add(each)
     writer.flush()
@@ -72,17 +74,26 @@ def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None
     assert arrays["piece_ids"].tolist() == [*documents[2].piece_ids, *documents[3].piece_ids]
     assert arrays["document_starts"].tolist() == [0, 30]
     assert arrays["document_hashes"].tolist() == [1000, 1500]
-    assert (arrays["language_ids"].tolist(), arrays["source_ids"].tolist()) == ([1, 1], [7, 7])
+    assert writer.finish()["n_labels"] == [40, 40, 40]
 
 
 @pytest.mark.parametrize("n_bytes", [0, 5, 60, 300])
 def test_a_cut_off_shard_is_an_error(tmp_path: Path, n_bytes: int) -> None:
-    writer = ShardWriter(tmp_path, "s", 0, 0)
+    writer = ShardWriter(tmp_path, "s")
     writer.add(document(0, [0, 1] * 40))
     writer.flush()
     path = tmp_path / writer.written[0]["file"]
     path.write_bytes(path.read_bytes()[:n_bytes])
     with pytest.raises(ValueError, match=r"Expected a shard in .*Prepare the data again"):
+        open_shard(path)
+
+
+def test_a_shard_without_hashes_of_its_words_is_an_error(tmp_path: Path) -> None:
+    row = write_split(tmp_path, "s", [document(0, [0, 1] * 40)])
+    path = tmp_path / row["shards"][0]["file"]
+    arrays = {name: array.copy() for name, array in open_shard(path).items() if name != "word_hashes"}
+    save_arrays(arrays, path)
+    with pytest.raises(ValueError, match=r"word_hashes.*Prepare the data again"):
         open_shard(path)
 
 

@@ -64,7 +64,7 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     assert status == 0, said.err
     style = BEST_STYLE.get(kind, "mask")
     assert f"slot style {style}" in said.out
-    assert ("layers from 1 on read both ways" in said.out) == (kind in CAUSAL)
+    assert f"layers from {int(kind in CAUSAL)} on read both ways" in said.out
 
     text = "hello you are the best is the day you say saya awak"
     restore = pipeline("punctuation-restoration", model=str(out / "final"), device="cpu")

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from transformers import AutoConfig, pipeline
 
 import punctuation_restoration
+from benchmarks import space_folder
 from benchmarks.card import weights_line
 from benchmarks.shipping import ship
 from punctuation_restoration import export as exporting
@@ -199,7 +200,7 @@ def test_the_command_says_what_it_wrote_and_how_to_send_it(tiny_checkpoint, tmp_
     assert exporting.main([str(tmp_path / "out"), "--model", tiny_checkpoint]) == 0
     n_files = len(list((tmp_path / "out").iterdir()))
     assert capsys.readouterr().out.startswith(f"{tmp_path / 'out'}: {n_files} files, ")
-    assert exporting.main([str(tmp_path / "page"), "--space"]) == 0
+    assert space_folder.main([str(tmp_path / "page")]) == 0
     assert f"`hf upload REPO {tmp_path / 'page'} --repo-type space`" in capsys.readouterr().out
 
 
@@ -242,7 +243,7 @@ def test_a_pushed_model_and_a_pushed_configuration_bring_their_code(hub, tiny_mo
 @pytest.mark.slow
 def test_the_folder_of_the_page_is_whole_and_runs_alone(tiny_checkpoint, tiny_pipeline, tmp_path):
     out = tmp_path / "page"
-    exporting.export_space(out)
+    space_folder.export_space(out)
     own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
     assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
     shutil.copyfile(ROOT / "examples" / "transcripts" / "talk.srt", tmp_path / "talk.srt")

@@ -3,6 +3,8 @@
 import copy
 import json
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +18,7 @@ from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_
 from training_runs import arguments
 from transformers import AutoTokenizer, pipeline
 
+from benchmarks.averaging import average_models
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
@@ -25,12 +28,11 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training import thresholds
 from punctuation_restoration.training.adapters import rebuild
-from punctuation_restoration.training.averaging import average_models
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import TrainingSettings
+from punctuation_restoration.training.thresholds import tuned_thresholds
 from punctuation_restoration.training.validation import Validation
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "all-marks.yaml"
@@ -205,30 +207,41 @@ def test_a_fine_tuned_model_drops_the_thresholds_of_its_old_weights(prepared, ti
     )
 
 
-def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny_tokenizer, monkeypatch):
+def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny_tokenizer):
     """Six words: an unsure model gives two true commas 0.4 and a wrong one 0.25."""
     comma, period = [0.4, 0.1, 0.4, 0.25, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.9]
     rows = np.array([[1 - c - p, c, p, 0.0] for c, p in zip(comma, period, strict=True)])
     labels = np.array([1, 0, 1, 0, 0, 2])
-    logits = torch.tensor(np.log(rows + 1e-9))
-    monkeypatch.setattr(
-        thresholds, "decided_words", lambda *_: [(0, labels[:4], logits[:4]), (0, labels[4:], logits[4:])]
-    )
     validation = Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, tiny_model.config), tiny_model.config, 50)
-    assert thresholds.tuned_thresholds(tiny_model, validation) == {"COMMA": 0.275}
-    assert thresholds.tuned_thresholds(tiny_model, SimpleNamespace(windows=[])) is None
+    reading = np.column_stack([np.zeros(6), labels, rows])
+    assert tuned_thresholds(tiny_model.config, validation, reading) == {"COMMA": 0.275}
+    shared, meet = {}, threading.Barrier(2)
+
+    def tuned(process):
+        def total(counts):
+            shared[process] = counts
+            meet.wait(30)
+            added = shared[0] + shared[1]
+            meet.wait(30)
+            return torch.as_tensor(added)
+
+        own = copy.copy(validation)
+        own.total = total
+        return tuned_thresholds(tiny_model.config, own, (reading[:2], reading[2:])[process])
+
+    with ThreadPoolExecutor(2) as processes:  # each has read some of the words, and both find the same
+        assert list(processes.map(tuned, (0, 1))) == [{"COMMA": 0.275}] * 2
+    assert tuned_thresholds(tiny_model.config, validation, reading[:0]) is None
 
 
-def test_further_labels_get_theirs_beside_those_of_the_basic_marks(prepared, grown, tiny_tokenizer, monkeypatch):
+def test_further_labels_get_theirs_beside_those_of_the_basic_marks(prepared, grown, tiny_tokenizer):
     """Of four words the second has `!`, with 0.3; the period's 0.3 is added to that for basic marks, which suffices."""
     rows = np.full((4, 8), 1e-9)
     rows[:, 0] = [1, 0.4, 1, 1]
     rows[1, [5, 6]] = 0.3
-    monkeypatch.setattr(
-        thresholds, "decided_words", lambda *_: [(0, np.array([0, 6, 0, 0]), torch.tensor(np.log(rows)))]
-    )
     validation = Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, grown.config), grown.config, 50)
-    found = thresholds.tuned_thresholds(grown, validation)
+    reading = np.column_stack([np.zeros(4), [0, 6, 0, 0], rows])
+    found = tuned_thresholds(grown.config, validation, reading)
     assert list(found) == ["EXCLAMATION"]
     assert found["EXCLAMATION"] <= 0.3
 

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import pipeline
 
-from punctuation_restoration.training.averaging import average_models, main
+from benchmarks.averaging import average_models, main
 
 
 @pytest.fixture

@@ -116,6 +116,8 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
     styles = [json.loads((folder / "settings.json").read_text()) for folder in folders_of]
     assert {key for key in styles[0] if styles[0][key] != styles[1][key]} == {"slot_style"}
     assert "| tagging | 1 |" in capsys.readouterr().out
+    with pytest.raises(ValueError, match=r"Expected in .*tagging-1 a run of .*'--max-steps', '9'.*, it holds one of"):
+        experiments.run(folders_of[1], [folders / "old"], [folders / "old"], "--max-steps", "9")
 
 
 def test_four_ways_of_reading_slots_see_the_same_words_and_are_compared(

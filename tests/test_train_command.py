@@ -12,8 +12,10 @@ from training_runs import arguments, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.training import loop
 from punctuation_restoration.training.loop import TrainingRun
 from punctuation_restoration.training.starting import is_out_of_memory
+from punctuation_restoration.training.validation import Validation
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +63,21 @@ def test_a_killed_run_goes_on_exactly_averages_of_weights_too(
     assert run_training(broken) == 0
     assert same(weights(tmp_path / "broken"), weights(tmp_path / "whole"))
     assert not same(weights(tmp_path / "whole"), weights(unbroken))
+
+
+def test_validation_words_are_read_once_an_evaluation_and_thresholds_are_saved_with_the_model(
+    prepared: str, tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, seen = Validation.read, []
+    monkeypatch.setattr(Validation, "read", lambda *given: seen.append(given) or read(*given))
+    monkeypatch.setattr(loop, "tuned_thresholds", lambda *_: {"COMMA": 0.1 * len(seen)})
+    assert run_training(arguments(prepared, tmp_path, tiny_checkpoint)) == 0
+    assert len(seen) == 2
+    log = [json.loads(line).get("validation") for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    means = [row["mean_f1"] for row in log if row]
+    best = json.loads((tmp_path / "best" / "config.json").read_text())["thresholds"]
+    assert best == {"COMMA": 0.1 * (1 + means.index(max(means)))}
+    assert json.loads((tmp_path / "final" / "config.json").read_text())["thresholds"] == {"COMMA": 0.2}
 
 
 def test_a_damaged_checkpoint_costs_one_interval_and_is_named(

@@ -22,7 +22,7 @@ from punctuation_restoration.data.ngrams import NgramModel
 from punctuation_restoration.data.prepare import clear_folder, explain
 from punctuation_restoration.data.ranking import rank, summary, table
 from punctuation_restoration.data.samples import build_converter, describe_stops, read_sample
-from punctuation_restoration.data.shards import ShardWriter, read_index, shard_documents, write_index
+from punctuation_restoration.data.shards import read_index, shard_documents, write_index, write_split
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -87,17 +87,12 @@ def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path, report
     clear_folder(out)
     wanted = iter(chosen.tolist())
     rows = []
-    for source_id, row in enumerate(index["sources"]):
-        language_id = index["languages"].index(row["language"])
+    for row in index["sources"]:
         splits = {}
         for split, counts in row["splits"].items():
-            writer = ShardWriter(out, f"{row['name']}-{split}", language_id, source_id)
-            n_labels = np.zeros(len(index["labels"]), dtype=np.int64)
-            for document in (one for shard in counts["shards"] for one in shard_documents(shard["file"])):
-                if split != "train" or next(wanted):
-                    writer.add(document)
-                    n_labels += np.bincount(document.labels, minlength=len(n_labels))
-            splits[split] = {**writer.finish(), "n_labels": n_labels.tolist()}
+            documents = (one for shard in counts["shards"] for one in shard_documents(shard["file"]))
+            kept = (one for one in documents if split != "train" or next(wanted))
+            splits[split] = write_split(out, f"{row['name']}-{split}", kept)
         rows.append({**row, "splits": splits})
     (out / "choice.json").write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     write_index(out, {**index, "sources": rows})

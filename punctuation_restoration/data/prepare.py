@@ -18,7 +18,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.conversion import Converter, converted, start_workers
@@ -36,7 +35,7 @@ from punctuation_restoration.data.recipe import (
     read_labels,
 )
 from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
-from punctuation_restoration.data.splits import drop_held_out, read_hashes, split_of
+from punctuation_restoration.data.splits import read_hashes, split_of
 from punctuation_restoration.data.summary import SPLITS, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
@@ -115,7 +114,7 @@ def prepare(
     leaks: list[dict[str, Any]] = []
     n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
-        for source_id, source in enumerate(recipe.sources):
+        for source in recipe.sources:
             validation, test = held_out_shares(source, recipe)
             source = replace(
                 source,
@@ -124,8 +123,7 @@ def prepare(
                 test=test,
                 max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
             )
-            ids = (languages.index(source.language), source_id)
-            rows.append(prepare_source(pool, source, out, ids, seen, leaks, bar))
+            rows.append(prepare_source(pool, source, out, seen, leaks, bar))
             bar.tell(describe(rows[-1]))
     index = {
         "tokenizer": tokenizer,
@@ -150,24 +148,21 @@ def prepare_source(
     pool: Executor,
     source: Source,
     out: Path,
-    ids: tuple[int, int],
     seen: set[int],
     leaks: list[dict[str, Any]],
     bar: ProgressBar,
 ) -> dict[str, Any]:
     """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
-    `ids` are those of language and source; `seen` holds the hashes of texts already used, `leaks` the documents that
-    share text with a benchmark; this adds to both.
+    `seen` holds the hashes of texts already used, `leaks` the documents that share text with a benchmark; this adds to
+    both.
     """
     splits = SPLITS if source.test else SPLITS[:2]
-    writers = {split: ShardWriter(out, f"{source.name}-{split}", *ids) for split in splits}
-    n_labels = {split: np.zeros(256, dtype=np.int64) for split in splits}
+    writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in splits}
     skipped: Counter[str] = Counter()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
-    documents = drop_held_out(documents, read_hashes(source.held_out), skipped)
-    for conversion in converted(pool, drop_duplicates(documents, seen, skipped), source):
+    for conversion in converted(pool, usable(documents, read_hashes(source.held_out), seen, skipped), source):
         if conversion.n_shared:
             share = round(conversion.n_shared / conversion.n_stretches, 4)
             leaks.append({"source": source.name, "id": conversion.id, "share": share})
@@ -177,7 +172,6 @@ def prepare_source(
         shares = (source.validation or 0.0, source.test or 0.0)
         split = split_of(conversion.packed.hash, *shares) if source.labelled else "train"
         writers[split].add(conversion.packed)
-        n_labels[split] += np.bincount(conversion.packed.labels, minlength=256)
         n_words += len(conversion.packed.labels)
         bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:
@@ -190,10 +184,7 @@ def prepare_source(
         "filters": asdict(source.filters),
         "skipped": dict(skipped),
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
-        "splits": {
-            split: {**writer.finish(), "n_labels": np.trim_zeros(n_labels[split], "b").tolist()}
-            for split, writer in writers.items()
-        },
+        "splits": {split: writer.finish() for split, writer in writers.items()},
     }
 
 
@@ -203,13 +194,15 @@ def total_bytes(recipe: Recipe) -> int:
     return sum(file.stat().st_size for path in paths for file in (path, *path.rglob("*")) if file.is_file())
 
 
-def drop_duplicates(
-    documents: Iterable[SourceDocument], seen: set[int], skipped: Counter[str]
+def usable(
+    documents: Iterable[SourceDocument], held_out: frozenset[int], seen: set[int], skipped: Counter[str]
 ) -> Iterator[SourceDocument]:
-    """Leave out documents whose text, but for white space and case, came before."""
+    """Leave out, and count, held-out ids (their hashes), and texts that, but for white space and case, came before."""
     for document in documents:
         key = hash_id("".join(document.text.split()).lower())
-        if key in seen:
+        if hash_id(document.id) in held_out:
+            skipped["held out for a benchmark"] += 1
+        elif key in seen:
             skipped["duplicate"] += 1
         else:
             seen.add(key)

@@ -7,13 +7,12 @@ Takes and gives numpy arrays. A shard is a safetensors file, mapped into memory.
     labels               2       0   0     1      uint8, one a word
     piece_ids      [▁hell o  ▁this ▁is ▁jos h]    uint16 (int32 for a large vocabulary), one a piece
     document_starts      0 ...                    uint32, first word of each document
-    language_ids, source_ids                      uint8 and uint16, one a document: rows of the index's lists
     document_hashes, word_hashes                  uint64, one a document: hashes of its id and of its words
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -42,16 +41,16 @@ class PackedDocument:
 
     @property
     def n_bytes(self) -> int:
-        return self.piece_ids.nbytes + self.piece_counts.nbytes + self.labels.nbytes + 23
+        return self.piece_ids.nbytes + self.piece_counts.nbytes + self.labels.nbytes + 20
 
 
 class ShardWriter:
     """Collects the documents of one source and split, and writes a shard whenever one is full."""
 
-    def __init__(self, folder: Path, stem: str, language_id: int, source_id: int, max_bytes: int = MAX_SHARD_BYTES):
+    def __init__(self, folder: Path, stem: str, max_bytes: int = MAX_SHARD_BYTES):
         self.folder, self.stem, self.max_bytes = folder, stem, max_bytes
-        self.language_id, self.source_id = language_id, source_id
         self.written: list[dict[str, Any]] = []
+        self._n_labels = np.zeros(256, dtype=np.int64)
         self._waiting: list[PackedDocument] = []
         self._n_bytes = 0
 
@@ -66,8 +65,8 @@ class ShardWriter:
     def finish(self) -> dict[str, Any]:
         """Write what is left; gives the row of the split: its shards, and how much is in them."""
         self.flush()
-        counted = ("n_documents", "n_words", "n_pieces")
-        return {"shards": self.written, **{key: sum(shard[key] for shard in self.written) for key in counted}}
+        counts = {key: sum(shard[key] for shard in self.written) for key in ("n_documents", "n_words", "n_pieces")}
+        return {"shards": self.written, **counts, "n_labels": np.trim_zeros(self._n_labels, "b").tolist()}
 
     def flush(self) -> None:
         """Write what is waiting."""
@@ -79,15 +78,22 @@ class ShardWriter:
             "document_starts": np.cumsum([0, *counts[:-1]]).astype(np.uint32),
             "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
             "word_hashes": np.array([document.word_hash for document in self._waiting], dtype=np.uint64),
-            "language_ids": np.full(len(counts), self.language_id, dtype=np.uint8),
-            "source_ids": np.full(len(counts), self.source_id, dtype=np.uint16),
         }
         name = f"{self.stem}-{len(self.written):04d}.safetensors"
         with written_whole(self.folder / name) as beside:
             save_arrays(arrays, beside)
         n_pieces = len(arrays["piece_ids"])
+        self._n_labels += np.bincount(arrays["labels"], minlength=256)
         self.written.append({"file": name, "n_documents": len(counts), "n_words": sum(counts), "n_pieces": n_pieces})
         self._waiting, self._n_bytes = [], 0
+
+
+def write_split(folder: Path, stem: str, documents: Iterable[PackedDocument]) -> dict[str, Any]:
+    """Write the documents of a source's split as shards; gives its row of the index."""
+    writer = ShardWriter(folder, stem)
+    for document in documents:
+        writer.add(document)
+    return writer.finish()
 
 
 def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -111,7 +117,7 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
     try:
         arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
         n_words = len(arrays["labels"])
-        if n_words != len(arrays["piece_counts"]) or not n_words:
+        if n_words != len(arrays["piece_counts"]) or not n_words or not len(arrays["word_hashes"]):
             raise ValueError("labels and piece_counts differ in length or are empty")
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
@@ -173,14 +179,8 @@ def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     return list(pairwise([*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]))
 
 
-def document_keys(arrays: Mapping[str, np.ndarray], path: str | Path) -> list[tuple[int, int]]:
-    """The hashes of the id and of the words of each document of a shard.
-
-    Raises:
-        ValueError: if the shard was prepared without hashes of its words.
-    """
-    if "word_hashes" not in arrays:
-        raise ValueError(f"Expected hashes of the words in {path}, found none. Prepare the data again.")
+def document_keys(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+    """The hashes of the id and of the words of each document of a shard."""
     return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
 
 
@@ -188,13 +188,13 @@ def shard_documents(path: str | Path, labels: np.ndarray | None = None) -> Itera
     """The documents of a shard, with other labels (n_words,) if these are given.
 
     Raises:
-        ValueError: if the file is no shard, or was prepared without hashes of its words.
+        ValueError: if the file is no shard.
     """
     arrays = open_shard(path)
     starts, counts = arrays["document_starts"], arrays["piece_counts"]
     n_pieces = np.add.reduceat(counts, starts, dtype=np.int64)
     rows = zip(
-        document_keys(arrays, path),
+        document_keys(arrays),
         np.split(arrays["piece_ids"], np.cumsum(n_pieces)[:-1]),
         np.split(counts, starts[1:]),
         np.split(arrays["labels"] if labels is None else labels, starts[1:]),

@@ -41,7 +41,7 @@ class SoftLabels:
                 f"Expected a folder of soft labels at {folder}, could not read it: {error}. Write one with `python -m "
                 "punctuation_restoration.training.labelling`."
             ) from error
-        self.places = {key: (part, row) for part in self.parts for row, key in enumerate(document_keys(part, folder))}
+        self.places = {key: (part, row) for part in self.parts for row, key in enumerate(document_keys(part))}
 
     def of_document(self, key: tuple[int, int]) -> np.ndarray | None:
         """Probabilities (n_words, M) of the teacher's labels, as stored; None where the document was not labelled."""
@@ -102,13 +102,10 @@ def soft_labels_of_shard(path: Path, sources: Sequence[tuple[SoftLabels, LabelMa
     """What teachers say of the words of a shard, (n_words, M) uint8; zeros where none does.
 
     Where several have labelled a document, the mean of their probabilities.
-
-    Raises:
-        ValueError: if the shard was prepared without hashes of its words.
     """
     arrays = open_shard(path)
     found = np.zeros((len(arrays["labels"]), n_labels), dtype=np.uint8)
-    for (first, end), key in zip(document_borders(arrays), document_keys(arrays, path), strict=True):
+    for (first, end), key in zip(document_borders(arrays), document_keys(arrays), strict=True):
         labels = arrays["labels"][first:end]
         said = [(source.of_document(key), mapping) for source, mapping in sources]
         mapped = [as_probabilities(mapping(rows, labels)) for rows, mapping in said if rows is not None]

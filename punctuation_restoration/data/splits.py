@@ -1,15 +1,12 @@
 """Which documents are kept from training, by the hash of their id: shares of all, and files of hashes for a benchmark.
 
-Takes hashes or documents, knows nothing about their text. Lines of a file are 16 hexadecimal digits each, as `hash_id`
-gives them; a line that begins with # is a comment.
+Takes hashes, knows nothing about texts. Lines of a file are 16 hexadecimal digits each, as `hash_id` gives them; a line
+that begins with # is a comment.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from punctuation_restoration.data.readers import SourceDocument, numbered_lines
-from punctuation_restoration.data.shards import hash_id
+from punctuation_restoration.data.readers import numbered_lines
 
 
 def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
@@ -34,23 +31,6 @@ def read_hashes(path: str | None) -> frozenset[int]:
         raise ValueError(f"Expected a file of hashes at {path}, found none. Check held_out in the recipe.")
     rows = ((number, line.strip()) for number, line in numbered_lines(Path(path)))
     return frozenset(_hash(line, f"{path}, line {number}") for number, line in rows if line and line[0] != "#")
-
-
-def write_hashes(path: Path, document_ids: Iterable[str], comment: str) -> None:
-    """Write the hashes of ids, below a line that says what they are."""
-    lines = [f"# {comment}", *(f"{hash_id(one):016x}" for one in document_ids)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def drop_held_out(
-    documents: Iterable[SourceDocument], held_out: frozenset[int], skipped: Counter[str]
-) -> Iterator[SourceDocument]:
-    """Leave out the documents of these hashes, and count them."""
-    for document in documents:
-        if hash_id(document.id) in held_out:
-            skipped["held out for a benchmark"] += 1
-        else:
-            yield document
 
 
 def _hash(line: str, where: str) -> int:

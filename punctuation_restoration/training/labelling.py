@@ -10,7 +10,7 @@ Windows and contexts are those of serving.
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,14 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.prepare import explain
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.shards import (
-    ShardWriter,
+    PackedDocument,
     document_borders,
     document_keys,
     open_shard,
     read_index,
     shard_documents,
     write_index,
+    write_split,
 )
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, write_part
 from punctuation_restoration.pipeline.onnx_export import fingerprint
@@ -100,7 +101,7 @@ def label_folder_softly(
         for path in (Path(shard["file"]) for row in chosen for shard in row["splits"]["train"]["shards"]):
             arrays = open_shard(path)
             n_words = np.diff(document_borders(arrays))[:, 0]
-            is_new = np.array([key not in known.places for key in document_keys(arrays, path)])
+            is_new = np.array([key not in known.places for key in document_keys(arrays)])
             n_known += int(n_words[~is_new].sum())
             for part in _parts(np.flatnonzero(is_new), n_words):
                 if minutes and seconds > 60 * minutes:
@@ -135,22 +136,19 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
     index = labeller.index
     out.mkdir(parents=True, exist_ok=True)
     rows = []
-    n_words = 0
     with ProgressBar("labelling", sum(row["splits"]["train"]["n_words"] for row in index["sources"])) as bar:
-        for source_id, row in enumerate(index["sources"]):
-            writer = ShardWriter(out, f"{row['name']}-train", index["languages"].index(row["language"]), source_id)
-            n_labels = np.zeros(len(index["labels"]), dtype=np.int64)
-            for path in (Path(shard["file"]) for shard in row["splits"]["train"]["shards"]):
+
+        def labelled(shards: Sequence[Mapping[str, Any]]) -> Iterator[PackedDocument]:
+            for path in (Path(shard["file"]) for shard in shards):
                 labels = labeller.probabilities(path).argmax(-1).astype(np.uint8)
-                n_labels += np.bincount(labels, minlength=len(n_labels))
-                for document in shard_documents(path, labels):
-                    writer.add(document)
-                n_words += len(labels)
-                bar.count(n_words, "words", row["name"])
-            train = {**writer.finish(), "n_labels": n_labels.tolist()}
-            empty = {"shards": [], "n_documents": 0, "n_words": 0, "n_pieces": 0, "n_labels": []}
+                yield from shard_documents(path, labels)
+                bar.count_more(len(labels), "words")
+
+        for row in index["sources"]:
+            train = write_split(out, f"{row['name']}-train", labelled(row["splits"]["train"]["shards"]))
+            splits = {"train": train, "validation": write_split(out, f"{row['name']}-validation", ())}
             about = {"name": f"{row['name']}-pseudo", "is_labelled": True, "is_pseudo": True}
-            rows.append({**row, **about, "splits": {"train": train, "validation": empty}})
+            rows.append({**row, **about, "splits": splits})
     write_index(out, {**index, "sources": rows})
     return read_index(out)
 

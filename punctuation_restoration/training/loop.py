@@ -51,23 +51,8 @@ from punctuation_restoration.training.precision import use_fp32_attention
 from punctuation_restoration.training.processes import Processes
 from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.thresholds import tune_folder, tuned_thresholds
+from punctuation_restoration.training.thresholds import tuned_thresholds
 from punctuation_restoration.training.validation import Validation
-
-STYLES = {
-    "mask": "slots are masks",
-    "mask-stream": "masks run beside the words and read them",
-    "late-mask": "masks join in the last layers",
-    "last-piece": "words are tagged",
-}
-
-
-def reading(config: Any) -> str:
-    """How a model reads, in a line."""
-    first = config.bidirectional_from
-    seen = "" if first is None else f", layers from {first} on read both ways"
-    style = f"slot style {config.slot_style}: {STYLES[config.slot_style]}"
-    return f"{style}{seen}; head {config.head}; windows of {config.max_window_pieces} pieces"
 
 
 @dataclass
@@ -137,7 +122,8 @@ class TrainingRun:
         slots = SlotEncoder(self.tokenizer, self.model.config)
         part = (self.processes.number, self.processes.n_processes)
         self.source = batch_source(settings, recipe, index, slots, self.model.config, part, soft_labels)
-        self.validation = Validation(index, slots, self.model.config, settings.validation_words, *part)
+        taken = (settings.validation_words, *part, self.processes.reduced)
+        self.validation = Validation(index, slots, self.model.config, *taken)
         rows = [row for row in (slots.mask_id, *slots.fill_ids, *new_pieces) if row is not None]
         self.adapters = choose_trained(self.model, settings, rows, place or str(settings.encoder))
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
@@ -155,10 +141,14 @@ class TrainingRun:
             go_on_from_adapters(self.model, self.adapters, learned)
         self._time_used: float | None = None
         self._scored_step, self._joined_step = -1, self.state.step
-        self.log.tell(reading(self.model.config))
+        config = self.model.config
+        self.log.tell(
+            f"slot style {config.slot_style}, head {config.head}, windows of {config.max_window_pieces} pieces; layers "
+            f"from {config.bidirectional_from or 0} on read both ways"
+        )
 
     def train(self) -> dict[str, Any]:
-        """Do the steps that are left, and find the thresholds of what they made. Gives the last validation scores.
+        """Do the steps that are left, and save what they made with its thresholds. Gives the last validation scores.
 
         Raises:
             FloatingPointError: if the loss is not a number.
@@ -168,14 +158,8 @@ class TrainingRun:
         if self._scored_step != self.state.step:
             self.evaluate()
         self.save()
-        if self.accelerator.is_main_process:
-            device = self.accelerator.device
-            with self.averages.applied():
-                self.model.config.thresholds = tuned_thresholds(self.model, self.validation, device)
-                save_model_folder(self.out / "final", self._save_model)
-            self.log.tell(f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}")
-            if (self.out / "best").is_dir():
-                tune_folder(self.out / "best", self.validation, device)
+        self._save_tuned("final")
+        self.log.tell(f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}")
         self.accelerator.wait_for_everyone()
         return self.last_scores
 
@@ -194,10 +178,10 @@ class TrainingRun:
         """Score the validation windows, keep the best model, and count evaluations without progress."""
         self._join()
         with self.averages.applied():
-            counts = self.processes.reduced(self.validation.counts(self.model, self.accelerator.device))
-            scores = self.validation.scores(counts.cpu().numpy())
-            if self.state.take(scores) and self.accelerator.is_main_process:
-                save_model_folder(self.out / "best", self._save_model)
+            reading = self._reading = self.validation.read(self.model, self.accelerator.device)
+        scores = self.validation.scores(self.validation.counts(reading))
+        if self.state.take(scores):
+            self._save_tuned("best")
         line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in scores["languages"].items())
         self.log.tell(f"step {self.state.step}: validation F1 {line or 'not measured: no validation documents'}")
         self.log.write(self.state.step, {"validation": scores})
@@ -214,6 +198,13 @@ class TrainingRun:
             save_checkpoint(self.checkpoints, self.state.step, self._save_trained, state)
             rotate(self.checkpoints, self.settings.keep_checkpoints)
         self.accelerator.wait_for_everyone()
+
+    def _save_tuned(self, name: str) -> None:
+        """Write the model as it was read last, with the thresholds that suit it."""
+        self.model.config.thresholds = tuned_thresholds(self.model.config, self.validation, self._reading)
+        if self.accelerator.is_main_process:
+            with self.averages.applied():
+                save_model_folder(self.out / name, self._save_model)
 
     def _take_steps(self) -> None:
         settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds

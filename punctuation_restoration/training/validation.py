@@ -3,7 +3,7 @@
 Takes prepared validation shards, a model and its slot encoder; gives counts and scores. Documents are never joined.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.batching import batches_by_length
+from punctuation_restoration.pipeline.decoding import Choice, decode
 from punctuation_restoration.pipeline.windows import plan_windows
 
 BATCH_PIECES = 4096
@@ -41,7 +42,8 @@ class Validation:
         slots: the `SlotEncoder` of the model.
         config: the model's: window and contexts.
         words_per_language: how many words of each language are taken, alike from each of its sources.
-        process, n_processes: which share of the windows this process scores.
+        process, n_processes: which share of the windows this process reads.
+        total: gives the sum of some counts over all processes.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Validation:
         words_per_language: int,
         process: int = 0,
         n_processes: int = 1,
+        total: Callable[[np.ndarray], torch.Tensor] = torch.as_tensor,
     ):
         self.collator = WindowCollator(slots)
         self.languages: list[str] = index["languages"]
@@ -64,19 +67,28 @@ class Validation:
                 taken = source_windows(Path(shard["file"]), config, n_words, source_id)
                 n_words -= sum(scored.kept.stop - scored.kept.start for scored in taken)
                 self.windows += taken
-        self.process, self.n_processes = process, n_processes
+        self.process, self.n_processes, self.total = process, n_processes, total
 
-    def counts(self, model: Any, device: Any = "cpu") -> np.ndarray:
-        """Confusion counts (n_sources, M, M): true label, predicted label."""
-        n_labels = len(self.label_names)
-        counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
+    def read(self, model: Any, device: Any = "cpu") -> np.ndarray:
+        """What a model says of this process's words, (n_words, 2 + M): source, true label, probability of each."""
+        rows = [np.zeros((0, 2 + len(self.label_names)))]  # a process may have no words
         was_training = model.training
         model.eval()
         own = slice(self.process, None, self.n_processes)
         for number, labels, logits in decided_words(model, self.collator, self.windows, device, own):
-            np.add.at(counts[self.windows[number].source_id], (labels, logits.argmax(-1).numpy()), 1)
+            sources = np.full(len(labels), self.windows[number].source_id)
+            rows.append(np.column_stack([sources, labels, logits.softmax(-1)]))
         model.train(was_training)
-        return counts
+        return np.concatenate(rows)
+
+    def counts(self, reading: np.ndarray, choice: Choice | None = None) -> np.ndarray:
+        """Confusion counts of what was read, (n_sources, M, M): true label, label by the choice, else the likeliest."""
+        (sources, labels), probabilities = reading[:, :2].T.astype(np.int64), reading[:, 2:]
+        predicted = decode(probabilities, choice)[0] if choice else probabilities.argmax(-1)
+        n_labels = len(self.label_names)
+        counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
+        np.add.at(counts, (sources, choice.goes_to[labels] if choice else labels, predicted), 1)
+        return self.total(counts).cpu().numpy()
 
     def scores(self, counts: np.ndarray) -> dict[str, Any]:
         """Scores from counts: per language and per source, in points of 100."""
