@@ -1,11 +1,11 @@
 """One benchmark in Simplified, Traditional, Hong Kong and Taiwanese characters: what do they cost in F1?
 
     pip install opencc==1.4.2
-    python -m benchmarks.traditional --output results/traditional.json
+    python -m benchmarks.traditional --output results/traditional.json --document docs/text.md
 
 Takes a model and Mandarin benchmarks in Simplified characters. OpenCC writes their texts in the other forms, character
 for character, after their marks are taken out; the references stay. Gives F1 of each form, and how much that is above
-or below Simplified, with a paired interval. Without `--output` it only prints.
+or below Simplified, with a paired interval; prints it, and writes it to a JSON file and into a document.
 """
 
 import argparse
@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.simplified_table import VERSION, opencc_converter
-from benchmarks.writing import tell
+from benchmarks.writing import put_between, tell
 from punctuation_restoration.cli.models import ModelError, load_pipeline
+from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.intervals import bootstrap, paired_bootstrap
@@ -30,6 +31,7 @@ from punctuation_restoration.registration import DEFAULT_MODEL
 
 BENCHMARK = "zh-tst2012-punctuated"
 SIMPLIFIED = "simplified"
+BEGIN, END = "<!-- traditional -->", "<!-- /traditional -->"
 FORMS = {"traditional": "s2t", "hong kong": "s2hk", "taiwan": "s2tw"}  # the names of OpenCC's conversions
 
 
@@ -88,6 +90,18 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def table(found: dict[str, Any]) -> str:
+    """The rows in Markdown, with what they were measured on."""
+    rows, used = found["rows"], found["signature"]["settings"]
+    marks = list(rows[SIMPLIFIED]["marks"])
+    lines = [
+        [form, f"{one['f1']:.1f}", *(f"{one['marks'][mark]:.1f}" for mark in marks), f"{one['difference']:+.1f}"]
+        for form, one in rows.items()
+    ]
+    head = [f"`{used['benchmark']}`, F1 in percent", "all marks", *map(str.lower, marks), "against simplified"]
+    return markdown_table(head, lines)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
@@ -97,9 +111,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--bench-root", type=Path, default=default_root(), help="folder of the benchmarks")
     parser.add_argument("--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"))
     parser.add_argument("--output", type=Path, help="JSON file to write")
+    parser.add_argument("--document", type=Path, help=f"gets the table between {BEGIN} and {END}")
     args = parser.parse_args(argv)
     try:
-        tell(measure(args), args.output)
+        found = measure(args)
+        tell(found, args.output)
+        if args.document:
+            document = args.document.read_text(encoding="utf-8")
+            args.document.write_text(put_between(document, BEGIN, END, table(found)), encoding="utf-8")
     except (ImportError, ModelError, ValueError) as error:
         print(f"traditional.py: {error}", file=sys.stderr)
         return 2
