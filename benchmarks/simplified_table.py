@@ -1,4 +1,5 @@
-"""The simplified form of every Traditional character, from OpenCC, as the module `pipeline/simplified.py`.
+"""The simplified form of every Traditional character, from OpenCC, as the module `pipeline/simplified.py`; and for
+characters that only Cantonese has a Mandarin one that means the same, which a model of Mandarin knows.
 
     pip install opencc==1.4.2
     python -m benchmarks.simplified_table
@@ -18,10 +19,18 @@ from typing import Any
 MODULE = Path(__file__).resolve().parents[1] / "pipeline" / "simplified.py"
 VERSION = "1.4.2"
 CONVERSIONS = ("t2s", "hk2s")  # tw2s takes 么, which is Simplified too, for the rare 幺
-KEPT = "諗"  # Cantonese for to think; vocabularies that know it lack 谂
-CHARACTERS = sorted(set(map(chr, range(0x3400, 0xA000))) - set(KEPT))
+CHARACTERS = list(map(chr, range(0x3400, 0xA000)))
+# Characters that hardly ever stand in Mandarin text. Those that it has too (呢, 係, 晒, 邊) are left to OpenCC.
+CANTONESE = dict(
+    zip(
+        "唔咗佢哋嘅喺冇啲嗰乜嚟睇諗谂畀俾咁噉㗎噃喎嘢啩揾搵瞓攞嚿孭嗮嗌啱攰",
+        "不了他们的在没些那什来看想想给给这这的吧哦事吧找找睡拿块背完叫对累",
+        strict=True,
+    )
+)
 TEMPLATE = '''# ruff: noqa: E501
-"""Traditional characters and their simplified forms, for jieba and the encoder; the text keeps its own.
+"""Traditional characters and their simplified forms, Cantonese ones and Mandarin ones of the same sense: for jieba and
+the encoder; the text keeps its own.
 
 Written by `python -m benchmarks.simplified_table` from the data of OpenCC {version} (https://github.com/BYVoid/OpenCC),
 copyright of its authors, under the Apache License 2.0.
@@ -54,12 +63,12 @@ def opencc_converter(name: str) -> Callable[[str], str]:
 
 
 def simplified_forms(conversions: Sequence[Callable[[str], str]]) -> dict[str, str]:
-    """Each character that one of the conversions changes, with its form by the first that does."""
+    """Each character that one of the conversions changes, with its form by the first that does; and Cantonese ones."""
     forms: dict[str, str] = {}
     for convert in conversions:
         found = {character: convert(character) for character in CHARACTERS if character not in forms}
         forms |= {character: form for character, form in found.items() if form != character and is_common(form)}
-    return forms
+    return forms | CANTONESE
 
 
 def is_common(form: str) -> bool:

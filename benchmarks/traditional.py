@@ -95,7 +95,12 @@ def table(found: dict[str, Any]) -> str:
     rows, used = found["rows"], found["signature"]["settings"]
     marks = list(rows[SIMPLIFIED]["marks"])
     lines = [
-        [form.title(), f"{one['f1']:.1f}", *(f"{one['marks'][mark]:.1f}" for mark in marks), f"{one['difference']:+.1f}"]
+        [
+            form.title(),
+            f"{one['f1']:.1f}",
+            *(f"{one['marks'][mark]:.1f}" for mark in marks),
+            f"{one['difference']:+.1f}",
+        ]
         for form, one in rows.items()
     ]
     head = [f"`{used['benchmark']}`, F1 in percent", "all marks", *map(str.lower, marks), "against simplified"]

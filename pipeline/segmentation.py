@@ -20,8 +20,9 @@ from .simplified import SIMPLIFIED
 JIEBA_CACHE = os.path.join(constants.HF_HOME, "punctuation-restoration")
 
 
-# The Cantonese for this, here and so on. A clause of Mandarin ends before 呢's other half too rarely to be found.
-CANTONESE_WORDS = "呢度 呢个 呢啲 呢位 呢次 呢件 呢间 呢排 呢样 呢句".split()
+# This one, here and the like, which jieba would cut behind 呢. In Mandarin 呢 ends a clause, but their other halves do
+# not begin one unless in longer words (个人), which jieba prefers.
+CANTONESE_WORDS = "呢度 呢個 呢啲 呢位 呢次 呢件 呢間 呢排 呢樣 呢句".split()
 
 
 class HanSegmenter:
@@ -95,7 +96,7 @@ def _new_tokenizer() -> Any:
     tokenizer.tmp_dir = JIEBA_CACHE
     tokenizer.initialize()
     for word in CANTONESE_WORDS:
-        tokenizer.suggest_freq(word, tune=True)
+        tokenizer.suggest_freq(word.translate(SIMPLIFIED), tune=True)
     return tokenizer
 
 
