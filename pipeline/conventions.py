@@ -42,23 +42,28 @@ QUOTES_AND_BRACKETS = OPENERS | CLOSERS | EITHER
 # Faces typed with marks, between blanks: neither words nor marks. (The inside of a pattern.)
 EMOTICON = r"(?<!\S)(?:[:;]['’]?-?[()\[\]DP/\\|*]++|<3)(?=[.,!?;:。，！？、)\]\"'”’]*+(?!\S))"
 
+KANA = r"\p{Hiragana}\p{Katakana}ー"  # the inside of a set
+
 _LETTERS_OF = {
     **{name: rf"\p{{{name}}}" for name in WRITTEN_MARKS},
     "Han": r"\p{Han}\p{Bopomofo}",
-    "Kana": r"\p{Hiragana}\p{Katakana}ー",
+    "Kana": KANA,
     "Latin": r"\p{L}",
 }
 _LAST_LETTER = regex.compile("(?r)" + "|".join(f"(?P<{name}>[{_LETTERS_OF[name]}])" for name in WRITTEN_MARKS))
+_KANA_LETTER = regex.compile(f"[{KANA}]")
 
 
 def script_of(word: str) -> str | None:
     """Script of a word's last letter, a row of the table; None for a word without letters, such as a number.
 
-    Digits that only one script has count as its letters.
+    Digits that only one script has count as its letters. A word with kana is Kana even if it ends in Han (いい天気).
     """
     if word.isascii():
         return "Latin" if word.upper() != word.lower() else None
     letter = _LAST_LETTER.search(word)
+    if letter and letter.lastgroup == "Han" and _KANA_LETTER.search(word):
+        return "Kana"
     return letter.lastgroup if letter else None
 
 

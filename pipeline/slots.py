@@ -10,16 +10,23 @@ Takes spoken words, gives piece ids. It knows nothing of text offsets, and of ma
 
 A word becomes the pieces that it has in running text: after a blank, or in Han and kana text after nothing. What a
 blank looks like is left to the tokenizer (`▁hell`, `Ġhell`, or `hell` where it is the rest of a word that is marked).
+Traditional Han words have the pieces of their simplified form.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from .conventions import UNSPACED, script_of
+from .simplified import SIMPLIFIED
 
 MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
 CACHED_WORDS = 200_000  # about 50 MB
 BEFORE = "a"  # a word is split behind this one, which no vocabulary joins to a blank or to a Han character
+
+
+def simplified(word: str) -> str:
+    """A Han word in simplified characters; others, Japanese words with kana among them, as they are."""
+    return word.translate(SIMPLIFIED) if script_of(word) == "Han" else word
 
 
 class SlotEncoder:
@@ -64,7 +71,8 @@ class SlotEncoder:
             self._cache.clear()
         new = [word for word in dict.fromkeys(words) if word not in self._cache]
         if new:
-            split = self._split(new) if self.words_alone else self._split_in_running_text(new)
+            shown = [simplified(word) for word in new]
+            split = self._split(shown) if self.words_alone else self._split_in_running_text(shown)
             self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
         return [self._cache[word] for word in words]
 

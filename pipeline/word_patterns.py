@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import regex
 
-from .conventions import EMOTICON, QUOTES_AND_BRACKETS
+from .conventions import EMOTICON, KANA, QUOTES_AND_BRACKETS
 
 # Words whose final point belongs to them, in lower case and without that point. Letters with points between them
 # (u.s.a., e.g.) are found by their shape.
@@ -22,6 +22,9 @@ _PICTURE = r"[\p{Extended_Pictographic}--[©®™ℹ]]\p{Regional_Indicator}\p{E
 _KEYCAP = r"[0-9#*]\uFE0F?+\u20E3"
 _HYPHENS = "-‐‑"
 _HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
+# A run of Han characters beside kana is Japanese, and part of one word with them. A longer run is Chinese that has a
+# Japanese word beside it, and must not lose its slots.
+_JAPANESE = rf"(?=\p{{Han}})(?:(?<=[{KANA}]\p{{M}}?)(?:{_HAN}){{1,6}}+(?!\p{{Han}})|(?:{_HAN}){{1,6}}+(?=[{KANA}]))"
 # An apostrophe or a quote between these is inside a word.
 _LETTER = r"[[\p{L}\p{N}]--\p{Han}]"
 
@@ -45,11 +48,13 @@ SPOKEN = str.maketrans(
 def word_pattern(marks: frozenset[str]) -> regex.Pattern:
     """The pattern of everything that is or may be a word, and of the pictures that are none; `marks` are signs.
 
-    Its groups: `plain`, ASCII words with a blank before and after each; `picture`; `link`; `han`, a run of Han
-    characters, which marks and single blanks may interrupt; `other`, a word if it has a letter or a digit.
+    Its groups: `plain`, ASCII words with a blank before and after each; `picture`; `link`; `han`, Han characters
+    without kana beside them, which marks and single blanks may interrupt; `other`, a word if it has a letter or a
+    digit.
     """
     mark = _set(marks)
     core, word = _word_parts(marks)
+    han = rf"(?!{_JAPANESE})(?:{_HAN})++"
     # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
     outside = _escaped(sign for sign in QUOTES_AND_BRACKETS | marks if not sign.isascii())
     link = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
@@ -57,7 +62,7 @@ def word_pattern(marks: frozenset[str]) -> regex.Pattern:
         "plain": r"(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++",
         "picture": rf"{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON}",
         "link": rf"(?<![\p{{Latin}}[\p{{N}}--\p{{Han}}]])(?:\p{{Latin}}[\p{{Latin}}0-9+.\-]{{0,19}}+://|www\.|mailto:){link}",
-        "han": rf"{_HAN}(?:{mark}*+(?:[ ]{mark}*+)?+{_HAN})*+",
+        "han": rf"{han}(?:{mark}*+(?:[ ]{mark}*+)?+{han})*+",
         "other": rf"(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++{word}",  # .5 and .NET begin with their point
     }
     return regex.compile("(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items()))
@@ -77,7 +82,7 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     """One character of a word; and how a word goes on over signs that belong to it only between its characters."""
     hyphen = _set(_HYPHENS)
     sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(QUOTES_AND_BRACKETS | marks | set(_HYPHENS))}]"
-    core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}"
+    core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
     joiners = [
         rf"\.(?={sign})",  # 3.5, example.com
         r"(?<=\p{N})[,:：．–—‒](?=\p{N})",  # 1,000, 12:30, 1990–1995

@@ -23,6 +23,14 @@ def test_a_copy_is_found_whatever_its_marks_blanks_and_case(check: LeakCheck) ->
     assert n_shared == n_stretches > 50
 
 
+def test_a_copy_in_traditional_characters_is_found() -> None:
+    simplified, traditional = "他们说这个问题应该让学生自己来讨论", "他們說這個問題應該讓學生自己來討論"
+    copies = [f"{text}{place:03}" for text in (simplified, traditional) for place in range(50)]
+    first, second = stretch_hashes("".join(copies[:50])), stretch_hashes("".join(copies[50:]))
+    assert np.array_equal(first, second)
+    assert len(np.unique(first)) > 50
+
+
 def test_a_passage_inside_other_text_is_found(check: LeakCheck) -> None:
     other = " ".join(f"other{n}" for n in range(1000))
     n_shared, n_stretches = check.shared(other + " ".join(WORDS[50:150]) + other)

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The pipeline in the order of its stages: a file imports only files above it. One that composes imports what it likes.
 ORDER = [
     "conventions",
+    "simplified",
     "segmentation",
     "word_patterns",
     "words",

@@ -18,6 +18,22 @@ def test_words_of_a_run_joined_are_the_run():
     assert segment("好") == ["好"]
 
 
+@pytest.mark.parametrize(
+    ("traditional", "simplified"),
+    [("我們今天去看電影", "我们今天去看电影"), ("衞生署裏面", "卫生署里面"), ("呢個幾多錢", "呢个几多钱")],
+)
+def test_traditional_words_are_those_of_the_simplified_text(traditional, simplified):
+    words = HanSegmenter()(traditional)
+    assert "".join(words) == traditional
+    assert list(map(len, words)) == list(map(len, HanSegmenter()(simplified)))
+    assert max(map(len, words)) > 1
+
+
+def test_cantonese_words_hide_no_slot_of_mandarin():
+    assert HanSegmenter()("他呢个人认为很好")[:3] == ["他", "呢", "个人"]
+    assert HanSegmenter()("你呢度假去哪里")[:3] == ["你", "呢", "度假"]
+
+
 def test_words_that_no_dictionary_has_are_not_made_up():
     # jieba's hidden Markov model would join these to one word, and hide the marks between them.
     assert HanSegmenter()("他来到了网易杭研大厦")[-3:] == ["杭", "研", "大厦"]
@@ -30,6 +46,10 @@ def test_a_dictionary_may_be_words_or_a_file(tmp_path):
     path.write_text("杭研 100 n\n研大 1\n", encoding="utf-8")
     assert HanSegmenter(str(path))("去杭研大厦") == ["去", "杭研", "大厦"]
     assert HanSegmenter()("去杭研大厦") == ["去", "杭", "研", "大厦"]  # others are not changed by it
+    path.write_text("杭研大廈 100 n\n", encoding="utf-8")
+    for dictionary in (str(path), ["杭研大廈"]):  # it may be Traditional
+        assert HanSegmenter(dictionary)("去杭研大廈") == ["去", "杭研大廈"]
+        assert HanSegmenter(dictionary)("去杭研大厦") == ["去", "杭研大厦"]
     assert [word.text for word in WordFinder("，", ["杭研大厦"])("去杭 研大厦")] == ["去", "杭 研大厦"]
 
 

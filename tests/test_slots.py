@@ -54,6 +54,13 @@ def test_a_han_word_follows_no_blank(slots, tiny_tokenizer):
     ]
 
 
+@pytest.mark.parametrize("words_alone", [True, False])
+def test_traditional_words_have_the_pieces_of_their_simplified_forms(tiny_tokenizer, tiny_config, words_alone):
+    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, words_alone=words_alone))
+    assert slots.pieces(["我們", "电"]) == slots.pieces(["我们", "電"])
+    assert slots.unk_id not in slots.pieces(["我們"])[0]
+
+
 def test_of_words_that_are_split_alone_a_lone_blank_is_dropped(tiny_tokenizer, tiny_config):
     slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, words_alone=True))
     assert [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(["大家", "我们", "𒀀"])] == [

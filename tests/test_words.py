@@ -46,6 +46,9 @@ def _places(text):
         ("☺ ™ ok™ → € €5", ["ok™", "€5"]),
         (":) ok :-( fine ;D <3 a", ["ok", "fine", "a"]),
         ("a\x00b\ud800c", ["a", "b", "c"]),
+        ("いい天気ですね。天気 か\u3099東京", ["いい天気ですね", "天", "気", "か\u3099東京"]),
+        ("APIを使う「東京」 私は，学生です", ["APIを使う", "東京", "私は", "学生です"]),
+        ("今天我们学习一下日语の发音", ["今天", "我们", "学习", "一下", "日语", "の发音"]),
         ("", []),
         (" \n\t… — -- !? “”", []),
     ],
@@ -110,7 +113,8 @@ def test_something_before_a_word_goes_in_front_of_what_opens():
         ("2020年 2020", "Han Han Latin"),
         ("a-b你c", "Han Han Han"),
         ("“hello”他", "Han Han"),
-        ("私は API", "Han Kana Latin"),
+        ("私は API", "Kana Latin"),
+        ("いい天気 2020年は 你好", "Kana Kana Han"),
         ("عندي 5", "Arabic Arabic"),
         ("घर 5 தமிழ்", "Devanagari Devanagari Latin"),
         ("5 6", "Latin Latin"),
@@ -196,7 +200,7 @@ def test_long_hostile_texts_are_read_to_their_end(parts):
     assert not any(character.isalpha() for character in text[ends[-2] :])
 
 
-@pytest.mark.parametrize("unit", ["你", "你，", "你 ", "你a", "你'"])
+@pytest.mark.parametrize("unit", ["你", "你，", "你 ", "你a", "你'", "你の", "你你你你你你你の", "の你，"])
 def test_long_han_texts_are_read_to_their_end(unit):
     text = unit * (20_000 // len(unit))
     assert "".join(word.text for word in find_words(text)).count("你") == text.count("你")

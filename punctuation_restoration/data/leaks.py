@@ -1,6 +1,7 @@
 """Does a training document repeat a benchmark? Counts the stretches of letters that both have, by their hashes.
 
-Takes texts, gives counts. Marks, blanks and case play no part, so differently prepared copies of a talk are found.
+Takes texts, gives counts. Marks, blanks and case play no part, nor whether Chinese is Simplified or Traditional, so
+differently prepared copies of a talk are found.
 
 A stretch has 64 letters, or 16 where most of the text is Han characters: about a dozen words in both. One hash in eight
 is kept, chosen by its value, so that both sides keep the same ones. A shared stretch of 80 letters is missed with a
@@ -17,6 +18,7 @@ import numpy as np
 import regex
 
 from punctuation_restoration.data.readers import json_rows, labelled_words, list_files, numbered_lines, plain_suffix
+from punctuation_restoration.pipeline.simplified import SIMPLIFIED
 
 LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
 KEPT_OF_8 = np.uint64(0b111)
@@ -64,8 +66,8 @@ class LeakCheck:
 
 
 def letters_of(text: str) -> str:
-    """Letters and digits alone, in lower case."""
-    return _NOT_LETTERS.sub("", text).lower()
+    """Letters and digits alone, in lower case and simplified forms."""
+    return _NOT_LETTERS.sub("", text).lower().translate(SIMPLIFIED)
 
 
 def stretch_hashes(text: str) -> np.ndarray:

@@ -23,6 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
+from punctuation_restoration.pipeline.simplified import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
 INDEX_NAME = "index.json"
@@ -210,5 +211,5 @@ def hash_id(document_id: str) -> int:
 
 
 def hash_words(words: Sequence[str]) -> int:
-    """A 64-bit hash of spoken words, whatever their case."""
-    return hash_id("\n".join(words).lower())
+    """A 64-bit hash of spoken words, whatever their case, and whether they are Simplified or Traditional."""
+    return hash_id("\n".join(words).lower().translate(SIMPLIFIED))
