@@ -21,6 +21,7 @@ ORDER = [
     "onnx_export",
     "backends",
     "decoding",
+    "ensemble",
     "items",
     "timing",
     "edits",
