@@ -12,13 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer
 
 from punctuation_restoration.data.readers import json_rows
 from punctuation_restoration.data.shards import ShardWriter, read_index, shard_documents, write_index
-from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.training.validation import score_model
 
 
 def run(
@@ -81,10 +78,7 @@ def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
 def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, threads: int) -> dict[str, float]:
     """Validation micro-F1 of a model by language, in points of 100, on `n_words` words of each language at most."""
     torch.set_num_threads(threads)
-    model = load_own_model(str(model_name)).eval()
-    slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
-    validation = Validation(read_index(*folders), slots, model.config, n_words)
-    scores = validation.scores(validation.counts(model))
+    scores = score_model(model_name, folders, n_words)
     return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
 
 
