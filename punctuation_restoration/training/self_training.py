@@ -37,8 +37,11 @@ ROUNDS_FILE = "rounds.json"
 def main(argv: Sequence[str] | None = None) -> int:
     """Self-train; gives 0, or 1 after an error message. What an earlier call has done is not done again."""
     args, rest = parse_args(argv)
+    given = parse_training_args(["--data", *args.data, "--out", args.out, *rest])  # what is wrong is told at once
+    if threads := getattr(given, "threads", None):
+        torch.set_num_threads(threads)
     try:
-        rounds = self_train(args, rest)
+        rounds = self_train(args, rest, "cuda" if torch.cuda.is_available() and not given.cpu else "cpu")
     except Exception as error:
         print(f"self_training: {failure_message(error)}", file=sys.stderr)
         return 1
@@ -47,13 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def self_train(args: argparse.Namespace, rest: Sequence[str]) -> list[dict[str, Any]]:
+def self_train(args: argparse.Namespace, rest: Sequence[str], device: str) -> list[dict[str, Any]]:
     """Rounds, until there are enough or a student is no better than its teacher. Gives each model, the teacher first.
 
     Raises:
         ValueError: if there are no validation words, or the rounds in `--out` began with another teacher.
     """
-    device = "cuda" if torch.cuda.is_available() and "--cpu" not in rest else "cpu"
     unlabelled, record = unlabelled_folder(args), Path(args.out) / ROUNDS_FILE
     rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else [judged(args, 0, device)]
     if rounds[0]["model"] != args.teacher:
