@@ -115,6 +115,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             model.to(self.device)
         with torch.inference_mode():
             self._probabilities: Any = make_backend(backend, model, self.slots.pad_id)
+        self.others  # noqa: B018  what cannot be averaged is told now
 
     @functools.cached_property
     def others(self) -> list[Any]:
@@ -125,10 +126,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def thresholds(self) -> dict[str, float]:
         """Those that hold where a call names none."""
         return mean_thresholds([member.model.config for member in (self, *self.others)])
-
-    def _check_sizes(self, **sizes: int | None) -> None:
-        for member in (self, *self.others):
-            member.model.config.window_sizes(**sizes)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         known = sorted((*PREPROCESS_KEYWORDS, *POSTPROCESS_KEYWORDS))
@@ -141,7 +138,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
-        self._check_sizes(**{name: size for name, size in preprocess.items() if name != "existing"})
+        config.window_sizes(**{name: size for name, size in preprocess.items() if name != "existing"})
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
