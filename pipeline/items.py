@@ -6,17 +6,19 @@ An item is a string or a dictionary:
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
 
-Each dictionary may carry "known": {word index: label name}. The index counts the words that the pipeline finds and
-gives back, which in Mandarin are jieba's, not the items of "words".
+A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there. Each
+dictionary may carry "known": {word index: label name}. The index counts the words that the pipeline finds and gives
+back, which in Mandarin are jieba's, not the items of "words".
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import regex
 
-KEYS = {"text": {"text", "chunks", "known"}, "words": {"words", "timestamps", "known"}}  # what may stand beside it
+# What may stand beside it.
+KEYS = {"text": {"text", "chunks", "turns", "known"}, "words": {"words", "timestamps", "known"}}
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
 
 Time = float | None  # seconds; recognisers leave the end of the last word open
@@ -39,6 +41,7 @@ class Item:
     known: Mapping[int, str] = field(default_factory=dict)  # index of a word -> name of its label
     spans: list[TimedSpan] | None = None  # when its parts were said, in order; None without times
     chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
+    turns: tuple[int, ...] = ()  # characters where another speaker begins, in order
 
 
 def read_item(item: Any) -> Item:
@@ -57,8 +60,8 @@ def read_item(item: Any) -> Item:
         )
     if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
-            "Expected a dictionary with 'text' (perhaps with 'chunks') or 'words' (perhaps with 'timestamps'), and "
-            f"perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
+            "Expected a dictionary with 'text' (perhaps with 'chunks' and 'turns') or 'words' (perhaps with "
+            f"'timestamps'), and perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
         )
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
@@ -68,7 +71,12 @@ def read_item(item: Any) -> Item:
     text, chunks = item["text"], item.get("chunks")
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
-    return Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
+    turns = item.get("turns", ())
+    if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
+        raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
+    return replace(
+        Item(text, known) if chunks is None else _read_chunks(text, chunks, known), turns=tuple(sorted(turns))
+    )
 
 
 def join_words(words: Sequence[str]) -> str:

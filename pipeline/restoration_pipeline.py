@@ -6,6 +6,7 @@ text -> words -> slots -> encoder -> labels -> edits -> text
 import functools
 import itertools
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
-from .decoding import Choice, decode, make_choice
+from .decoding import Choice, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
 from .items import read_item
 from .marks import FoundMark, find_marks
@@ -25,12 +26,14 @@ from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
 from .timing import weigh_pauses, word_times
 from .windows import Window, plan_windows
-from .words import WordFinder
+from .words import Word, WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 PREPROCESS_KEYWORDS = ("window", "left_context", "right_context", "existing")
-POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words")
+POSTPROCESS_KEYWORDS = (
+    "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
+)  # fmt: skip
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
@@ -45,8 +48,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     `restore("hello how are you")` gives `{"text": "hello, how are you?", "edits": [...], "words": [...]}`; a list
     gives a list, a generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`,
     `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech
-    recognition pipeline; each perhaps with `"known": {word index: label name}`, labels that are given and shown to the
-    model.
+    recognition pipeline. A text may have `"turns": [character, ...]` where another speaker begins, so that a sentence
+    ends there; each item `"known": {word index: label name}`, labels that are given and shown to the model.
 
     Keywords, at construction or at the call:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
@@ -61,6 +64,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             `"all"` every label of the model; `"sentence-ends"`; or names of labels.
         thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
+        final: False if the text breaks off: its last word then gets no mark because the text ends.
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
@@ -259,6 +263,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         model_outputs: list[dict[str, Any]],
         choice: Choice | None = None,
         pause: float | None = None,
+        final: bool = True,
         all_scores: bool = False,
         **wanted: bool,
     ) -> dict[str, Any]:
@@ -270,6 +275,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         probabilities = np.mean([_joined(outputs) for _, outputs in members], axis=0)  # (W, M)
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
+        probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
+        if not final and document.words:
+            probabilities[-1] = np.eye(len(names))[0]  # what the end of a text looks like says nothing of this one's
         labels, scores = decode(probabilities, choice or make_choice(config, "basic", self.thresholds))
         decided = [
             fixed or Decision(config.labels[label], score, "model")
@@ -334,6 +342,12 @@ def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
         waiting.append(part)
         n_waiting += len(part)
     yield "".join(waiting), True
+
+
+def _last_before(turns: Sequence[int], words: Sequence[Word]) -> list[int]:
+    """The words before changes of speaker; not the last of all, behind which nobody has begun."""
+    ends = [word.end for word in words]
+    return sorted({bisect_right(ends, turn) - 1 for turn in turns} - {-1, len(ends) - 1})
 
 
 def _joined(outputs: Iterable[dict[str, Any]]) -> np.ndarray:
