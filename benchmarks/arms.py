@@ -12,13 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer
 
 from punctuation_restoration.data.readers import json_rows
 from punctuation_restoration.data.shards import PackedDocument, read_index, shard_documents, write_index, write_split
-from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.training.validation import score_model
 from punctuation_restoration.whole_files import write_whole
 
 
@@ -108,10 +105,7 @@ def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[PackedD
 def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, threads: int) -> dict[str, float]:
     """Validation micro-F1 of a model by language, in points of 100, on `n_words` words of each language at most."""
     torch.set_num_threads(threads)
-    model = load_own_model(str(model_name)).eval()
-    slots = SlotEncoder(AutoTokenizer.from_pretrained(model_name), model.config)
-    validation = Validation(read_index(*folders), slots, model.config, n_words)
-    scores = validation.scores(validation.counts(validation.read(model)))
+    scores = score_model(model_name, folders, n_words)
     return {language: round(row["f1"], 2) for language, row in scores["languages"].items()}
 
 

@@ -87,6 +87,7 @@ ARMS: dict[str, Arm] = {
     "no filled slots": Arm(recipe={"sampling": {"filled_windows": 0.0}}),
     "windows end anywhere": Arm(recipe={"sampling": {"sentence_ends": 0.0, "utterances": 0.0}}),
     "averaged weights": Arm(("--average-decay", "0.99")),
+    "focal loss": Arm(("--focal-gamma", "2")),
     "label smoothing": Arm(("--label-smoothing", "0.05")),
     "augmentation": Arm(recipe={"augmentation": {"windows": 0.7, "rate": 0.15, "random_pieces": 0.2}}),
     **{name: Arm(("--head", head)) for name, head in HEADS.items()},

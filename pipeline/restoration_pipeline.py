@@ -3,6 +3,7 @@
 text -> words -> slots -> encoder -> labels -> edits -> text
 """
 
+import functools
 import itertools
 import os
 from bisect import bisect_right
@@ -17,6 +18,7 @@ from transformers.pipelines.base import ChunkPipeline
 from .backends import make_backend
 from .batching import batches_by_length, collate
 from .decoding import Choice, decode, end_sentences, make_choice
+from .ensemble import label_columns, load_others, mean_thresholds
 from .items import read_item
 from .marks import FoundMark, find_marks
 from .results import Decision, PreparedItem, make_result
@@ -51,6 +53,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     Keywords, at construction or at the call:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
+        ensemble: further models, folders or Hub ids or pipelines, whose scores are averaged with this one's, word by
+            word; at construction only. They have the labels of this one; tokenizers, encoders and slots may differ.
+            All that is not scores, such as words and signs, is this model's; thresholds are the means of theirs.
         batch_size: windows in one forward pass. By default as many as fit a number of pieces that suits the device.
         window, left_context, right_context: in words; the configuration's by default.
         existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
@@ -93,8 +98,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         *args: Any,
         jieba_dictionary: str | Sequence[str] | None = None,
         backend: str = "torch",
+        ensemble: Sequence[Any] = (),
         **kwargs: Any,
     ) -> None:
+        self.backend, self._ensemble = backend, ensemble
         super().__init__(*args, **kwargs)
         if self._batch_size is None:
             self._batch_size = BY_BUDGET
@@ -110,9 +117,19 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if backend != "torch":  # the others compute on the CPU
             self.device = torch.device("cpu")
             model.to(self.device)
-        self.backend = backend
         with torch.inference_mode():
             self._probabilities: Any = make_backend(backend, model, self.slots.pad_id)
+        self.others  # noqa: B018  what cannot be averaged is told now
+
+    @functools.cached_property
+    def others(self) -> list[Any]:
+        """Pipelines of the further models of an ensemble."""
+        return load_others(self, self._ensemble)
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Those that hold where a call names none."""
+        return mean_thresholds([member.model.config for member in (self, *self.others)])
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         known = sorted((*PREPROCESS_KEYWORDS, *POSTPROCESS_KEYWORDS))
@@ -131,7 +148,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
             raise ValueError(f"Expected pause in seconds, above 0, got {postprocess['pause']!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
-            marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", config.thresholds)
+            marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", self.thresholds)
             postprocess["choice"] = make_choice(config, marks, thresholds)
         return preprocess, {}, postprocess
 
@@ -158,7 +175,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
         """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text."""
-        streamer = PunctuationStreamer(self, self.model.config.right_context, **options)
+        look_ahead = max(member.model.config.right_context for member in (self, *self.others))
+        streamer = PunctuationStreamer(self, look_ahead, **options)
         for text, is_last in _blocks(texts, STREAM_BLOCK):
             step = streamer.flush(text) if is_last else streamer.feed(text)
             streamer.forget()
@@ -169,7 +187,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
         Raises:
             NotADirectoryError: if there is a file where the folder would be.
+            ValueError: if this is an ensemble.
         """
+        if self.others:
+            raise ValueError(f"Expected one model to save, got {1 + len(self.others)} in an ensemble. Save each alone.")
         if os.path.isfile(save_directory):
             raise NotADirectoryError(f"Expected a folder to save into, {save_directory} is a file. Name another place.")
         if not hasattr(self, "_registered_impl"):
@@ -179,22 +200,37 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(self, item: Any, existing: str = "keep", **sizes: int | None) -> Iterator[dict[str, Any]]:
-        """Windows of one item: pieces and slots. A text without words still gives one, which decides nothing."""
+        """Windows of one item: pieces and slots, of each model in turn."""
         config = self.model.config
         given = read_item(item)
         words = self.find_words(given.text)
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
         shown, fixed = self._decided(found, given.known, existing)
-        pieces = self.slots.pieces([word.spoken for word in words])
-        window, left, right = config.window_sizes(**sizes)
-        max_pieces = config.max_window_pieces - 2  # <s> and </s>
-        windows = plan_windows(self.slots.n_pieces(pieces, shown), window, left, right, max_pieces)
         replaced = config.mark_labels if existing == "replace" else ()
         document = PreparedItem(given, words, found, fixed, replaced)
+        spoken = [word.spoken for word in words]
+        for number, member in enumerate((self, *self.others)):
+            columns = label_columns(config, member.model.config)
+            filled = [None if label is None else columns[label] for label in shown]
+            for window in member.windows(spoken, filled, **sizes):
+                yield {**window, "member": number, "document": document}
+
+    def windows(
+        self, spoken: Sequence[str], filled: Sequence[int | None], **sizes: int | None
+    ) -> Iterator[dict[str, Any]]:
+        """Windows of some words as this model reads them; no words still give one, which decides nothing.
+
+        `filled` has for each word the label that its slot shows, or None.
+        """
+        config = self.model.config
+        pieces = self.slots.pieces(spoken)
+        window, left, right = config.window_sizes(**sizes)
+        max_pieces = config.max_window_pieces - 2  # <s> and </s>
+        windows = plan_windows(self.slots.n_pieces(pieces, filled), window, left, right, max_pieces)
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
-            input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span])
-            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "document": document}
+            input_ids, slot_positions = self.slots.assemble(pieces[span], filled[span])
+            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen}
 
     def _decided(
         self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
@@ -231,17 +267,18 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         all_scores: bool = False,
         **wanted: bool,
     ) -> dict[str, Any]:
-        """Join the windows of one text, choose labels, and write the marks into the text."""
+        """Join the windows of one text, average models, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
         config, names = self.model.config, self.model.config.label_names
         times = None if document.item.spans is None else word_times(document.words, document.item.spans)
-        probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
+        members = itertools.groupby(model_outputs, key=lambda output: output["member"])
+        probabilities = np.mean([_joined(outputs) for _, outputs in members], axis=0)  # (W, M)
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
         if not final and document.words:
             probabilities[-1] = np.eye(len(names))[0]  # what the end of a text looks like says nothing of this one's
-        labels, scores = decode(probabilities, choice or make_choice(config, "basic", config.thresholds))
+        labels, scores = decode(probabilities, choice or make_choice(config, "basic", self.thresholds))
         decided = [
             fixed or Decision(config.labels[label], score, "model")
             for fixed, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
@@ -276,12 +313,14 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                     break
             if position is None:
                 return
-            n_pieces = [len(window["input_ids"]) for window in windows]
-            for indices in batches_by_length(n_pieces, batch_size or None, budget):
-                batch = collate([windows[index] for index in indices], self.slots.pad_id)
-                outputs = self.forward(batch, **forward_params)["probabilities"].numpy()
-                for index, probabilities in zip(indices, outputs, strict=True):
-                    windows[index]["probabilities"] = probabilities
+            for number, member in enumerate((self, *self.others)):
+                own = [window for window in windows if window["member"] == number]
+                columns = label_columns(self.model.config, member.model.config)
+                for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size or None, budget):
+                    batch = collate([own[index] for index in indices], member.slots.pad_id)
+                    outputs = member.forward(batch, **forward_params)["probabilities"].numpy()[..., columns]
+                    for index, probabilities in zip(indices, outputs, strict=True):
+                        own[index]["probabilities"] = probabilities
             for _, outputs_of_item in itertools.groupby(windows, key=lambda window: window["position"]):
                 yield self.postprocess(list(outputs_of_item), **postprocess_params)
 
@@ -311,6 +350,7 @@ def _last_before(turns: Sequence[int], words: Sequence[Word]) -> list[int]:
     return sorted({bisect_right(ends, turn) - 1 for turn in turns} - {-1, len(ends) - 1})
 
 
-def _kept(window: Window, probabilities: np.ndarray) -> np.ndarray:
-    """The rows of the words that a window decides."""
-    return probabilities[window.keep_from - window.first : window.keep_to - window.first]
+def _joined(outputs: Iterable[dict[str, Any]]) -> np.ndarray:
+    """Probabilities (W, M) of a text from its windows: the rows of the words that each decides."""
+    places = ((output["window"], output["probabilities"]) for output in outputs)
+    return np.concatenate([rows[seen.keep_from - seen.first : seen.keep_to - seen.first] for seen, rows in places])

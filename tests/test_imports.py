@@ -22,6 +22,7 @@ ORDER = [
     "onnx_export",
     "backends",
     "decoding",
+    "ensemble",
     "items",
     "timing",
     "edits",

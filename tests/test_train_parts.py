@@ -47,6 +47,19 @@ def test_pseudo_labels_have_their_own_weight_and_smoothing() -> None:
     assert alone.item() == pytest.approx(human, abs=1e-6)
 
 
+def test_focal_loss_by_hand() -> None:
+    settings = TrainingSettings(focal_gamma=2.0, label_smoothing=0.1)
+    # What is sure and right counts (1 - p)^2 times, its smoothing included; 0.5 with even odds is 0.25 of itself.
+    expected = (
+        0.04 * -(0.95 * LOG(0.8) + 0.05 * LOG(0.2)) + 0.25 * -LOG(0.5) + 0.5625 * -(0.95 * LOG(0.25) + 0.05 * LOG(0.75))
+    )
+    assert slot_losses(LOGITS, LABELS, settings).sum().item() == pytest.approx(expected, abs=1e-6)
+    certain = torch.tensor([[[50.0, -50.0]]], requires_grad=True)
+    slot_losses(certain, torch.tensor([[0]]), TrainingSettings(focal_gamma=0.5)).sum().backward()
+    assert certain.grad is not None
+    assert certain.grad.abs().max() < 1e-3
+
+
 def test_smoothing_agrees_with_torch() -> None:
     torch.manual_seed(0)
     logits, labels = torch.randn(3, 5, 4), torch.randint(0, 4, (3, 5))

@@ -2,40 +2,84 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from safetensors.torch import load_file
 from training_runs import arguments, weights
 from transformers import pipeline
 
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
-from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.data.shards import open_shard, read_index
 from punctuation_restoration.training import self_training
 from punctuation_restoration.training.labelling import label_folder
+from punctuation_restoration.training.validation import score_model
 
 
-def test_self_training_labels_and_trains_round_after_round(
-    prepared: str, texts: str, tiny_checkpoint: str, tmp_path: Path
-) -> None:
-    fixed = "--cpu --max-steps 2 --pieces-per-batch 128 --validation-words 50 --pseudo-weight 0.5".split()
+@pytest.fixture
+def call(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> list[str]:
+    """A command line of self-training on a text of eleven words, without the number of rounds."""
     (tmp_path / "bare.txt").write_text("hello you are the best\n\nis the day you say saya")
-    call = [
-        "--teacher",
-        tiny_checkpoint,
-        "--data",
-        prepared,
-        "--unlabelled",
-        str(tmp_path / "bare.txt"),
-        "--language",
-        "en",
-    ]
+    fixed = "--cpu --max-steps 2 --pieces-per-batch 128 --validation-words 50 --pseudo-weight 0.5 --language en".split()
+    texts = ["--data", prepared, "--unlabelled", str(tmp_path / "bare.txt"), "--out", str(tmp_path / "out")]
+    return ["--teacher", tiny_checkpoint, *texts, *fixed]
+
+
+def test_rounds_go_on_until_a_student_is_no_better_than_its_teacher(
+    call: list[str], tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     out = tmp_path / "out"
-    assert self_training.main([*call, "--rounds", "2", "--out", str(out), *fixed]) == 0
-    assert (out / "round-2" / "student" / "final" / "model.safetensors").is_file()
+    scores = {tiny_checkpoint: 50.0, str(out / "round-1/student/best"): 60.0, str(out / "round-2/student/best"): 60.0}
+    asked, starts = [], []
+
+    def scored(name: str, *_: Any) -> dict[str, Any]:
+        asked.append(name)
+        return {"mean_f1": scores[name], "languages": {"en": {"f1": scores[name]}}}
+
+    def train(args: Any) -> None:
+        starts.append(args.start)
+        run_student(args)
+
+    run_student = self_training.train
+    monkeypatch.setattr(self_training, "score_model", scored)
+    monkeypatch.setattr(self_training, "train", train)
+    assert self_training.main([*call, "--rounds", "1"]) == 0
+    assert self_training.main([*call, "--rounds", "4"]) == 0  # goes on with the second, and stops there
+    assert asked == list(scores)
+    assert starts == list(scores)[:2]
+    assert not (out / "round-3").exists()
+    assert f"{out}/round-1/student/best, validation F1 60.00" in capsys.readouterr().out
     index = json.loads((out / "round-1" / "pseudo" / "index.json").read_text())
     row = index["sources"][0]
     assert (row["is_pseudo"], row["splits"]["train"]["n_words"]) == (True, 11)
+    says = label_folder(str(out / "round-1/student/best"), out / "unlabelled", tmp_path / "again")
+    shards = [
+        open_shard(Path(one["sources"][0]["splits"]["train"]["shards"][0]["file"]))
+        for one in (says, read_index(out / "round-2" / "pseudo"))
+    ]
+    assert np.array_equal(shards[0]["labels"], shards[1]["labels"])  # the best of the first round was the teacher
+
+
+def test_a_round_is_judged_by_what_validation_gives(call: list[str], prepared: str, tmp_path: Path) -> None:
+    assert self_training.main([*call, "--rounds", "1", "--round-words", "200"]) == 0
+    rounds = json.loads((tmp_path / "out" / "rounds.json").read_text())
+    assert [row["f1"] for row in rounds] == [row["en"] for row in rounds]
+    best = score_model(rounds[1]["model"], [prepared], 200)["languages"]["en"]
+    assert (rounds[1]["f1"], best["n_words"]) == (best["f1"], 200)
+
+
+def test_self_training_refuses_another_teacher_and_data_without_held_out_words(
+    call: list[str], texts: str, tiny_checkpoint: str, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "rounds.json").write_text('[{"model": "other", "f1": 1.0}]')
+    assert self_training.main(call) == 1
+    assert "Expected --teacher other, with which the rounds" in capsys.readouterr().err
+    prepare(recipe_for_texts([texts], "en", 0.0), tmp_path / "p", tiny_checkpoint, n_processes=1)
+    assert self_training.main([*call, "--data", str(tmp_path / "p"), "--out", str(tmp_path / "new")]) == 1
+    assert "Expected held-out words" in capsys.readouterr().err
 
 
 def test_pseudo_labels_are_what_the_model_says(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> None:

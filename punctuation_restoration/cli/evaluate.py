@@ -34,7 +34,7 @@ from punctuation_restoration.evaluation.result_files import (
     write_result,
 )
 from punctuation_restoration.evaluation.runner import evaluate_examples
-from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.evaluation.signature import shown_model, signature
 
 RESULTS = Path("results")
 WIDTH = 120  # columns, where the output goes to a file
@@ -64,6 +64,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         prog="evaluate.py", description="Score a model on benchmarks or on your own files."
     )
     parser.add_argument("--model", help="folder or name of the model (default: the one that the pipeline loads)")
+    parser.add_argument("--ensemble", nargs="+", metavar="MODEL", help="further models; scores of all are averaged")
     parser.add_argument("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     parser.add_argument("--list", action="store_true", help="name the benchmarks and end")
     parser.add_argument("--output", type=Path, default=RESULTS, help="JSON file, or a folder for several")
@@ -121,7 +122,7 @@ def run(args: argparse.Namespace) -> None:
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
     if args.threshold:
         settings["thresholds"] = dict(args.threshold)
-    restore = load_pipeline(args.model, args.device, dtype=args.dtype)
+    restore = load_pipeline(args.model, args.device, dtype=args.dtype, ensemble=args.ensemble)
     results, mistakes = [], []
     for name in names:
         result, found = score_one(restore, name, settings, args, earlier.get(name))
@@ -176,6 +177,7 @@ def score_one(
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
     used |= {"limit": args.limit} if args.limit else {}
     used |= {"marks": "all"} if args.all_marks else {}
+    used |= {"ensemble": [shown_model(name) for name in args.ensemble]} if args.ensemble else {}
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
     result = to_result(evaluation, Path(name).name, about, digest, signed)

@@ -21,7 +21,7 @@ def load_pipeline(
         model: folder or Hub id.
         device: "cpu", "cuda", "cuda:1", "mps".
         options: keywords of its calls, to be checked.
-        construction: keywords with which it is made: `backend`, `dtype`, `jieba_dictionary`.
+        construction: keywords with which it is made: `backend`, `dtype`, `ensemble`, `jieba_dictionary`.
 
     Raises:
         ModelError: it cannot be loaded; with what to do.
@@ -39,7 +39,7 @@ def load_pipeline(
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         raise ModelError(
             f"Expected a model to load from {model or 'the default place'}, got: {first_line(error)} Give a folder or "
-            "a Hub id (--model), or check the connection."
+            "a Hub id (--model, --ensemble), or check the connection."
         ) from error
     try:
         restore("", **options or {})

@@ -112,6 +112,8 @@ def _parser() -> argparse.ArgumentParser:
 
     add = parser.add_argument_group("model").add_argument
     add("--model", "-m", help="folder or Hub id")
+    add("--ensemble", metavar="MODEL", action="append", help="another model, whose scores are averaged with those of "
+        "the model; repeatable")  # fmt: skip
     add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
     add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")

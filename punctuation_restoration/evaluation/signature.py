@@ -25,10 +25,6 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
         settings: what was asked of the pipeline and of the evaluation.
         device: where the model ran.
     """
-    folder = Path(model).resolve()
-    shown = model
-    if folder.is_dir():  # not where this machine keeps it
-        shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
     machine = {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -40,8 +36,7 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
         machine["gpu"] = torch.cuda.get_device_name(torch.device(device))
     return {
         "commit": commit(),
-        "model": shown,
-        "model_sha256": model_digest(folder) if folder.is_dir() else None,
+        **shown_model(model),
         "settings": settings,
         "machine": machine,
         "versions": {
@@ -51,6 +46,15 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
         },
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def shown_model(model: str) -> dict[str, str | None]:
+    """Name and digest of a model, but not where this machine keeps it."""
+    folder = Path(model).resolve()
+    if not folder.is_dir():
+        return {"model": model, "model_sha256": None}
+    shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
+    return {"model": shown, "model_sha256": model_digest(folder)}
 
 
 def commit() -> str | None:

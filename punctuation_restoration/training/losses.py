@@ -1,5 +1,7 @@
 """Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of a teacher.
 
+What a model is sure and right of can be made to count less (focal loss).
+
 Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Of a CRF the likelihood of
 whole windows takes the place of the cross-entropy, and all else reads its marginals.
 """
@@ -21,7 +23,8 @@ def slot_losses(
     """Cross-entropy (B, W) of each slot, 0 where it is not scored, after the self-training of Chen et al. (2021).
 
     A label y of M becomes (1 - beta) y + beta / M, with a beta for human and one for pseudo labels, and the loss of
-    pseudo labels counts alpha times.
+    pseudo labels counts alpha times. With a focal gamma the loss of a slot counts (1 - p)^gamma times, where p is the
+    probability of its label (Lin et al. 2017).
 
     Args:
         logits: (B, W, M).
@@ -31,13 +34,16 @@ def slot_losses(
     """
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
     scores = log_probabilities.transpose(1, 2)
-    chosen = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none") if nll is None else nll
+    cross_entropy = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none")
+    chosen = cross_entropy if nll is None else nll
     if is_pseudo is None:
         is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
     uniform = -log_probabilities.mean(-1)
     smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
     weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
     losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
+    if settings.focal_gamma:  # p is kept from 1, where a power below 1 has no gradient
+        losses = losses * (1 - (-cross_entropy).exp()).clamp(min=1e-6) ** settings.focal_gamma
     return losses.masked_fill(labels == NOT_SCORED, 0.0)
 
 

@@ -5,16 +5,20 @@
 
 After Chen et al. (2021), "Discriminative self-training for punctuation prediction": pseudo labels count alpha times
 (`--pseudo-weight`), and human and pseudo labels are smoothed each with their own beta (`--label-smoothing`,
-`--pseudo-smoothing`). The student of a round is the teacher of the next. Other arguments are those of `train.py`.
+`--pseudo-smoothing`). The student of a round, at its best, is the teacher of the next, until one is no better than its
+teacher on the validation words of `--data`. Other arguments are those of `train.py`.
 
     out/round-1/pseudo/    what the teacher said        out/round-1/student/    a run of train.py
+    out/rounds.json        F1 of the teacher and of each student
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -24,28 +28,80 @@ from punctuation_restoration.data.shards import INDEX_NAME
 from punctuation_restoration.training.labelling import label_folder
 from punctuation_restoration.training.settings import parse_args as parse_training_args
 from punctuation_restoration.training.starting import failure_message, train
+from punctuation_restoration.training.validation import score_model
+from punctuation_restoration.whole_files import write_whole
+
+ROUNDS_FILE = "rounds.json"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Self-train; gives 0, or 1 after an error message. What an earlier call has done is not done again."""
     args, rest = parse_args(argv)
+    given = parse_training_args(["--data", *args.data, "--out", args.out, *rest])  # what is wrong is told at once
+    if threads := getattr(given, "threads", None):
+        torch.set_num_threads(threads)
     try:
-        unlabelled = unlabelled_folder(args)
-        teacher = args.teacher
-        for number in range(1, args.rounds + 1):
-            place = Path(args.out) / f"round-{number}"
-            if not (place / "pseudo" / INDEX_NAME).is_file():
-                print(f"Round {number}: {teacher} labels {unlabelled}.", flush=True)
-                device = "cuda" if torch.cuda.is_available() and "--cpu" not in rest else "cpu"
-                label_folder(teacher, unlabelled, place / "pseudo", device)
-            start = [] if args.student == "encoder" else ["--from", args.student or args.teacher]
-            folders = ["--data", *args.data, str(place / "pseudo")]
-            train(parse_training_args([*folders, "--out", str(place / "student"), *start, *rest]))
-            teacher = str(place / "student" / "final")
+        rounds = self_train(args, rest, "cuda" if torch.cuda.is_available() and not given.cpu else "cpu")
     except Exception as error:
         print(f"self_training: {failure_message(error)}", file=sys.stderr)
         return 1
+    best = max(rounds, key=lambda row: row["f1"])
+    print(f"The best of {len(rounds) - 1} rounds and the teacher: {best['model']}, validation F1 {best['f1']:.2f}.")
     return 0
+
+
+def self_train(args: argparse.Namespace, rest: Sequence[str], device: str) -> list[dict[str, Any]]:
+    """Rounds, until there are enough or a student is no better than its teacher. Gives each model, the teacher first.
+
+    Raises:
+        ValueError: if there are no validation words, or the rounds in `--out` began with another teacher.
+    """
+    unlabelled, record = unlabelled_folder(args), Path(args.out) / ROUNDS_FILE
+    rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else [judged(args, 0, device)]
+    if rounds[0]["model"] != args.teacher:
+        raise ValueError(
+            f"Expected --teacher {rounds[0]['model']}, with which the rounds in {args.out} began, got {args.teacher}. "
+            "Give that, or another --out."
+        )
+    while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
+        train_student(args, rest, len(rounds), unlabelled, device)
+        rounds.append(judged(args, len(rounds), device))
+        write_whole(record, json.dumps(rounds, indent=1).encode(), force=True)
+        before, after = rounds[-2]["f1"], rounds[-1]["f1"]
+        print(f"Round {len(rounds) - 1}: validation F1 {after:.2f}, its teacher's {before:.2f}.", flush=True)
+    return rounds
+
+
+def train_student(args: argparse.Namespace, rest: Sequence[str], number: int, unlabelled: Path, device: str) -> None:
+    """The model of the round before labels the text, and the student of this one is trained."""
+    teacher, place = model_of(args, number - 1), Path(args.out) / f"round-{number}"
+    if not (place / "pseudo" / INDEX_NAME).is_file():
+        print(f"Round {number}: {teacher} labels {unlabelled}.", flush=True)
+        label_folder(teacher, unlabelled, place / "pseudo", device)
+    start = [] if args.student == "encoder" else ["--from", args.student or teacher]
+    folders = ["--data", *args.data, str(place / "pseudo")]
+    train(parse_training_args([*folders, "--out", str(place / "student"), *start, *rest]))
+
+
+def model_of(args: argparse.Namespace, number: int) -> str:
+    """The best model of a round; of round 0 the teacher."""
+    return str(Path(args.out) / f"round-{number}" / "student" / "best") if number else args.teacher
+
+
+def judged(args: argparse.Namespace, number: int, device: str) -> dict[str, Any]:
+    """The model of a round, with its validation F1 in points of 100: the mean of the languages, and each.
+
+    Raises:
+        ValueError: if no words are held out.
+    """
+    model = model_of(args, number)
+    scores = score_model(model, args.data, args.round_words, device)
+    if not scores["languages"]:
+        raise ValueError(
+            f"Expected held-out words in {args.data}, to see whether a round makes a model better, got none. Prepare "
+            "them with a share for validation."
+        )
+    return {"model": model, "f1": scores["mean_f1"], **{name: row["f1"] for name, row in scores["languages"].items()}}
 
 
 def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, list[str]]:
@@ -62,9 +118,12 @@ def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, l
     )
     parser.add_argument("--language", default="xx", help="language code of texts under --unlabelled")
     parser.add_argument(
-        "--student", help="what students start from: a model of ours, or 'encoder'; default: the teacher"
+        "--student", help="what students start from: a model of ours, or 'encoder'; default: the teacher of the round"
     )
-    parser.add_argument("--rounds", type=int, default=1, help="how many times; Chen et al. gained most in the first")
+    parser.add_argument("--rounds", type=int, default=5, help="at most; the first without a gain is the last (5)")
+    parser.add_argument(
+        "--round-words", type=int, default=60_000, help="validation words of each language that rounds are judged on"
+    )
     parser.add_argument("--out", required=True, help="folder of all rounds")
     return parser.parse_known_args(argv)
 

@@ -85,6 +85,9 @@ class TrainingSettings:
     label_smoothing: float = setting(0.0, "label smoothing of human labels", "from 0 to below 1")
     pseudo_weight: float = setting(1.0, "weight of pseudo labels in the loss", "of 0 or more")
     pseudo_smoothing: float = setting(0.0, "label smoothing of pseudo labels", "from 0 to below 1")
+    focal_gamma: float = setting(
+        0.0, "focal loss: of a label with probability p (1 - p)^gamma of the loss counts; 0 for all", "of 0 or more"
+    )
     distil_weight: float = setting(
         0.5, "share of the teachers' soft labels in the loss, where there are --soft-labels", "from 0 to 1"
     )

@@ -10,17 +10,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import AutoTokenizer
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import document_borders
+from punctuation_restoration.data.shards import document_borders, read_index
 from punctuation_restoration.data.streams import WordStream
 from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.batching import batches_by_length
 from punctuation_restoration.pipeline.decoding import Choice, decode
+from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import plan_windows
+from punctuation_restoration.training.building import load_own_model
 
 BATCH_PIECES = 4096
 
@@ -108,6 +111,16 @@ class Validation:
         scores = score(Counts(names, np.pad(confusion, ((0, len(names) + 1), (0, 0)))))  # all words are mid-text
         marks = {name: 100 * mark.f1 for name, mark in scores.marks.items()}
         return {"f1": 100 * scores.micro.f1, **marks, "n_words": scores.n_words}
+
+
+def score_model(
+    name: str | Path, folders: Sequence[str | Path], words_per_language: int, device: Any = "cpu"
+) -> dict[str, Any]:
+    """Scores of a model of ours on the validation words of prepared folders, as `Validation.scores` gives them."""
+    model = load_own_model(str(name)).eval().to(device)
+    slots = SlotEncoder(AutoTokenizer.from_pretrained(name), model.config)
+    validation = Validation(read_index(*folders), slots, model.config, words_per_language)
+    return validation.scores(validation.counts(model, device))
 
 
 def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int]:
