@@ -120,7 +120,7 @@ def score_model(
     model = load_own_model(str(name)).eval().to(device)
     slots = SlotEncoder(AutoTokenizer.from_pretrained(name), model.config)
     validation = Validation(read_index(*folders), slots, model.config, words_per_language)
-    return validation.scores(validation.counts(model, device))
+    return validation.scores(validation.counts(validation.read(model, device)))
 
 
 def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int]:
