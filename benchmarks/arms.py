@@ -131,7 +131,7 @@ def read_log(log: Path) -> list[dict[str, Any]]:
     """The rows of a run's `log.jsonl`, without those that a run which was stopped has done again."""
     kept: list[dict[str, Any]] = []
     for _, row in json_rows(log):
-        while kept and (kept[-1]["step"], kept[-1].keys() == row.keys()) >= (row["step"], True):
+        while "step" in row and kept and (kept[-1]["step"], kept[-1].keys() == row.keys()) >= (row["step"], True):
             kept.pop()
         kept.append(row)
     return kept
