@@ -7,16 +7,18 @@ An item is a string or a dictionary:
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
 
 Each dictionary may carry "known": {word index: label name}. The index counts the words that the pipeline finds and
-gives back, which in Mandarin are jieba's, not the items of "words".
+gives back, which in Mandarin are jieba's, not the items of "words". "unfinished": True says that the text goes on, so
+that a question may be opened (`¿`) at its end and not closed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import regex
 
-KEYS = {"text": {"text", "chunks", "known"}, "words": {"words", "timestamps", "known"}}  # what may stand beside it
+SHARED = {"known", "unfinished"}
+KEYS = {"text": {"text", "chunks"} | SHARED, "words": {"words", "timestamps"} | SHARED}  # what may stand beside it
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
 
 Time = float | None  # seconds; recognisers leave the end of the last word open
@@ -39,6 +41,7 @@ class Item:
     known: Mapping[int, str] = field(default_factory=dict)  # index of a word -> name of its label
     spans: list[TimedSpan] | None = None  # when its parts were said, in order; None without times
     chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
+    unfinished: bool = False  # whether the text goes on behind its end
 
 
 def read_item(item: Any) -> Item:
@@ -58,11 +61,13 @@ def read_item(item: Any) -> Item:
     if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
             "Expected a dictionary with 'text' (perhaps with 'chunks') or 'words' (perhaps with 'timestamps'), and "
-            f"perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
+            f"perhaps 'known' or 'unfinished', got the keys {sorted(map(str, item))}. Correct them."
         )
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
         raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
+    if unfinished := item.get("unfinished"):
+        return replace(read_item({key: item[key] for key in item if key != "unfinished"}), unfinished=bool(unfinished))
     if "words" in item:
         return _read_words(item["words"], item.get("timestamps"), known)
     text, chunks = item["text"], item.get("chunks")

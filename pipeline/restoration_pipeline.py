@@ -18,6 +18,7 @@ from .batching import batches_by_length, collate
 from .decoding import Choice, decode, make_choice
 from .items import read_item
 from .marks import FoundMark, find_marks
+from .pairs import match_pairs
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
@@ -44,7 +45,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     gives a list, a generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`,
     `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech
     recognition pipeline; each perhaps with `"known": {word index: label name}`, labels that are given and shown to the
-    model.
+    model, and `"unfinished": True` where the text goes on.
 
     Keywords, at construction or at the call:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
@@ -53,7 +54,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
             them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
         marks: which may be written: `"basic"` (default) those of `, . ?`, which stand for the model's others too;
-            `"all"` every label of the model; `"sentence-ends"`; or names of labels.
+            `"all"` every label of the model; `"sentence-ends"`; or names of labels. What closes a pair (`?` in Spanish) is written
+            with what opens it, and what opens one only if it is closed.
         thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
         truecase: True gives sentences and the English `I` their capitals.
@@ -233,10 +235,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
-        labels, scores = decode(probabilities, choice or make_choice(config, "basic", config.thresholds))
+        choice = choice or make_choice(config, "basic", config.thresholds)
+        labels, scores = decode(probabilities, choice)[0], choice.shared(probabilities)
+        for index, given in enumerate(document.fixed):
+            labels[index] = names.index(given.row["name"]) if given else labels[index]
+        is_free = np.array([given is None for given in document.fixed], dtype=bool)
+        labels = match_pairs(labels, scores, config.labels, is_free, document.item.unfinished)
+        scores = scores[np.arange(len(labels)), labels]
         decided = [
-            fixed or Decision(config.labels[label], score, "model")
-            for fixed, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
+            given or Decision(config.labels[label], score, "model")
+            for given, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
         ]
         shown = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
         return make_result(document, decided, times, shown, **wanted)

@@ -21,6 +21,7 @@ ORDER = [
     "onnx_export",
     "backends",
     "decoding",
+    "pairs",
     "items",
     "timing",
     "edits",
