@@ -54,7 +54,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
             them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
         marks: which may be written: `"basic"` (default) those of `, . ?`, which stand for the model's others too;
-            `"all"` every label of the model; `"sentence-ends"`; or names of labels. What closes a pair (`?` in Spanish) is
+            `"all"` every label of the model; `"sentence-ends"`; or names of labels. What closes a pair (Spanish `?`) is
             written with what opens it, and what opens one only if it is closed.
         thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
