@@ -107,8 +107,13 @@ def cost(place: Path) -> dict[str, Any]:
 
 
 def read_log(log: Path) -> list[dict[str, Any]]:
-    """The rows of a run's `log.jsonl`."""
-    return [row for _, row in json_rows(log)]
+    """The rows of a run's `log.jsonl`, without those that a run which was stopped has done again."""
+    kept: list[dict[str, Any]] = []
+    for _, row in json_rows(log):
+        while kept and (kept[-1]["step"], kept[-1].keys() == row.keys()) >= (row["step"], True):
+            kept.pop()
+        kept.append(row)
+    return kept
 
 
 def seen(rows: Sequence[Mapping[str, Any]], unit: str) -> int:

@@ -27,6 +27,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 from transformers import pipeline
 
+from benchmarks import published
 from benchmarks.writing import put_between
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.pipeline.items import join_words
@@ -38,6 +39,7 @@ BEGIN, END = "<!-- results -->", "<!-- /results -->"
 MODEL = ("<!-- model -->", "<!-- /model -->")
 FAILURES = ("<!-- failures -->", "<!-- /failures -->")
 HARD_SENTENCES = Path(__file__).resolve().parents[1] / "benchmarks" / "hard_sentences.tsv"
+SHIPPED = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
 N_FAILURES = 3  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
 RESULTS = Path("results")
@@ -75,6 +77,9 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
         ValueError: if the text lacks one of the two lines between which the table stands.
     """
     filled = put_between(text, BEGIN, END, table(results))
+    if published.BEGIN in filled:
+        weights = weights_line(SHIPPED).partition(" weights")[0]
+        filled = put_between(filled, published.BEGIN, published.END, published.published_table(results, weights))
     return MODEL_INDEX.sub(lambda _: model_index(results), filled, count=1)
 
 

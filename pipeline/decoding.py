@@ -44,7 +44,7 @@ def make_choice(
         ValueError: for an unknown name or a threshold outside 0 to 1.
     """
     names, basic = config.label_names, config.basic_labels
-    ends = [label["name"] for label in config.labels if any(sign in SENTENCE_ENDS for sign in label["after"])]
+    ends = [label["name"] for label in config.labels if is_sentence_end(label)]
     sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
     wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
     if set(wanted) - set(names):
@@ -64,6 +64,28 @@ def make_choice(
             )
         limits[names.index(name)] = limit
     return Choice(np.array(goes_to), limits)
+
+
+def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) -> np.ndarray:
+    """Leave only marks that end a sentence to some words: which of them, the model says.
+
+    Args:
+        probabilities: (W, M), each row summing to 1.
+        words: of which a sentence ends after each.
+        config: the model's configuration. If none of its labels ends a sentence, nothing changes.
+    """
+    is_end = np.array([is_sentence_end(label) for label in config.labels])
+    if not is_end.any() or not len(words):
+        return probabilities
+    changed = np.array(probabilities, dtype=np.float64)
+    changed[words] *= is_end
+    changed[words] /= np.maximum(changed[words].sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return changed
+
+
+def is_sentence_end(label: Mapping[str, str]) -> bool:
+    """Whether what a label writes after a word ends a sentence."""
+    return any(sign in SENTENCE_ENDS for sign in label["after"])
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:

@@ -6,9 +6,10 @@ An item is a string or a dictionary:
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
 
-Each dictionary may carry "known": {word index: label name}. The index counts the words that the pipeline finds and
-gives back, which in Mandarin are jieba's, not the items of "words". "unfinished": True says that the text goes on, so
-that a question may be opened (`¿`) at its end and not closed.
+A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there; and
+"unfinished": True if it goes on, so that a question may be opened (`¿`) and not closed. Each dictionary may carry
+"known": {word index: label name}. The index counts the words that the pipeline finds and gives back, which in Mandarin
+are jieba's, not the items of "words".
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +18,8 @@ from typing import Any
 
 import regex
 
-SHARED = {"known", "unfinished"}
-KEYS = {"text": {"text", "chunks"} | SHARED, "words": {"words", "timestamps"} | SHARED}  # what may stand beside it
+# What may stand beside it.
+KEYS = {"text": {"text", "chunks", "turns", "unfinished", "known"}, "words": {"words", "timestamps", "known"}}
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
 
 Time = float | None  # seconds; recognisers leave the end of the last word open
@@ -41,7 +42,8 @@ class Item:
     known: Mapping[int, str] = field(default_factory=dict)  # index of a word -> name of its label
     spans: list[TimedSpan] | None = None  # when its parts were said, in order; None without times
     chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
-    unfinished: bool = False  # whether the text goes on behind its end
+    turns: tuple[int, ...] = ()  # characters where another speaker begins, in order
+    unfinished: bool = False  # whether the text goes on
 
 
 def read_item(item: Any) -> Item:
@@ -60,20 +62,22 @@ def read_item(item: Any) -> Item:
         )
     if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
-            "Expected a dictionary with 'text' (perhaps with 'chunks') or 'words' (perhaps with 'timestamps'), and "
-            f"perhaps 'known' or 'unfinished', got the keys {sorted(map(str, item))}. Correct them."
+            "Expected a dictionary with 'text' (perhaps with 'chunks', 'turns', 'unfinished') or 'words' (perhaps with "
+            f"'timestamps'), and perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
         )
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
         raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
-    if unfinished := item.get("unfinished"):
-        return replace(read_item({key: item[key] for key in item if key != "unfinished"}), unfinished=bool(unfinished))
     if "words" in item:
         return _read_words(item["words"], item.get("timestamps"), known)
     text, chunks = item["text"], item.get("chunks")
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
-    return Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
+    turns = item.get("turns", ())
+    if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
+        raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
+    found = Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
+    return replace(found, turns=tuple(sorted(turns)), unfinished=bool(item.get("unfinished")))
 
 
 def join_words(words: Sequence[str]) -> str:

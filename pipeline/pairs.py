@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .conventions import PAIRS, SENTENCE_ENDS
+from .conventions import PAIRS
+from .decoding import is_sentence_end
 
 # Where every word of a sentence is less likely to open it, its `?` stays alone: so a model may know Spanish beside
 # languages that have no `¿`.
@@ -46,7 +47,7 @@ def match_pairs(
     ids = {(label["before"], label["after"]): index for index, label in enumerate(table)}
     if not any((sign, "") in ids for sign in PAIRS):
         return labels
-    ends = np.array([any(sign in SENTENCE_ENDS for sign in label["after"]) for label in table])[labels]
+    ends = np.array([is_sentence_end(label) for label in table])[labels]
     if not unfinished:
         ends[-1:] = True
     matched = labels.copy()

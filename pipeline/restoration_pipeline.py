@@ -5,6 +5,7 @@ text -> words -> slots -> encoder -> labels -> edits -> text
 
 import itertools
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
-from .decoding import Choice, decode, make_choice
+from .decoding import Choice, decode, end_sentences, make_choice
 from .items import read_item
 from .marks import FoundMark, find_marks
 from .pairs import match_pairs
@@ -24,12 +25,14 @@ from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
 from .timing import weigh_pauses, word_times
 from .windows import Window, plan_windows
-from .words import WordFinder
+from .words import Word, WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 PREPROCESS_KEYWORDS = ("window", "left_context", "right_context", "existing")
-POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words")
+POSTPROCESS_KEYWORDS = (
+    "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
+)  # fmt: skip
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
@@ -44,8 +47,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     `restore("hello how are you")` gives `{"text": "hello, how are you?", "edits": [...], "words": [...]}`; a list
     gives a list, a generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`,
     `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech
-    recognition pipeline; each perhaps with `"known": {word index: label name}`, labels that are given and shown to the
-    model, and `"unfinished": True` where the text goes on.
+    recognition pipeline. A text may have `"turns": [character, ...]` where another speaker begins, so that a sentence
+    ends there; each item `"known": {word index: label name}`, labels that are given and shown to the model.
 
     Keywords, at construction or at the call:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
@@ -58,6 +61,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             written with what opens it, and what opens one only if it is closed.
         thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
+        final: False if the text breaks off: its last word then gets no mark because the text ends, and what opens (`¿`)
+            need not be closed.
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
@@ -225,6 +230,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         model_outputs: list[dict[str, Any]],
         choice: Choice | None = None,
         pause: float | None = None,
+        final: bool = True,
         all_scores: bool = False,
         **wanted: bool,
     ) -> dict[str, Any]:
@@ -235,12 +241,15 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
         if pause is not None and times:
             probabilities = weigh_pauses(probabilities, times, pause)
+        probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
+        if not final and document.words:
+            probabilities[-1] = np.eye(len(names))[0]  # what the end of a text looks like says nothing of this one's
         choice = choice or make_choice(config, "basic", config.thresholds)
         labels, scores = decode(probabilities, choice)[0], choice.shared(probabilities)
         for index, given in enumerate(document.fixed):
             labels[index] = names.index(given.row["name"]) if given else labels[index]
         is_free = np.array([given is None for given in document.fixed], dtype=bool)
-        labels = match_pairs(labels, scores, config.labels, is_free, document.item.unfinished)
+        labels = match_pairs(labels, scores, config.labels, is_free, document.item.unfinished or not final)
         scores = scores[np.arange(len(labels)), labels]
         decided = [
             given or Decision(config.labels[label], score, "model")
@@ -303,6 +312,12 @@ def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
         waiting.append(part)
         n_waiting += len(part)
     yield "".join(waiting), True
+
+
+def _last_before(turns: Sequence[int], words: Sequence[Word]) -> list[int]:
+    """The words before changes of speaker; not the last of all, behind which nobody has begun."""
+    ends = [word.end for word in words]
+    return sorted({bisect_right(ends, turn) - 1 for turn in turns} - {-1, len(ends) - 1})
 
 
 def _kept(window: Window, probabilities: np.ndarray) -> np.ndarray:

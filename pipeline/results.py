@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .conventions import SENTENCE_ENDS
+from .decoding import is_sentence_end
 from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
 from .items import Item, Time
 from .marks import FoundMark
@@ -47,7 +47,7 @@ def make_result(
     item, words = prepared.item, prepared.words
     text, rows = item.text, [decision.row for decision in decided]
     marks = marks_of(words, rows)
-    ranges = _sentence_ranges([any(sign in SENTENCE_ENDS for sign in row["after"]) for row in rows])
+    ranges = _sentence_ranges([is_sentence_end(row) for row in rows])
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,

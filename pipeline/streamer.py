@@ -11,7 +11,7 @@ Committing a word once a fixed number of words follow it is how the CT-Transform
 Li & Lin (2020) wait for words as well.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -44,6 +44,7 @@ class PunctuationStreamer:
         condition: show the model which marks it has committed, instead of letting it read them anew.
         spans: (start, end, (begins, ends)) of stretches of the text, in order: offsets in all text fed, and seconds.
             The option `pause` needs them.
+        turns: characters of all text fed, in order, where another speaker begins: the sentence before ends there.
         **options: keywords of the pipeline, such as `marks` or `thresholds`; `truecase` needs `condition`.
 
     One step is one call of the model on at most `left_context` committed words and the open ones, however long the
@@ -60,6 +61,7 @@ class PunctuationStreamer:
         left_context: int | None = None,
         condition: bool = False,
         spans: Sequence[tuple[int, int, tuple[Time, Time]]] = (),
+        turns: Sequence[int] = (),
         **options: Any,
     ) -> None:
         if left_context is None:  # with the open words as many as the model's contexts allow
@@ -78,7 +80,7 @@ class PunctuationStreamer:
         self.left_context = left_context
         self.condition = condition
         self._restore = restore
-        self._spans = spans
+        self._spans, self._turns = spans, turns
         self._options = {**options, "return_words": True}
         self.reset()
 
@@ -215,8 +217,11 @@ class PunctuationStreamer:
             words = self._restore.find_words(shown)
             labels = self._left_labels
             item["known"] = {n: labels[word.end] for n, word in enumerate(words) if word.end in labels}
+        from_, to = self._n_dropped, self._n_dropped + len(shown)
+        if self._turns:
+            first, last = bisect_right(self._turns, from_), bisect_right(self._turns, to)
+            item["turns"] = [turn - from_ for turn in self._turns[first:last]]
         if self._spans:
-            from_, to = self._n_dropped, self._n_dropped + len(shown)
             first, last = (bisect_left(self._spans, place, key=itemgetter(0)) for place in (from_, to))
             item["chunks"] = [
                 {"text": shown[start - from_ : end - from_], "timestamp": time}

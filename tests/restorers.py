@@ -13,9 +13,14 @@ ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
 RECORDED = Path(__file__).resolve().parents[1] / "examples" / "transcripts"
 
 
+def plain(items: Iterable[Any]) -> Iterator[str]:
+    """The texts of what a restorer gets."""
+    return (item if isinstance(item, str) else item["text"] for item in items)
+
+
 def mark_everything(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
     """Writes a sign after every word and every Han character: the most that a restorer could do."""
-    for text in texts:
+    for text in plain(texts):
         words = [{"word": m.group(), "start": m.start(), "end": m.end(), "score": 1.0} for m in ANY_WORD.finditer(text)]
         edits = [{"start": word["end"], "removed": "", "inserted": SIGN, "score": 1.0} for word in words]
         yield {"text": ANY_WORD.sub(lambda m: m.group() + SIGN, text), "edits": edits, "words": words}
@@ -25,7 +30,7 @@ def marking(after: dict[str, str]) -> Any:
     """A restorer that writes given marks after given words; the score is 0.9 where it writes one."""
 
     def restore(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
-        for text in texts:
+        for text in plain(texts):
             words, edits = [], []
             parts, done = [], 0
             for match in re.finditer(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['.][^\W_]+)*", text):
@@ -42,7 +47,7 @@ def marking(after: dict[str, str]) -> Any:
 
 
 def leave_alone(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
-    for text in texts:
+    for text in plain(texts):
         words = [{"start": m.start(), "end": m.end()} for m in re.finditer(r"\w+", text)]
         yield {"text": text, "edits": [], "words": words}
 

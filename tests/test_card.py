@@ -58,6 +58,23 @@ def test_the_table_says_what_the_results_say(results):
     assert "`abababababab`" in filled
 
 
+def test_published_figures_stand_beside_the_same_average_of_ours(results, tmp_path):
+    from benchmarks.published import published_table
+
+    papers = tmp_path / "published.tsv"
+    papers.write_text(
+        "benchmark\tsystem\tweights\taverage\tf1\tdiffers\n"
+        "iwslt2011-test\tLarge\t300 M\tmicro\t80.0\tEnglish\n"
+        "iwslt2011-test\tSmall\t\tmacro\t50.0\t\n"
+        "unknown\tOther\t\tmicro\t1.0\t\n"
+    )
+    rows = [line.strip("| ").split(" | ") for line in published_table(results, "30 M", papers).splitlines()[2:]]
+    assert [(row[1], row[2], row[-1]) for row in rows] == [
+        ("Large", "micro", "80.0"), ("**ours**", "micro", "75.0"), ("**ours**", "macro", "55.6"),
+        ("Small", "macro", "50.0"), ("Other", "micro", "1.0"),
+    ]  # fmt: skip
+
+
 def test_filling_twice_changes_nothing_more(results):
     filled = card.fill(DOCUMENT, results)
     assert card.fill(filled, results) == filled

@@ -92,7 +92,7 @@ def test_youtube_captions_are_marked_in_every_copy(tiny_checkpoint: str, capsys:
     times = re.compile(r"\d\d:\d\d\.\d{3}")
     assert MARKS.sub("", times.sub("", captions)).strip() == MARKS.sub("", times.sub("", original)).strip()
     assert times.findall(captions) == times.findall(original)
-    assert letters(text) == "hieveryonewelcomebacktodaywe'regoingtobakebreadareyoureadyfirstweneedflour"
+    assert letters(text) == "hieveryonewelcomebacktodaywe'regoingtobakebreadareyouready[Music]firstweneedflour"
 
 
 def test_the_websocket_server_answers_step_by_step(tiny_pipeline: Any) -> None:

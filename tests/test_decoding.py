@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.pipeline.decoding import decode, make_choice
+from punctuation_restoration.pipeline.decoding import decode, end_sentences, make_choice
 
 CONFIG = PunctuationRestorationConfig()
 ROW = [0.5, 0.3, 0.15, 0.05]  # O, COMMA, PERIOD, QUESTION
@@ -104,3 +104,12 @@ def test_a_higher_threshold_never_adds_a_mark(rows, one, other, rest):
         labels, _ = decode(rows, make_choice(CONFIG, "all", {**rest, "COMMA": threshold}))
         commas.append({index for index, label in enumerate(labels) if label == 1})
     assert commas[1] <= commas[0]
+
+
+def test_where_a_sentence_must_end_the_likeliest_end_is_written():
+    rows = np.array([[0.7, 0.2, 0.04, 0.06], [0.7, 0.2, 0.06, 0.04], [1.0, 0.0, 0.0, 0.0], [0.7, 0.2, 0.06, 0.04]])
+    changed = end_sentences(rows, [0, 1, 2], CONFIG)
+    np.testing.assert_allclose(changed[0], [0, 0, 0.4, 0.6])
+    np.testing.assert_array_equal(changed[3], rows[3])
+    labels, _ = decode(changed, make_choice(CONFIG, thresholds={"PERIOD": 0.5}))
+    assert labels.tolist() == [3, 2, 0, 0]  # nothing can be told where the model gives all ends no chance at all

@@ -47,7 +47,10 @@ def test_what_is_written_in_another_format_can_be_read_again(name: str, target: 
     written = write_as(restored, target)
     again = read_source(written, target)
     letters = [re.sub(r"\s", "", speech.text) for speech in again.speeches]
-    assert letters == [re.sub(r"\s", "", restored.speeches[0].text)]
+    # Text and tables show sounds, names and dashes among the words, where only subtitles know them again.
+    speech = restored.speeches[0]
+    shown = "".join(sentence.shown for sentence in speech.sentences) if target in ("txt", "tsv") else speech.text
+    assert letters == [re.sub(r"\s", "", shown)]
 
 
 def test_sentences_of_several_recordings_have_their_names_in_a_table() -> None:

@@ -280,7 +280,9 @@ def test_the_sets_of_marks_have_what_opens_with_what_closes():
 
 
 def test_live_words_keep_what_opens_until_it_is_closed(knowing):
-    assert knowing({"text": "hello saya you", "unfinished": True})["text"] == "hello, ¿saya you"
+    assert knowing("hello saya you", final=False)["text"] == "hello, ¿saya you"
+    assert knowing({"text": "hello saya awak", "unfinished": True})["text"] == "hello, ¿saya awak?"
+    assert knowing({"text": "hello saya", "unfinished": True})["text"] == "hello, ¿saya"
     streamer = PunctuationStreamer(knowing, look_ahead=1)
     for word in "hello saya you are you awak the saya you".split():
         streamer.feed_words(word)

@@ -7,9 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from restorers import ANY_WORD, SIGN, mark_everything
+from restorers import ANY_WORD, SIGN, mark_everything, marking
 
-from punctuation_restoration.transcripts import FormatError, Transcript, read_bytes, read_source, restore_transcript
+from punctuation_restoration.transcripts import (
+    FormatError,
+    Transcript,
+    read_bytes,
+    read_source,
+    restore_transcript,
+    write_as,
+)
 
 
 def spoken(source: str, file_format: str = "srt") -> str:
@@ -248,3 +255,23 @@ def test_sentences_have_the_times_of_their_cues() -> None:
     assert (second.text, second.ends) == ("now", 2.9)
     assert first.ends == 2.6  # eight of the cue's twelve characters
     assert second.begins == 2.675
+
+
+SHOWN = (
+    "1\n00:00:01,000 --> 00:00:03,000\n[music]\n\n"
+    "2\n00:00:04,000 --> 00:00:06,000\nMARY: i went\nhome\n\n"
+    "3\n00:00:06,500 --> 00:00:07,500\n(laughs)\n- really [door]\n\n"
+    "4\n00:00:08,000 --> 00:00:10,000\nMARY: yes\n\n"
+    "5\n00:00:10,000 --> 00:00:12,000\nMARY: it was\n(sighs)\n"
+)
+
+
+def test_names_sounds_and_dashes_stay_in_new_cues() -> None:
+    restored = restore_transcript(read_source(SHOWN, "srt"), marking({"home": ".", "really": "?", "was": "."}))
+    blocks = [block.split("\n", 2)[2].split() for block in write_as(restored, "srt").strip().split("\n\n")]
+    assert [" ".join(words) for words in blocks] == [
+        "[music]", "MARY: i went home.", "(laughs) - really? [door]", "MARY: yes it was. (sighs)",
+    ]  # fmt: skip
+    rows = [sentence.row() for sentence in restored.speeches[0].sentences]
+    assert (rows[0]["text"], rows[0]["speaker"]) == ("i went home.", "MARY")
+    assert restored.source() == SHOWN.replace("home", "home.").replace("really", "really?").replace("was", "was.")

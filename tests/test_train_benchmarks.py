@@ -398,3 +398,19 @@ def test_what_lies_beyond_a_cap_is_held_out(tiny_checkpoint: str, tmp_path: Path
     assert read_hashes(str(output)) == {hash_id(f"d{n}") for n in range(5, 9)}
     with pytest.raises(ValueError, match="0 of 0"):
         load("beyond_cap").main([str(tmp_path / "prepared"), "other", str(output), "--recipe", str(recipe)])
+
+
+def test_steps_done_twice_after_a_stop_are_counted_once(tmp_path: Path) -> None:
+    from benchmarks.arms import read_log, seen
+
+    rows = [
+        {"step": 10, "minutes": 1.0, "words_per_second": 10.0},
+        {"step": 20, "minutes": 9.0, "words_per_second": 10.0},
+        {"step": 30, "minutes": 12.0, "words_per_second": 10.0},
+        {"step": 20, "minutes": 2.0, "words_per_second": 20.0},  # went on from a checkpoint at step 10
+        {"step": 20, "validation": {"f1": 1.0}},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(map(json.dumps, rows)))
+    assert read_log(log) == [rows[0], rows[3], rows[4]]
+    assert seen(read_log(log), "words") == 60 * 10 + 60 * 20

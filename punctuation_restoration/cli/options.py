@@ -25,10 +25,12 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
 """
 EXIT_CODES = """Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model,
 130 interrupted (finished files are kept)."""
+DOUBT = 0.6
 BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
 # What the pipeline's calls take; an option that is not given is left to the model.
 PIPELINE_OPTIONS = (
-    "existing", "marks", "thresholds", "truecase", "pause", "batch_size", "window", "left_context", "right_context",
+    "existing", "marks", "thresholds", "truecase", "pause", "final", "batch_size", "window", "left_context",
+    "right_context",
 )  # fmt: skip
 
 
@@ -47,6 +49,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
     args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
+    if args.review is not None:
+        args.options["all_scores"] = True
     if args.json:
         args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
     elif args.sentences:
@@ -89,6 +93,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--to", choices=WRITABLE, help="write another format")
     add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
     add("--sentences", action="store_true", help="write plain text with one sentence a line")
+    add("--review", type=_at_least(0.0), nargs="?", const=DOUBT, metavar="P", help="write a table of the places where "
+        f"the model is less sure than P ({DOUBT}): time, words, alternatives")  # fmt: skip
 
     add = parser.add_argument_group("marks").add_argument
     add("--existing", metavar="keep|condition|replace",
@@ -99,6 +105,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
         help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
     add("--truecase", action="store_true", default=None, help="give sentences their capitals")
+    add("--unfinished", dest="final", action="store_false", default=None,
+        help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
     add("--pause", type=_at_least(0.01), metavar="SECONDS",
         help="a pause from so many seconds on makes a mark likelier, where words have times")  # fmt: skip
 

@@ -27,6 +27,7 @@ from ..transcripts import (
     read_bytes,
     restore_transcript,
     restored_parts,
+    review,
     write_as,
 )
 from ..whole_files import FULL_DISK, is_special, write_whole
@@ -148,9 +149,12 @@ def _restored(
     new_format = _format_to_write(transcript, args)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": lambda n: bar.count_more(n, "characters"), **args.options}
-    if transcript.format in PLAIN_FORMATS and new_format is None and not args.color:
+    is_edited = new_format is None and args.review is None
+    if transcript.format in PLAIN_FORMATS and is_edited and not args.color:
         return encoding.encode_parts(restored_parts(transcript, restore, **options))
-    result = restore_transcript(transcript, restore, keep_words=new_format is not None, **options)
+    result = restore_transcript(transcript, restore, keep_words=not is_edited, **options)
+    if args.review is not None:
+        return encoding.encode_parts([review(result, args.review)])
     if new_format is None:
         return encoding.encode_parts([result.source(paint if args.color else None)])
     if new_format in UTF8_ONLY and new_format != transcript.format:

@@ -1,4 +1,5 @@
-"""Numbers, amounts, telephone numbers and links → words, as a recogniser without number formatting writes them.
+"""Numbers, amounts, ordinals, dates, times, units, telephone numbers and links → words, as a recogniser without number
+formatting writes them.
 
 Takes and gives punctuated text in one language; marks around what is replaced stay, and no mark is ever added. For
 training text only (`spell_numbers: true` in a recipe); what users restore is never changed.
@@ -46,6 +47,14 @@ WORDINGS = {
     "zh": Wording("百分之{}", "点", "斜杠", "at", "美元 美元 新元 英镑 欧元 元 元 令吉 盾"),
 }
 
+# What stands behind an amount of money, as it is read in the language: `£5m`.
+SHORT_SCALES = {
+    "en": {"k": "thousand", "m": "million", "mn": "million", "bn": "billion", "b": "billion"},
+    "ms": {"k": "ribu", "j": "juta", "m": "juta", "b": "bilion"},
+    "id": {"k": "ribu", "m": "juta"},
+    "zh": {"k": "千", "m": "百万", "bn": "十亿"},
+}
+
 SCALES = {
     "million", "billion", "trillion", "thousand", "juta", "ribu", "bilion", "miliar", "trilion", "triliun",
     "万亿", "万", "亿",
@@ -53,17 +62,21 @@ SCALES = {
 
 _LINK = r"(?P<link>(?:https?://|www\.)[^\s<>\"，。、？！]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_PHONE = r"(?P<phone>(?<![\w.,+])(?:\+?\d{1,4}(?:[- ]\d{2,4}){0,2}[- ]\d{3,4}[- ]?\d{3,8}|\+\d{7,14})(?![\w-]))"
+_PHONE = (
+    r"(?P<phone>(?:(?<![\w.,+])(?:\+?\d{1,4}(?:[- ]\d{2,4}){0,2}[- ]\d{3,4}[- ]?\d{3,8}|\+\d{7,14})"
+    r"|(?<![A-Za-z\d.,+])(?:0\d{8,10}|1[3-9]\d{9}))(?![A-Za-z\d_-]))"
+)
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
 _MONEY = (
     rf"(?P<money>(?<![A-Za-z])(?:US\$|S\$|RM|Rp\.?|[$£€¥￥])\s?(?P<amount>{_NUMBER})"
-    rf"(?P<scale>\s?(?:{_SCALE})(?![A-Za-z]))?)"
+    rf"(?P<scale>\s?(?:{_SCALE})(?![A-Za-z])|(?:k|mn?|bn?|j)(?![A-Za-z]))?)"
 )
+_ORDINAL = r"(?P<ordinal>(?<![A-Za-z\d.,])(?P<rank>\d+)(?:st|nd|rd|th)(?![A-Za-z])|\bke-(?P<urutan>\d+)(?!\d))"
 _PERCENT = rf"(?P<percent>(?<![A-Za-z\d.,])(?P<share>{_NUMBER})\s?[%％])"
 _YEAR = r"(?P<year>(?<!\d)(?:1[5-9]|20)\d\d(?=年))"
 # A number that touches letters (B2B, 3D, MP3) is a name; Han letters may touch it. 12:30 and 1/2 stay as they are.
 _PLAIN = rf"(?P<plain>(?<![A-Za-z\d.,:/\-–])(?:{_NUMBER})(?![A-Za-z\d:/\-–]|[.,]\d))"
-_ANY = re.compile("|".join((_LINK, _MONEY, _PERCENT, _PHONE, _YEAR, _PLAIN)))
+_ANY = re.compile("|".join((_LINK, _MONEY, _PERCENT, _ORDINAL, _PHONE, _YEAR, _PLAIN)))
 
 
 class NumberSpeller:
@@ -79,12 +92,15 @@ class NumberSpeller:
     def __init__(self, language: str):
         self.language = language
         self.wording = WORDINGS.get(language)
+        from punctuation_restoration.data.written_forms import FormReader  # here, because it needs Babel
+
+        self.read_forms = FormReader(language)
         self.spell: Callable[[str], str] = han_number if language == "zh" else number_words(language)
         self.joint = "" if language == "zh" else " "
 
     def __call__(self, text: str) -> str:
         """The text with numbers in words. Nothing else changes."""
-        return _ANY.sub(self._replace, text)
+        return _ANY.sub(self._replace, self.read_forms(text))
 
     def _replace(self, match: re.Match[str]) -> str:
         found = match.group()
@@ -94,6 +110,8 @@ class NumberSpeller:
             return self.joint.join(self.spell(digit) for digit in found if digit.isdigit())
         if match["year"]:
             return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.language == "zh" else self.spell(found)
+        if match["ordinal"]:
+            return self._ordinal(match)
         if match["plain"]:
             return self.spell(found)
         if not self.wording:
@@ -102,9 +120,22 @@ class NumberSpeller:
             return self.wording.percent.format(self.spell(match["share"]))
         amount = self.spell(match["amount"])
         scale = match["scale"] or ""
+        if scale in SHORT_SCALES[self.language]:
+            scale = self.joint + SHORT_SCALES[self.language][scale]
         sign = found[: match.start("amount") - match.start()].strip().rstrip(".")
         name = dict(zip(CURRENCY_SIGNS, self.wording.currencies.split(), strict=True))[sign]
         return amount + scale + self.joint + name
+
+    def _ordinal(self, match: re.Match[str]) -> str:
+        """`21st` → `twenty first`, `ke-3` → `ketiga`; as it is where the form is another language's."""
+        digits, language = match["rank"] or match["urutan"], "en" if match["rank"] else "ms"
+        if self.language not in {language, "id" if language == "ms" else ""}:
+            return match.group()
+        if language == "en":
+            from num2words import num2words
+
+            return str(num2words(int(digits), to="ordinal")).replace("-", " ").replace(",", "")
+        return "pertama" if digits == "1" else "ke" + self.spell(digits)
 
     def _link(self, link: str) -> str:
         """`www.example.com/a` → `www dot example dot com slash a`."""

@@ -11,6 +11,7 @@ from .encodings import UTF8, Encoding
 from .errors import FormatError
 from .reading import READABLE, format_of_name, read_bytes, read_source
 from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
+from .review import review
 from .transcript import Speech, Transcript
 from .writing import UTF8_ONLY, WRITABLE, write_as
 
@@ -32,5 +33,6 @@ __all__ = [
     "read_source",
     "restore_transcript",
     "restored_parts",
+    "review",
     "write_as",
 ]

@@ -26,10 +26,15 @@ _WHOLE_LINE = r"^[ \t]*(?:\([^()]{0,200}\)|（[^（）]{0,200}）)[ \t]*(?=\r?$)
 
 @dataclass(frozen=True, slots=True)
 class VisibleLine:
-    """A line of a cue as it is read; `is_turn` if it begins with a dash, arrows or a speaker's name."""
+    """A line of a cue as it is read; `is_turn` if it begins with a dash, arrows or a speaker's name.
+
+    `asides` are what it shows besides, each with its place in the chunk's text: names, dashes, sounds.
+    """
 
     chunk: Chunk
     is_turn: bool
+    name: str | None
+    asides: list[tuple[int, str]]
 
 
 class CueTextReader:
@@ -46,32 +51,45 @@ class CueTextReader:
             rf"^{hidden}(?:[-‐‑–—>]|&gt;)*[ \t]*(?P<name>[^\W\d_a-z][A-Z0-9 .'’\-]{{1,30}}:(?=[ \t\r\n]))", re.MULTILINE
         )
 
-    def read(self, source: str, start: int, end: int) -> list[VisibleLine]:
-        """The lines of `source[start:end]` in which something is said, with their places in the file."""
+    def read(self, source: str, start: int, end: int) -> tuple[list[VisibleLine], str]:
+        """The lines of `source[start:end]` in which something is said, and what is shown if there are none."""
         body = source[start:end].rstrip()
         markup = list(self._markup.finditer(body))
         entities = {match.start(): match.end() for match in markup if match["entity"]}
         spans = [match.span() for match in markup if not match["entity"]]
+        asides = {match.start(): match.group() for match in markup if match["sound"]}
+        names: dict[int, str] = {}
         turns = [match.end() for match in markup if match["tag"] and match["tag"].startswith(("<v ", "<v."))]
         for pattern, group in ((self._dash, "dash"), (self._name, "name")):
             for match in pattern.finditer(body):
                 spans.append(match.span(group))
                 turns.append(match.end(group))
+                asides[match.start(group)] = match[group]
+                if group == "name":
+                    names[match.start(group)] = match[group].rstrip(":")
         hidden = {place for span in spans for place in range(*span)}
         lines: list[VisibleLine] = []
+        waiting: list[tuple[int, str]] = []  # above the first words
         at = 0
         for line in body.splitlines(keepends=True):
             line_end = at + len(line.rstrip("\r\n"))
-            text, runs = "", Runs()
+            text, runs, shown = "", Runs(), waiting
             place = at
             while place < line_end:
                 following = entities.get(place, place + 1)
+                if place in asides:
+                    shown.append((len(text) if text.strip() else 0, asides[place].strip()))
                 sign = html.unescape(body[place:following]) if place in entities else body[place]
                 if place not in hidden and len(sign) == 1:
                     runs.add(len(text), len(text) + 1, start + place, start + following)
                     text += sign
                 place = following
             if text.strip():
-                lines.append(VisibleLine(Chunk(text, runs), any(at <= turn <= line_end for turn in turns)))
+                is_turn = any(at <= turn <= line_end for turn in turns)
+                name = next((name for start, name in names.items() if at <= start < line_end), None)
+                lines.append(VisibleLine(Chunk(text, runs), is_turn, name, shown))
+                waiting = []
             at += len(line)
-        return lines
+        if lines:
+            lines[-1].asides.extend((len(lines[-1].chunk.text), text) for _, text in waiting)
+        return lines, "" if lines else " ".join(text for _, text in waiting)

@@ -67,6 +67,8 @@ def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
             lines = tuple(_layout(part, limits) or [_joined(part)])
             begins = max(part[0].begins, cues[-1].ends if cues and cues[-1].ends <= part[-1].ends else part[0].begins)
             cues.append(TimedCue(begins, max(begins, part[-1].ends), lines))
+    sounds = (TimedCue(sound.begins, sound.ends, (sound.text,)) for sound in restored.speech.sounds)
+    cues = sorted([*cues, *sounds], key=lambda cue: cue.begins)
     return list(_readable(cues, limits))
 
 
@@ -82,7 +84,7 @@ def _stretches(restored: RestoredSpeech) -> Iterator[list[_Unit]]:
             blank = text[before_end : word.start]
             is_parted = " " in blank or "\t" in blank or ("\n" in blank and not is_unspaced(word.said[0]))
             begins, ends = clock.between(word.start, word.end)
-            shown = " ".join((word.said + word.gap).split())
+            shown = " ".join(word.shown.split())
             stretch.append(_Unit(shown, " " if is_parted else "", begins or 0.0, ends or 0.0))
             before_end = word.end
         yield stretch

@@ -23,7 +23,10 @@ class Restorer(Protocol):
     """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
-        """For each item (a text; with `pause`, `{"text", "chunks"}`) one `{"text", "edits", "words"}`, in order."""
+        """For each item one `{"text", "edits", "words"}`, in order.
+
+        An item is a text, or `{"text", "turns"}` where speakers change; with `pause` also `"chunks"`.
+        """
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
         """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
@@ -147,8 +150,8 @@ def _restored(
         if is_long:
             condition = bool(options.get("truecase"))  # capitals depend on the marks before
             for n in numbers:
-                spans = _spans(speeches[n], options)
-                for result in restore.stream_results([speeches[n].text], spans=spans, condition=condition, **options):
+                known = {"spans": _spans(speeches[n], options), "turns": speeches[n].turns, "condition": condition}
+                for result in restore.stream_results([speeches[n].text], **known, **options):
                     yield n, result
             continue
         results = iter(restore((_item(speeches[n], options) for n in numbers), **options))
@@ -160,10 +163,11 @@ def _restored(
 
 
 def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
-    """What the restorer gets: the text, with its times where they are asked for and known."""
+    """What the restorer gets: the text, with its changes of speaker, and its times where they are asked for."""
     spans = _spans(speech, options)
     chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in spans]
-    return {"text": speech.text, "chunks": chunks} if chunks else speech.text
+    known = {name: value for name, value in (("chunks", chunks), ("turns", speech.turns)) if value}
+    return {"text": speech.text, **known} if known else speech.text
 
 
 def _spans(speech: Speech, options: Mapping[str, Any]) -> list[tuple[int, int, tuple[float | None, float | None]]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .cue_text import CueTextReader, VisibleLine
 from .errors import LINE_END, FormatError, line_of, n_line_ends
-from .transcript import SpeechBuilder, Transcript
+from .transcript import Aside, Sound, SpeechBuilder, Transcript
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
 _SRT_TIME = r"(\d{1,3}:[0-5]?\d:[0-5]?\d(?:[,.]\d{1,3})?)"
@@ -178,16 +178,16 @@ def seconds_of(time: str) -> float:
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
     reader = CueTextReader(cue_format)
-    pairs = ((cue, reader.read(source, cue.start, cue.end)) for cue in cues)
+    pairs = ((cue, *reader.read(source, cue.start, cue.end)) for cue in cues)
     first = list(itertools.islice(pairs, _N_LOOKED_AT))
-    scrolls = _scrolls([_texts(lines) for _, lines in first])
+    scrolls = _scrolls([_texts(lines) for _, lines, _ in first])
     builder = SpeechBuilder()
     warnings: list[str] = []
     line_number, counted_to = 1, 0
     before: Cue | None = None
     texts: list[str] = []
     places: list[tuple[int, int]] = []  # of the lines of the cue before, in the speech's text
-    for cue, lines in itertools.chain(first, pairs):
+    for cue, lines, sound in itertools.chain(first, pairs):
         for warning in _warnings(source, before, cue):
             line_number, counted_to = line_number + n_line_ends(source, counted_to, cue.place), cue.place
             warnings.append(f"line {line_number}: {warning}")
@@ -198,14 +198,30 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
             places.append(place)
         begins_at = builder.length
         for line in lines[n_repeated:]:
-            builder.turn() if line.is_turn else builder.part()
+            repeated = _begin(builder, line)
             places.append(builder.say(line.chunk))
+            said_from, _ = places[-1]
+            builder.asides += [
+                Aside(said_from + place, text, place == 0) for place, text in line.asides if text != repeated
+            ]
         if len(places) > n_repeated:
             begins_at = places[n_repeated][0]
         builder.time(begins_at, builder.length, cue.begins, cue.ends)
+        if sound:
+            builder.sounds.append(Sound(cue.begins, cue.ends, sound))
         before = cue
     speeches = [builder.build()] if builder.length else []
     return Transcript(source, cue_format, speeches, warnings)
+
+
+def _begin(builder: SpeechBuilder, line: VisibleLine) -> str | None:
+    """Keep a line apart from what was said before, and note who says it; returns a name that is told already."""
+    builder.part()
+    if line.name and not builder.turn_to(line.name):
+        return f"{line.name}:"
+    if line.is_turn and not line.name:
+        builder.turn()
+    return None
 
 
 def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
 from ..pipeline.edits import Edit, edited_between
 from .places import Timing
-from .transcript import UNSPACED_SIGNS, Speech
+from .transcript import UNSPACED_SIGNS, Aside, Speech
 
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
 _FINAL = re.compile(rf"[{''.join(SENTENCE_ENDS)}]+[\"'”’»」』）)\]]*")
@@ -37,6 +37,7 @@ class Sentence:
     begins: float | None
     ends: float | None
     speaker: str | None = None
+    shown: str = ""  # the text with what the file shows beside it
 
     def row(self) -> dict[str, Any]:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
@@ -45,12 +46,22 @@ class Sentence:
 
 
 class SpokenWord(NamedTuple):
-    """The word `text[start:end]` as it is restored, and what stands between it and the next one, its marks first."""
+    """The word `text[start:end]` as it is restored, and what stands between it and the next one, its marks first.
+
+    `before` and `after` are what the file shows beside it, see `Aside`.
+    """
 
     start: int
     end: int
     said: str
     gap: str
+    before: str = ""
+    after: str = ""
+
+    @property
+    def shown(self) -> str:
+        """All of it, with a blank at either end of what is not said."""
+        return " ".join(filter(None, (self.before, self.said + self.gap, self.after))) + " " * bool(self.after)
 
 
 def spoken_sentences(
@@ -64,6 +75,7 @@ def spoken_sentences(
         words: with "start" and "end" in the text, as restorers give them.
     """
     text, turns = speech.text, sorted(speech.turns)
+    before, after = _asides_by_word(speech.asides, words)
     sentence: list[SpokenWord] = []
     for word, following in itertools.zip_longest(words, words[1:]):
         start, end, until = word["start"], word["end"], following["start"] if following else len(text)
@@ -71,10 +83,25 @@ def spoken_sentences(
         near = edits[first : bisect_right(edits, until, lo=first, key=itemgetter("start"))]
         whole = edited_between(text, near, start, until)
         gap = edited_between(text, near, end, until, with_marks=True)
-        sentence.append(SpokenWord(start, end, whole[: len(whole) - len(gap)], gap))
+        said = whole[: len(whole) - len(gap)]
+        sentence.append(SpokenWord(start, end, said, gap, before.get(start, ""), after.get(start, "")))
         if _FINAL.search(gap) or bisect_left(turns, end) < bisect_right(turns, until) or not following:
             yield sentence
             sentence = []
+
+
+def _asides_by_word(
+    asides: Sequence[Aside], words: Sequence[Mapping[str, Any]]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """What is shown before and after words, by where these start; what has no word on its side goes to the other."""
+    before: dict[int, str] = {}
+    after: dict[int, str] = {}
+    for offset, text, leads in asides if words else ():
+        index = bisect_left(words, offset, key=itemgetter("start"))
+        leads = index < len(words) and (leads or index == 0)
+        found, start = (before, words[index]["start"]) if leads else (after, words[index - 1]["start"])
+        found[start] = f"{found.get(start, '')} {text}".strip()
+    return before, after
 
 
 def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> list[Sentence]:
@@ -87,8 +114,17 @@ def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[Mappin
         text = "".join(word.said + word.gap for word in spoken)
         text = text[: len(text) - len(gap) + final.end()] if final else text
         times, speaker = clock.between(start, end), _speaker_at(speech, start)
-        sentences.append(Sentence(_in_one_line(text), start, end, *times, speaker))
+        shown = _in_one_line("".join(word.shown for word in spoken))
+        sentences.append(Sentence(_in_one_line(text), start, end, *times, speaker, shown))
     return sentences
+
+
+def clock_time(seconds: float, point: str = ".", n_hour_digits: int = 1) -> str:
+    """`1:02:03.450`."""
+    milliseconds = round(seconds * 1000)
+    hours, rest = divmod(milliseconds, 3_600_000)
+    minutes, rest = divmod(rest, 60_000)
+    return f"{hours:0{n_hour_digits}}:{minutes:02}:{rest // 1000:02}{point}{rest % 1000:03}"
 
 
 def _speaker_at(speech: Speech, offset: int) -> str | None:

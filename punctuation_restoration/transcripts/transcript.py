@@ -11,6 +11,7 @@ This module knows nothing about formats, models or marks.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .places import Runs, Timing
 
@@ -22,6 +23,22 @@ class Addition:
     start: int
     end: int
     lead: str
+
+
+class Aside(NamedTuple):
+    """What a cue shows besides speech: `JOHN:`, a dash, `(laughs)`. It goes with the next word or with the last one."""
+
+    offset: int
+    text: str
+    leads: bool
+
+
+class Sound(NamedTuple):
+    """A cue in which nothing is said, such as `[music]`; in seconds."""
+
+    begins: float
+    ends: float
+    text: str
 
 
 @dataclass(slots=True)
@@ -36,6 +53,8 @@ class Speech:
     speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
     name: str | None = None
     addition: Addition | None = None
+    asides: list[Aside] = field(default_factory=list)  # in the order of the text
+    sounds: list[Sound] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -78,6 +97,8 @@ class SpeechBuilder:
         self.timings: list[Timing] = []
         self.turns: list[int] = []
         self.speakers: list[tuple[int, str]] = []
+        self.asides: list[Aside] = []
+        self.sounds: list[Sound] = []
         self._parts: list[str] = []
         self._last = ""
         self._parting = False
@@ -119,15 +140,18 @@ class SpeechBuilder:
     def turn(self) -> None:
         """Keep apart as well, and note that another speaker begins here."""
         self.part()
+        self._speaker = None
         if self._last and (not self.turns or self.turns[-1] != self.length):
             self.turns.append(self.length)
 
-    def turn_to(self, speaker: object) -> None:
-        """Note a turn if the speaker, as the file names them, is another one than before."""
-        if speaker is not None and speaker != self._speaker:
+    def turn_to(self, speaker: object) -> bool:
+        """Note a turn if the speaker, as the file names them, is another one than before; returns whether so."""
+        is_turn = speaker is not None and speaker != self._speaker
+        if is_turn:
             self.turn()
             self._speaker = speaker
             self.speakers.append((self.length, str(speaker)))
+        return is_turn
 
     def repeat(self, chunks: list[Chunk], start: int, end: int) -> list[tuple[int, int]] | None:
         """Say that these chunks are a copy of `text[start:end]`, blanks aside, which gets the same marks.
@@ -163,7 +187,9 @@ class SpeechBuilder:
     def build(self, addition: Addition | None = None) -> Speech:
         tracks = [self._main, *self._copies]
         text = "".join(self._parts)
-        return Speech(text, tracks, self.timings, self.turns, self.speakers, self.name, addition)
+        return Speech(
+            text, tracks, self.timings, self.turns, self.speakers, self.name, addition, self.asides, self.sounds
+        )
 
     def _said(self, start: int, end: int) -> str:
         """`text[start:end]`, joined from the last parts only: a copy mostly follows directly after what it repeats."""

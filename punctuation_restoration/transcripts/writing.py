@@ -10,7 +10,7 @@ from typing import Any
 
 from .cues import CueLimits, make_cues
 from .restoring import RestoredSpeech, RestoredTranscript
-from .timed_sentences import Clock
+from .timed_sentences import Clock, clock_time
 
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 
@@ -30,7 +30,7 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
 
 
 def _txt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    return "".join(sentence.text + "\n" for speech in speeches for sentence in speech.sentences)
+    return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
 
 
 def _srt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
@@ -51,7 +51,7 @@ def _cues(speeches: Sequence[RestoredSpeech], limits: CueLimits, point: str) -> 
         )
     for speech in speeches:
         for cue in make_cues(speech, limits) if speech.words else ():  # a silent recording makes an empty file
-            yield f"{_time(cue.begins, point)} --> {_time(cue.ends, point)}", "\n".join(cue.lines)
+            yield " --> ".join(clock_time(time, point, 2) for time in (cue.begins, cue.ends)), "\n".join(cue.lines)
 
 
 def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
@@ -64,7 +64,7 @@ def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
             if sentence.begins is None or sentence.ends is None:
                 raise ValueError("Expected speech with times for start and end, got none. Write txt or jsonl.")
             begins, ends = (round(time * 1000) for time in (sentence.begins, sentence.ends))
-            rows.append(f"{begins}\t{ends}\t{sentence.text}{name}\n")
+            rows.append(f"{begins}\t{ends}\t{sentence.shown}{name}\n")
     return "".join(rows)
 
 
@@ -89,13 +89,6 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
         word["begins"], word["ends"] = clock.between(word["start"], word["end"])
     named = {} if speech.name is None else {"name": speech.name}
     return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
-
-
-def _time(seconds: float, point: str) -> str:
-    milliseconds = round(seconds * 1000)
-    hours, rest = divmod(milliseconds, 3_600_000)
-    minutes, rest = divmod(rest, 60_000)
-    return f"{hours:02}:{minutes:02}:{rest // 1000:02}{point}{rest % 1000:03}"
 
 
 _WRITERS: dict[str, Callable[[Sequence[RestoredSpeech], CueLimits], str]] = {
