@@ -16,7 +16,7 @@ Every run is a run of `train.py`. Started again, it goes on where it stopped; JS
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +79,14 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def orders(args: argparse.Namespace, seed: int, steps: int) -> list[dict[str, Any]]:
-    """The runs of one seed."""
+def orders(args: argparse.Namespace, seed: int, steps: int) -> Iterator[dict[str, Any]]:
+    """The runs of one seed, one after the other."""
     scratch = ["--encoder", args.encoder, "--layers", str(args.layers)]
-    half = arm(args, "old", seed, [args.old], steps // 2, scratch)
     adapted = ["--from", str(args.work / f"old-{seed}" / "final")]
-    return [
-        half,
-        arm(args, "new", seed, [args.new], steps, scratch),
-        arm(args, "old, then new", seed, [args.new], steps - steps // 2, adapted),
-        arm(args, "joint", seed, [args.old, args.new], steps, scratch),
-    ]
+    yield arm(args, "old", seed, [args.old], steps // 2, scratch)
+    yield arm(args, "old, then new", seed, [args.new], steps - steps // 2, adapted)
+    yield arm(args, "new", seed, [args.new], steps, scratch)
+    yield arm(args, "joint", seed, [args.old, args.new], steps, scratch)
 
 
 def arm(
