@@ -51,7 +51,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             (the piece that stands in a slot whose label is known). The first label must write nothing.
         mark_labels: for every mark known in running text the name of the label that it means, or None for a mark
             that is only removed. By default what `DEFAULT_MARK_LABELS` says, but that a sign of it, in any width,
-            means the label that writes it.
+            means the label that writes it, and a sign before a word (`¿`) the label that writes that alone. Two signs
+            are those around one word (`¿?`); they are added where a label writes both.
         slot_style: `"mask"` puts a `<mask>` after every word (slot filling). In the next two styles slots join in the
             last layers only, where they read the words but are read by nothing (`docs/design.md`): `"mask-stream"`
             starts each from the embedding of `<mask>` at the position after its word, `"late-mask"` from the state of
@@ -126,8 +127,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             own = {label["after"]: label.get("name") for label in alone if len(str(label.get("after", ""))) == 1}
             for mark, meaning in self.mark_labels.items():
                 self.mark_labels[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
+            opening = [label for label in self.labels if label.get("before") and not label.get("after")]
+            self.mark_labels |= {label["before"]: label.get("name") for label in opening}
         self.mark_labels = dict(self.mark_labels)
         self._check_labels()
+        self.mark_labels |= self.pairs
         self.check_slots()
         self._check_windows()
         self.check_head()
@@ -169,6 +173,12 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def label_names(self) -> list[str]:
         """Names of the labels, in the order of their ids."""
         return [label.get("name", "") for label in self.labels or ()]
+
+    @property
+    def pairs(self) -> dict[str, str | None]:
+        """Two signs around one word (`¿?`) -> the label that writes both."""
+        labels = [label for label in self.labels or () if len(label["before"]) == len(label["after"]) == 1]
+        return {label["before"] + label["after"]: label["name"] for label in labels}
 
     @property
     def basic_labels(self) -> list[int]:
@@ -225,7 +235,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         if first["before"] or first["after"]:
             raise ValueError(f"Expected the first label to write nothing, got {first!r}. Put the no-mark label first.")
         for mark, name in (self.mark_labels or {}).items():
-            if len(mark) != 1 or mark.isalnum() or mark.isspace():
+            if mark not in self.pairs and (len(mark) != 1 or mark.isalnum() or mark.isspace()):
                 raise ValueError(f"Expected each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
             if name is not None and name not in names:
                 raise ValueError(

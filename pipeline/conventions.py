@@ -39,6 +39,9 @@ TURNED_CLOSERS = frozenset("“‘«‹")  # „German“ and »Danish« quotes 
 TURNED_OPENERS = frozenset("”’»›")
 QUOTES_AND_BRACKETS = OPENERS | CLOSERS | EITHER
 
+# What opens a question or an exclamation -> the mark that closes it, as Spanish, Galician and Asturian write them.
+PAIRS = {"¿": "?", "¡": "!"}
+
 # Faces typed with marks, between blanks: neither words nor marks. (The inside of a pattern.)
 EMOTICON = r"(?<!\S)(?:[:;]['’]?-?[()\[\]DP/\\|*]++|<3)(?=[.,!?;:。，！？、)\]\"'”’]*+(?!\S))"
 
@@ -77,9 +80,9 @@ def known_marks(marks: Iterable[str]) -> dict[str, str]:
     """Every sign that counts as a mark -> the one of `marks` that it stands for.
 
     Those are the given marks themselves, and the forms in which some script writes them: what we write ourselves is
-    always known when it is read again.
+    always known when it is read again. A pair of signs around one word (`¿?`) is no sign of its own.
     """
-    given = list(marks)
+    given = [mark for mark in marks if len(mark) == 1]
     forms = {form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given}
     return forms | {mark: mark for mark in given}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .conventions import SENTENCE_ENDS
+from .conventions import PAIRS, SENTENCE_ENDS
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
 
@@ -22,6 +22,11 @@ class Choice:
     goes_to: np.ndarray  # (M,) the label that gets a label's probability: itself, if it may be chosen
     thresholds: np.ndarray  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
 
+    def shared(self, probabilities: Any) -> np.ndarray:
+        """Probabilities (W, M) in which labels that may not be chosen have given theirs away."""
+        n_labels = len(self.goes_to)
+        return np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[self.goes_to]
+
 
 def make_choice(
     config: Any, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
@@ -31,7 +36,7 @@ def make_choice(
     Args:
         config: the model's configuration: its labels, and the basic one of `, . ?` that each of them means.
         marks: `"basic"` (the labels of `, . ?`), `"all"`, `"sentence-ends"` (labels that write a sign of the table
-            `SENTENCE_ENDS`), or names of labels.
+            `SENTENCE_ENDS`), or names of labels. The first three have with each closing sign the one that opens (`¿`).
         thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
             rarer, below more frequent; only where several marks share the probability may none reach theirs.
 
@@ -46,6 +51,9 @@ def make_choice(
         raise ValueError(
             f"Expected marks to be 'basic', 'all', 'sentence-ends' or labels among {names}, got {marks!r}. Correct it."
         )
+    if isinstance(marks, str) and marks in sets:
+        signs = {label["after"] for label in config.labels if label["name"] in wanted}
+        wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
     goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
     limits = np.full(len(names), np.inf)
     for name, limit in (thresholds or {}).items():
@@ -95,8 +103,7 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         (W,) label ids and (W,) probabilities of these labels.
     """
-    n_labels = len(choice.goes_to)
-    scores = np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[choice.goes_to]
+    scores = choice.shared(probabilities)
     ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold
     ratios[ratios < 1] = 0.0
     reached = ratios.argmax(axis=1)  # the first label, "no mark", where none reaches its threshold

@@ -6,9 +6,10 @@ An item is a string or a dictionary:
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
 
-A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there. Each
-dictionary may carry "known": {word index: label name}. The index counts the words that the pipeline finds and gives
-back, which in Mandarin are jieba's, not the items of "words".
+A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there; and
+"unfinished": True if it goes on, so that a question may be opened (`¿`) and not closed. Each dictionary may carry
+"known": {word index: label name}. The index counts the words that the pipeline finds and gives back, which in Mandarin
+are jieba's, not the items of "words".
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import Any
 import regex
 
 # What may stand beside it.
-KEYS = {"text": {"text", "chunks", "turns", "known"}, "words": {"words", "timestamps", "known"}}
+KEYS = {"text": {"text", "chunks", "turns", "unfinished", "known"}, "words": {"words", "timestamps", "known"}}
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
 
 Time = float | None  # seconds; recognisers leave the end of the last word open
@@ -42,6 +43,7 @@ class Item:
     spans: list[TimedSpan] | None = None  # when its parts were said, in order; None without times
     chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
     turns: tuple[int, ...] = ()  # characters where another speaker begins, in order
+    unfinished: bool = False  # whether the text goes on
 
 
 def read_item(item: Any) -> Item:
@@ -60,7 +62,7 @@ def read_item(item: Any) -> Item:
         )
     if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
-            "Expected a dictionary with 'text' (perhaps with 'chunks' and 'turns') or 'words' (perhaps with "
+            "Expected a dictionary with 'text' (perhaps with 'chunks', 'turns', 'unfinished') or 'words' (perhaps with "
             f"'timestamps'), and perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
         )
     known = item.get("known") or {}
@@ -74,9 +76,8 @@ def read_item(item: Any) -> Item:
     turns = item.get("turns", ())
     if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
         raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
-    return replace(
-        Item(text, known) if chunks is None else _read_chunks(text, chunks, known), turns=tuple(sorted(turns))
-    )
+    found = Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
+    return replace(found, turns=tuple(sorted(turns)), unfinished=bool(item.get("unfinished")))
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -1,6 +1,9 @@
-"""Punctuated text -> words + marks: which marks a text has, and after which words. The way into training.
+"""Punctuated text -> words + marks: which marks a text has, and after or before which words. The way into training.
 
 Takes text, its words and the table of marks; gives one label, or none, for each word. Knows nothing of pieces.
+
+    text      hola,  ¿cómo          estás?          ¿bien?
+    labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -8,13 +11,16 @@ from dataclasses import dataclass
 
 import regex
 
-from .conventions import EMOTICON, known_marks
+from .conventions import EMOTICON, OPENERS, PAIRS, known_marks
 from .words import Word
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMark:
-    """The mark that stands after a word: its label, and the offsets of its first and behind its last sign."""
+    """The mark that stands after a word, or before it where none stands after it.
+
+    Its label, and the offsets of its first and behind its last sign.
+    """
 
     label: str | None
     start: int
@@ -24,19 +30,40 @@ class FoundMark:
 def find_marks(
     text: str, words: Sequence[Word], mark_labels: Mapping[str, str | None], label_names: Sequence[str]
 ) -> list[FoundMark | None]:
-    """The mark in the gap after each word.
+    """The mark of each word: in the gap after it, or what opens there for the word behind the gap (`¿`).
 
     Where several stand together (`?!`, `."—`), the label that comes last in `label_names` counts: a question mark
-    outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash.
+    outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash. A word
+    with both signs of a pair has the label of the pair, if there is one.
 
-    `mark_labels` gives the label that each mark means, or None for one that means none; `label_names` are all labels
-    in the order of their ids.
+    `mark_labels` gives the label that each mark means, or None for one that means none, and that of a pair (`¿?`);
+    `label_names` are all labels in the order of their ids.
     """
     rank = {name: index for index, name in enumerate(label_names)}
     labels_of = {sign: mark_labels[mark] for sign, mark in known_marks(mark_labels).items()}
-    # What opens the next word (¿) is not a mark of this one.
+    opening = {sign for sign, label in labels_of.items() if sign in OPENERS and label}
+    closing = {sign: label for sign, label in labels_of.items() if sign not in OPENERS}
     ends = [*(word.mark_from for word in words[1:]), len(text)]
-    return [_mark_between(text, word.end, end, labels_of, rank) for word, end in zip(words, ends, strict=False)]
+    marks = [_mark_between(text, word.end, end, closing, rank) for word, end in zip(words, ends, strict=False)]
+    if not opening:
+        return marks
+    starts = [0, *(mark.end if mark else word.end for word, mark in zip(words, marks, strict=True))]
+    for index, word in enumerate(words):
+        if places := mark_places(text, starts[index], word.start, opening):
+            mark = marks[index] or FoundMark(None, places[0], places[-1] + 1)
+            label = _opened([text[place] for place in places], mark.label, mark_labels, rank)
+            marks[index] = FoundMark(label, mark.start, mark.end)
+    return marks
+
+
+def _opened(
+    signs: Sequence[str], after: str | None, mark_labels: Mapping[str, str | None], rank: Mapping[str, int]
+) -> str:
+    """The label of a word with these opening signs before it, and perhaps a mark of the label `after` behind it."""
+    closed = {sign: PAIRS.get(sign, "") for sign in signs}
+    whole = [mark_labels.get(sign + end) for sign, end in closed.items() if after and mark_labels.get(end) == after]
+    labels = whole if any(whole) else [after, *(mark_labels[sign] for sign in signs)]
+    return max(filter(None, labels), key=rank.__getitem__)
 
 
 def _mark_between(

@@ -21,6 +21,7 @@ from .decoding import Choice, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
 from .items import read_item
 from .marks import FoundMark, find_marks
+from .pairs import match_pairs
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
@@ -61,10 +62,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
             them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
         marks: which may be written: `"basic"` (default) those of `, . ?`, which stand for the model's others too;
-            `"all"` every label of the model; `"sentence-ends"`; or names of labels.
+            `"all"` every label of the model; `"sentence-ends"`; or names of labels. What closes a pair (Spanish `?`) is
+            written with what opens it, and what opens one only if it is closed.
         thresholds: `{label name: probability}` from which a mark is written; the configuration's by default, `{}` for
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
-        final: False if the text breaks off: its last word then gets no mark because the text ends.
+        final: False if the text breaks off: its last word then gets no mark because the text ends, and what opens (`¿`)
+            need not be closed.
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
@@ -278,10 +281,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
         if not final and document.words:
             probabilities[-1] = np.eye(len(names))[0]  # what the end of a text looks like says nothing of this one's
-        labels, scores = decode(probabilities, choice or make_choice(config, "basic", self.thresholds))
+        choice = choice or make_choice(config, "basic", self.thresholds)
+        labels, scores = decode(probabilities, choice)[0], choice.shared(probabilities)
+        for index, given in enumerate(document.fixed):
+            labels[index] = names.index(given.row["name"]) if given else labels[index]
+        is_free = np.array([given is None for given in document.fixed], dtype=bool)
+        labels = match_pairs(labels, scores, config.labels, is_free, document.item.unfinished or not final)
+        scores = scores[np.arange(len(labels)), labels]
         decided = [
-            fixed or Decision(config.labels[label], score, "model")
-            for fixed, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
+            given or Decision(config.labels[label], score, "model")
+            for given, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
         ]
         shown = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
         return make_result(document, decided, times, shown, **wanted)

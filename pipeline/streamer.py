@@ -176,7 +176,7 @@ class PunctuationStreamer:
         boundary = len(self._left)
         result: Mapping[str, Any] = {"words": [], "edits": []}
         if shown[boundary:].strip():
-            result = self._restore(self._item(shown), **self._options)
+            result = self._restore({**self._item(shown), "unfinished": not is_last}, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
         edits = _open_edits(result["edits"], boundary, words[0]["start"] if words else len(shown))
         n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)

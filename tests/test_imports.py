@@ -23,6 +23,7 @@ ORDER = [
     "backends",
     "decoding",
     "ensemble",
+    "pairs",
     "items",
     "timing",
     "edits",

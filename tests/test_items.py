@@ -62,7 +62,7 @@ def test_the_output_of_speech_recognition():
         ({"text": "a", "chunks": "a"}, ValueError, "'chunks' as a list"),
         ({"text": "a", "turns": "a"}, ValueError, "'turns' as a list"),
         ({"text": "a", "turns": [0.5]}, ValueError, "'turns' as a list"),
-        ({"words": ["a"], "turns": [1]}, ValueError, "'chunks' and 'turns'"),
+        ({"words": ["a"], "turns": [1]}, ValueError, "'chunks', 'turns', 'unfinished'"),
         ({"text": "a", "chunks": [{"timestamp": (0, 1)}]}, ValueError, "'chunks' as a list"),
         ({"text": "a b", "chunks": [{"text": "b", "timestamp": (0, 1)}, {"text": "a"}]}, ValueError, "chunk 1"),
     ],

@@ -45,6 +45,16 @@ TEXT = "hello you are the best 我们大家今天 saya awak say the day is on yo
 
 
 @pytest.fixture(scope="module")
+def marked(texts, tmp_path_factory):
+    """The texts of other tests, with every mark somewhere."""
+    folder = tmp_path_factory.mktemp("marked")
+    text = (Path(texts) / "talks.txt").read_text(encoding="utf-8")
+    added = text.replace("the best. ", "the best! You 你好、大家; hello. ")
+    (folder / "talks.txt").write_text(added, encoding="utf-8")
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
 def grown(tiny_model):
     return with_labels(tiny_model, LABELS).eval()
 
@@ -187,8 +197,8 @@ def test_data_with_other_labels_are_refused_either_way(prepared, tiny_checkpoint
         build_model(settings, Recipe("r", ()), {**index, "labels": LABELS}, tiny_checkpoint)
 
 
-def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(texts, tiny_checkpoint, tmp_path):
-    recipe = recipe_for_texts([texts], "en")
+def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(marked, tiny_checkpoint, tmp_path):
+    recipe = recipe_for_texts([marked], "en")
     index = prepare(Recipe("r", recipe.sources, model={"labels": LABELS}), tmp_path / "p", tiny_checkpoint, 1)
     assert [label["name"] for label in index["labels"]] == NAMES
     n_labels = index["sources"][0]["splits"]["train"]["n_labels"]
@@ -248,7 +258,7 @@ def test_further_labels_get_theirs_beside_those_of_the_basic_marks(prepared, gro
 
 def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_path):
     (tmp_path / "texts").mkdir()
-    text = "Hello! You are: the, best; we say. Is the day you? Saya awak hello! "
+    text = "Hello! You are: the, best; we say. Is the day you? Saya say the day is 你好、awak hello! "
     paragraphs = [f"{text * 3}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
     (tmp_path / "texts" / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
     (tmp_path / "labels.json").write_text(json.dumps({"labels": LABELS}))
@@ -271,12 +281,12 @@ def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_pat
     assert run_training([*command, *more]) == 0  # goes on from its own last checkpoint, which has the labels already
 
 
-def test_more_marks_are_measured_against_the_same_run_without_them(texts, tiny_checkpoint, tmp_path, monkeypatch):
+def test_more_marks_are_measured_against_the_same_run_without_them(marked, tiny_checkpoint, tmp_path, monkeypatch):
     from benchmarks.all_marks import main
 
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({"labels": LABELS}))
-    recipe = recipe_for_texts([texts], "en", 0.15)
+    recipe = recipe_for_texts([marked], "en", 0.15)
     prepare(recipe, tmp_path / "basic", tiny_checkpoint, 1)
     prepare(
         Recipe("r", recipe.sources, model=read_labels(labels), validation=0.15), tmp_path / "all", tiny_checkpoint, 1
@@ -317,13 +327,13 @@ def test_more_marks_are_measured_against_the_same_run_without_them(texts, tiny_c
 
 
 def test_adapters_learn_new_labels_and_make_a_whole_model(
-    texts, prepared, tiny_checkpoint, tiny_encoder, tmp_path, capsys
+    marked, prepared, tiny_checkpoint, tiny_encoder, tmp_path, capsys
 ):
     pytest.importorskip("peft")
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({"labels": LABELS}))
     more = ["--labels", str(labels), "--adapter-rank", "2", "--max-steps", "2"]
-    assert run_training([*arguments(texts, tmp_path / "run", tiny_checkpoint), *more]) == 0
+    assert run_training([*arguments(marked, tmp_path / "run", tiny_checkpoint), *more]) == 0
     adapters = tmp_path / "run" / "final" / "adapters"
     rebuild(adapters, None, tmp_path / "whole")
     whole, final = (PunctuationRestorationModel.from_pretrained(tmp_path / name) for name in ("whole", "run/final"))

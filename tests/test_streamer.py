@@ -152,7 +152,7 @@ def test_committed_marks_are_shown_to_the_model_where_asked(tiny_pipeline: Any) 
     first = streamer.feed_words(["hello", "you", "are"])
     streamer.feed_words(["the"])
     labels = [word["label"] for word in first.words]
-    assert seen[-1] == {"text": "you are the", "known": {0: labels[1], 1: labels[2]}}
+    assert seen[-1] == {"text": "you are the", "known": {0: labels[1], 1: labels[2]}, "unfinished": True}
 
 
 def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
+from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words
@@ -52,6 +53,7 @@ class Converter:
         spell_numbers: whether numbers become words first.
         leak_check: benchmarks that documents may not repeat.
         max_leak: the share of shared stretches above which a document is left out.
+        opening_signs: languages whose questions and exclamations get the signs that open them in Spanish.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Converter:
         spell_numbers: bool = False,
         leak_check: LeakCheck | None = None,
         max_leak: float = 0.02,
+        opening_signs: Sequence[str] = (),
     ):
         self.mark_labels, self.label_names = config.mark_labels, config.label_names
         self.finder = WordFinder(config.mark_labels)
@@ -69,6 +72,7 @@ class Converter:
         self.stop_ids = stop_label_ids(config.labels)
         self.piece_kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
         self.spell_numbers, self.leak_check, self.max_leak = spell_numbers, leak_check, max_leak
+        self.opening_signs = opening_signs
 
     def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
@@ -100,6 +104,7 @@ class Converter:
             spoken, names = list(document.words), list(document.labels)
         else:
             text = speller(language)(document.text) if self.spell_numbers else document.text
+            text = with_openings(text, self.finder(text)) if language in self.opening_signs else text
             spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
         return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 

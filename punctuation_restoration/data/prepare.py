@@ -21,6 +21,7 @@ from typing import Any
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.conversion import Converter, converted, start_workers
+from punctuation_restoration.data.label_counts import check_labels
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
@@ -96,7 +97,7 @@ def prepare(
     """Convert every source of a recipe and write shards and index to `out`. Gives the index.
 
     Raises:
-        ValueError: if a source cannot be read, or no document of any source is usable.
+        ValueError: if a source cannot be read, no document of any source is usable, or a label is in none.
         FileExistsError: if `out` holds something else.
     """
     if not tokenizer:
@@ -108,7 +109,7 @@ def prepare(
     languages = sorted({source.language for source in recipe.sources})
     leak_check = LeakCheck.from_paths(recipe.leak_check) if recipe.leak_check else None
     pieces = AutoTokenizer.from_pretrained(tokenizer)
-    converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak)
+    converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak, recipe.opening_signs)
     rows: list[dict[str, Any]] = []
     seen: set[int] = set()
     leaks: list[dict[str, Any]] = []
@@ -138,6 +139,8 @@ def prepare(
     if not any(row["splits"]["train"]["n_words"] for row in rows):
         why = "; ".join(describe(row) for row in rows)
         raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
+    if warning := check_labels(index, "labels" in recipe.model):
+        print(warning, file=sys.stderr)
     write_index(out, index)
     (out / "table.md").write_text(table(index), encoding="utf-8")
     print(table(index))

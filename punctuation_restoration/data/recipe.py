@@ -101,6 +101,7 @@ class Recipe:
     sampling: Sampling = field(default_factory=Sampling)
     augmentation: Augmentation = field(default_factory=Augmentation)
     spell_numbers: bool = False  # write numbers, amounts and links in words, see `data.normalisation`
+    opening_signs: tuple[str, ...] = ()  # languages that get `¿` and `¡`, see `data.openings`, which knows English
     leak_check: tuple[str, ...] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
     max_leak: float = 0.02  # a document sharing more of its text with them is left out
     model: Mapping[str, Any] = field(default_factory=dict)

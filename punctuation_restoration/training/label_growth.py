@@ -16,8 +16,9 @@ def with_labels(
 ) -> Any:
     """The model with these labels, in their order; itself where they are its own.
 
-    The classifier's rows are copied by name. A new label starts from the one that its sign has meant so far (`!` from
-    the period, `、` from the comma), or from "no mark" where the sign was none. Thresholds are dropped.
+    The classifier's rows are copied by name, or by what the label writes if only the name is new. A new label starts
+    from the one that its sign has meant so far (`!` from the period, `、` from the comma), or from "no mark" where the
+    sign was none. Thresholds are dropped.
 
     Raises:
         ValueError: if the labels do not fit each other.
@@ -27,12 +28,14 @@ def with_labels(
     config: Any = PunctuationRestorationConfig.from_dict({**fields, "labels": labels, "mark_labels": mark_labels})
     if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
         return model
-    places = {name: index for index, name in enumerate(old.label_names)}
+    places: dict[Any, int] = {name: index for index, name in enumerate(old.label_names)}
+    places |= {(label["before"], label["after"]): index for index, label in enumerate(old.labels)}
     rows, shifts = [], []
     for label in config.labels:
+        known = places.get(label["name"], places.get((label["before"], label["after"])))
         meant = old.mark_labels.get((label["after"] or label["before"])[-1:])
-        rows.append(places.get(label["name"], places.get(meant, 0)))
-        shifts.append(0.0 if label["name"] in places else math.log(FIRST_ODDS))
+        rows.append(places.get(meant, 0) if known is None else known)
+        shifts.append(math.log(FIRST_ODDS) if known is None else 0.0)
     weights = model.state_dict()
     last = "classifier.projection" if old.head.startswith("bilstm") else "classifier.out_proj"
     bias = weights[f"{last}.bias"]

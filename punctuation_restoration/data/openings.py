@@ -1,0 +1,73 @@
+"""English text -> the same with `¿` and `¡` where its questions and exclamations begin, as Spanish would write it.
+
+For training text only (`opening_signs: [en]` in a recipe): what is learned from it serves Spanish (Zhu et al. 2022).
+
+    OK, how can I help you? What a day!    OK, ¿how can I help you? ¡What a day!
+
+A question begins with the first clause that asks: one with a question word, or a verb before its subject. A clause
+begins at a sentence's start, on a new line, or behind a comma or an opening quote. Where none asks, a last clause of
+one word does (`right?`), or else the whole sentence.
+"""
+
+from collections.abc import Sequence
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.conventions import PAIRS
+from punctuation_restoration.pipeline.marks import FoundMark, find_marks
+from punctuation_restoration.pipeline.words import Word
+
+NAMES = ("O", "COMMA", "PERIOD", "!", "?")
+MARK_LABELS = {**DEFAULT_MARK_LABELS, **dict.fromkeys("!！", "!"), **dict.fromkeys("?？؟", "?")}
+OPENING = {closing: opening for opening, closing in PAIRS.items()}
+VERBS = frozenset(
+    "am is are was were do does did have has had can could will would shall should may might must "
+    "ain't aren't isn't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't cannot couldn't won't wouldn't "
+    "shan't shouldn't mightn't mustn't".split()
+)
+ASKING = frozenset("what why how who whose whom which".split())
+RELATIVE = frozenset("who whose whom which".split())  # behind a comma they mostly tell more of what stands before
+MAY_ASK = frozenset("when where".split())  # if a verb follows: `when you come` asks nothing
+BEFORE = frozenset("and but or so then because to in on at of for from with by about until since".split())
+
+
+def with_openings(text: str, words: Sequence[Word]) -> str:
+    """The text with its opening signs; sentences that have one stay as they are. `words` are those of the text."""
+    marks = find_marks(text, words, MARK_LABELS, NAMES)
+    parts, first, done = [], 0, 0
+    for index, mark in enumerate(marks):
+        if mark is None or mark.label in (None, "COMMA"):
+            continue
+        sentence = text[words[first].mark_from : mark.end]
+        if mark.label in OPENING and PAIRS.keys().isdisjoint(sentence):
+            begins = [first, *(n for n in range(first + 1, index + 1) if _is_border(text, words, marks, n))]
+            place = words[_asking(words[: index + 1], begins, mark.label)].mark_from
+            parts += [text[done:place], OPENING[mark.label]]
+            done = place
+        first = index + 1
+    return "".join([*parts, text[done:]])
+
+
+def _is_border(text: str, words: Sequence[Word], marks: Sequence[FoundMark | None], n: int) -> bool:
+    """Whether a clause begins with word `n`."""
+    gap = text[words[n - 1].end : words[n].start]
+    return marks[n - 1] is not None or words[n].mark_from < words[n].start or "\n" in gap
+
+
+def _asking(words: Sequence[Word], begins: Sequence[int], sign: str) -> int:
+    """The first word of what ends with `sign`, among the first words of clauses."""
+    spoken = [word.spoken.lower() for word in words]
+    if sign == "!":  # what a day
+        return next((n for n in begins if spoken[n] in ("what", "how")), begins[0])
+    found = [n for n in begins if _asks(spoken[n:], n > begins[0])] or [n for n in begins if spoken[n] in RELATIVE]
+    is_tag = len(begins) > 1 and begins[-1] == len(words) - 1
+    return found[0] if found else begins[-1 if is_tag else 0]
+
+
+def _asks(clause: Sequence[str], is_later: bool) -> bool:
+    """Whether words begin a question; `is_later` where others of the sentence stand before them."""
+    while len(clause) > 1 and clause[0] in BEFORE:
+        clause = clause[1:]
+    word, _, ending = clause[0].partition("'")
+    if word in MAY_ASK:
+        return bool(ending) or len(clause) == 1 or clause[1] in VERBS
+    return clause[0] in VERBS or (word in ASKING and not (is_later and word in RELATIVE))
