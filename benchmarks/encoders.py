@@ -4,7 +4,7 @@
 
 An encoder is given as NAME=PLACE:LANGUAGES, and :LAYERS where only the first ones are used. Prepares the texts of the
 recipe with each tokenizer, trains a model of one language at a time, scores it on held-out documents, and adds each run
-to `results/encoders.json` as soon as it is done; a run that is there is not done again. Then fills the table of the log.
+to `results/encoders.json` when it is done; a run that is there is not done again. Then fills the table of the log.
 """
 
 import argparse

@@ -42,7 +42,7 @@ def main() -> None:
     for title, name in EXAMPLES.items():
         recognised = as_recognised((TEXTS / name).read_text(encoding="utf-8"), restore)
         shown = recognised[: N_SHOWN[name.split("_")[0]]].rsplit(" ", 1)[0]
-        print(f"{title}\n  in   {shown}\n  out  {restore(shown)['text']}\n")
+        print(f"{title}\n  in   {shown}\n  out  {restore(shown, final=False)['text']}\n")
     text = as_recognised((TEXTS / "en_inaugural_address_1985.txt").read_text(encoding="utf-8"), restore)
     started = time.perf_counter()
     result = restore(text)
