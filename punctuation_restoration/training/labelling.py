@@ -35,6 +35,7 @@ from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim
 from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import check_pieces_fit, load_own_model
+from punctuation_restoration.training.precision import choose_precision, use_fp32_attention
 from punctuation_restoration.training.validation import decided_words, source_windows
 
 WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
@@ -54,6 +55,8 @@ class Labeller:
 
     def __init__(self, name: str, data: Sequence[str], device: Any):
         self.model, self.device = load_own_model(name).eval().to(device), device
+        self.is_half = choose_precision("auto", torch.device(device).type)[0] == "bf16"
+        use_fp32_attention(self.model)
         self.index = read_index(*data)
         check_pieces_fit(self.model, self.index, name)
         self.collator = WindowCollator(SlotEncoder(AutoTokenizer.from_pretrained(name), self.model.config))
@@ -63,8 +66,10 @@ class Labeller:
         windows = source_windows(path, self.model.config, documents=documents)
         firsts = np.cumsum([0, *(scored.kept.stop - scored.kept.start for scored in windows)])
         probabilities = np.zeros((firsts[-1], len(self.model.config.label_names)), dtype=np.float32)
-        for number, _, logits in decided_words(self.model, self.collator, windows, self.device):
-            probabilities[firsts[number] : firsts[number + 1]] = logits.softmax(-1).numpy()
+        # A byte a label is kept: half precision loses nothing of it.
+        with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.is_half):
+            for number, _, logits in decided_words(self.model, self.collator, windows, self.device):
+                probabilities[firsts[number] : firsts[number + 1]] = logits.softmax(-1).numpy()
         return probabilities
 
 
