@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks.arms import run, score
-from benchmarks.encoders import pieces_per_word
+from benchmarks.arms import pieces_per_word, run, score
 from benchmarks.writing import write_json
 from punctuation_restoration.data.choosing import write_choice
 from punctuation_restoration.data.ngrams import NgramModel
@@ -147,7 +146,7 @@ def run_arm(args: argparse.Namespace, index: Mapping[str, Any], text: str, seed:
     recipe.write_text(yaml.safe_dump({"base": str(args.recipe.resolve()), "only": []}), encoding="utf-8")
     arguments = {
         "--recipe": str(recipe), "--encoder": args.encoder or index["tokenizer"], "--seed": str(seed),
-        "--max-steps": str(round(args.words * pieces_per_word(data) / args.pieces_per_batch)),
+        "--max-steps": str(round(args.words * pieces_per_word([data]) / args.pieces_per_batch)),
         "--pieces-per-batch": str(args.pieces_per_batch), "--threads": str(args.threads),
         "--validation-words": str(args.validation_words),
     }  # fmt: skip
