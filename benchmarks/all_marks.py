@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arms import read_log, run
+from benchmarks.arms import flags, read_log, run
 from benchmarks.writing import write_json
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
@@ -49,10 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def arm(args: argparse.Namespace, place: Path, folder: str, recipe: str, seed: int) -> dict[str, Any]:
     """One run and its scores."""
-    given = {"from": args.start, "recipe": recipe, "seed": seed, "max-steps": args.steps, "threads": args.threads}
-    given |= {"validation-words": args.validation_words}
-    words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
-    found = run(place, [folder], [folder], *words)
+    given = {"--from": args.start, "--recipe": recipe, "--seed": seed, "--max-steps": args.steps}
+    given |= {"--threads": args.threads, "--validation-words": args.validation_words}
+    found = run(place, [folder], [folder], *flags(given))
     last = next(row["validation"] for row in reversed(read_log(place / "log.jsonl")) if "validation" in row)
     return {
         "steps": found["steps"],

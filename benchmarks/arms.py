@@ -56,6 +56,11 @@ def run(
     return found
 
 
+def flags(given: Mapping[str, Any]) -> list[str]:
+    """Arguments of `train.py`, one word after the other, of a table by name."""
+    return [str(part) for pair in given.items() for part in pair]
+
+
 def check_call(place: Path, folders: list[str], validation: list[str], arguments: list[str]) -> None:
     """Note what a run is made of; a run without such a note, of an earlier version, is taken for this one.
 
@@ -89,6 +94,14 @@ def cut_folder(folder: str | Path, out: Path, share: float) -> Path:
             shard["file"] = str(Path(shard["file"]).resolve())
     write_index(out, index)
     return out
+
+
+def write_resolved(index: Mapping[str, Any], folder: Path) -> None:
+    """Write an index in another folder than that of its shards."""
+    for split in (split for row in index["sources"] for split in row["splits"].values()):
+        split["shards"] = [{**shard, "file": str(Path(shard["file"]).resolve())} for shard in split["shards"]]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_index(folder, index)
 
 
 def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[PackedDocument]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks.arms import pieces_per_word, run, score
+from benchmarks.arms import flags, pieces_per_word, run, score, write_resolved
 from benchmarks.writing import write_json
 from punctuation_restoration.data.choosing import write_choice
 from punctuation_restoration.data.ngrams import NgramModel
@@ -29,7 +29,7 @@ from punctuation_restoration.data.ranking import Ranking, rank, summary, table
 from punctuation_restoration.data.readers import json_rows
 from punctuation_restoration.data.recipe import Recipe, load_recipe
 from punctuation_restoration.data.samples import Sample, build_converter, describe_stops, read_sample
-from punctuation_restoration.data.shards import INDEX_NAME, hash_id, open_shard, read_index, write_index
+from punctuation_restoration.data.shards import INDEX_NAME, hash_id, open_shard, read_index
 from punctuation_restoration.evaluation.signature import signature
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -138,11 +138,7 @@ def run_arm(args: argparse.Namespace, index: Mapping[str, Any], text: str, seed:
     """Train one model; F1 on held-out meetings and on all held-out text, and what it took."""
     data = args.work / (text if text == "chosen" else f"{text}-{seed}")
     meetings, recipe = args.work / "meetings", args.work / "arms.yaml"
-    meetings.mkdir(exist_ok=True)
-    rows = [row for row in index["sources"] if row["name"] == DOMAIN]
-    for shard in rows[0]["splits"]["validation"]["shards"]:
-        shard["file"] = str(Path(shard["file"]).resolve())
-    write_index(meetings, {**index, "sources": rows})
+    write_resolved({**index, "sources": [row for row in index["sources"] if row["name"] == DOMAIN]}, meetings)
     recipe.write_text(yaml.safe_dump({"base": str(args.recipe.resolve()), "only": []}), encoding="utf-8")
     arguments = {
         "--recipe": str(recipe), "--encoder": args.encoder or index["tokenizer"], "--seed": str(seed),
@@ -151,7 +147,7 @@ def run_arm(args: argparse.Namespace, index: Mapping[str, Any], text: str, seed:
         "--validation-words": str(args.validation_words),
     }  # fmt: skip
     place = args.work / f"{text}-{seed}-run-{args.words}"
-    found = run(place, [data], [meetings], *(part for pair in arguments.items() for part in pair))
+    found = run(place, [data], [meetings], *flags(arguments))
     everywhere = score(place / "final", [args.work / "pool"], args.validation_words, args.threads)
     cost = {name: found[name] for name in ("steps", "minutes", "pieces")}
     return {"f1_meetings": found["f1"][LANGUAGE], "f1_all": everywhere[LANGUAGE], **cost}

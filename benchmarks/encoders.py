@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from benchmarks.arms import pieces_per_word, run
-from benchmarks.writing import put_between, write_json
+from benchmarks.arms import flags, pieces_per_word, run
+from benchmarks.writing import fill, write_json
 from punctuation_restoration.data.prepare import prepare
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME
@@ -54,8 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 settings = {name: getattr(args, name) for name in ("words", "pieces_per_batch", "validation_words")}
                 result = {"signature": signature(arm.place, settings, "cpu"), "runs": rows}
                 write_json(result, args.out)
-    document = args.document.read_text(encoding="utf-8")
-    args.document.write_text(put_between(document, BEGIN, END, table(rows)), encoding="utf-8")
+    fill(args.document, BEGIN, END, table(rows))
     return 0
 
 
@@ -103,15 +102,15 @@ def run_arm(args: argparse.Namespace, arm: Arm, language: str, seed: int) -> dic
     steps = round(args.words * pieces_per_word([folder]) / args.pieces_per_batch)
     rates = dict(rate.split("=") for rate in args.rate)
     arguments = {
-        "--recipe": str(own), "--encoder": arm.place, "--seed": str(seed), "--max-steps": str(steps),
-        "--pieces-per-batch": str(args.pieces_per_batch), "--threads": str(args.threads),
-        "--validation-words": str(args.validation_words),
+        "--recipe": own, "--encoder": arm.place, "--seed": seed, "--max-steps": steps,
+        "--pieces-per-batch": args.pieces_per_batch, "--threads": args.threads,
+        "--validation-words": args.validation_words,
     }  # fmt: skip
     if arm.layers:
-        arguments["--layers"] = str(arm.layers)
+        arguments["--layers"] = arm.layers
     if arm.name in rates:
         arguments["--encoder-rate"] = rates[arm.name]
-    found = run(place, [folder], [folder], *(part for pair in arguments.items() for part in pair))
+    found = run(place, [folder], [folder], *flags(arguments))
     config = json.loads((place / "final" / "config.json").read_text(encoding="utf-8"))
     return {
         "f1": found["f1"][language], "steps": found["steps"], "minutes": found["minutes"], "pieces": found["pieces"],

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from benchmarks.arms import cut_folder, pieces_per_word, run
+from benchmarks.arms import cut_folder, flags, pieces_per_word, run
 from benchmarks.writing import write_json
 from punctuation_restoration.data.shards import PackedDocument, read_index, shard_documents, write_index, write_split
 from punctuation_restoration.data.summary import markdown_table
@@ -163,7 +163,7 @@ def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[
         "--encoder-rate": "2e-4", "--head-rate": "4e-4",
     }  # fmt: skip
     settings.update(zip(arm.arguments[::2], arm.arguments[1::2], strict=True))
-    arguments = [part for pair in settings.items() for part in pair]
+    arguments = flags(settings)
     if arm.text < 1:
         cut = [cut_folder(folder, work / f"{Path(folder).name}-{arm.text:g}", arm.text) for folder in args.data]
         return run(place, cut, args.data, *arguments)

@@ -21,17 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer
 
-from benchmarks.arms import run
+from benchmarks.arms import flags, run
 from benchmarks.slots import step_size
-from benchmarks.writing import put_between, write_json
+from benchmarks.writing import fill, write_json
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.training.validation import score_model
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- paired: python -m benchmarks.paired -->", "<!-- end of paired -->"
@@ -55,8 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     shown = table(rows)
     print(shown)
     if args.document:
-        document = args.document.read_text(encoding="utf-8")
-        args.document.write_text(put_between(document, BEGIN, END, shown), encoding="utf-8")
+        fill(args.document, BEGIN, END, shown)
     return 0
 
 
@@ -94,10 +90,9 @@ def arm(
 ) -> dict[str, Any]:
     """One run: its cost, and F1 of each label on the held-out words of the new text."""
     place = args.work / f"{name.replace(',', '').replace(' ', '-')}-{seed}"
-    given = {"recipe": args.recipe, "seed": seed, "max-steps": steps, "pieces-per-batch": args.pieces_per_batch}
-    given |= {"threads": args.threads, "validation-words": args.validation_words}
-    arguments = [word for key, value in given.items() for word in (f"--{key}", str(value))]
-    found = run(place, folders, [args.new], *arguments, *start)
+    given = {"--recipe": args.recipe, "--seed": seed, "--max-steps": steps, "--pieces-per-batch": args.pieces_per_batch}
+    given |= {"--threads": args.threads, "--validation-words": args.validation_words}
+    found = run(place, folders, [args.new], *flags(given), *start)
     return {"order": name, **found, "marks": held_out(place, args.new, args.validation_words)}
 
 
@@ -105,10 +100,7 @@ def held_out(place: Path, folder: Path, n_words: int) -> dict[str, float]:
     """F1 of each label and of all, in points of 100, unless an earlier call has found it."""
     done = place / "marks.json"
     if not done.is_file():
-        model = load_own_model(str(place / "final")).eval()
-        slots = SlotEncoder(AutoTokenizer.from_pretrained(place / "final"), model.config)
-        validation = Validation(read_index(folder), slots, model.config, n_words)
-        (row,) = validation.scores(validation.counts(validation.read(model)))["languages"].values()
+        (row,) = score_model(place / "final", [folder], n_words)["languages"].values()
         write_json({name: round(value, 2) for name, value in row.items()}, done)
     return dict(json.loads(done.read_text(encoding="utf-8")))
 

@@ -17,22 +17,20 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 import yaml
 
-from benchmarks.arms import cost, cut_folder, run
-from benchmarks.slots import SETS, place_name, set_path, step_size
-from benchmarks.writing import put_between, write_json
-from punctuation_restoration.cli.evaluate import main as evaluate
+from benchmarks.arms import cost, cut_folder, flags, run, write_resolved
+from benchmarks.slots import SETS, against, f1_of, place_name, score_set, set_path, step_size
+from benchmarks.writing import fill, write_json
 from punctuation_restoration.data.prepare import prepare
 from punctuation_restoration.data.recipe import load_recipe
-from punctuation_restoration.data.shards import INDEX_NAME, read_index, write_index
+from punctuation_restoration.data.shards import INDEX_NAME, read_index
 from punctuation_restoration.data.summary import markdown_table
-from punctuation_restoration.evaluation.result_files import compare, read_result
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.training.self_training import ROUNDS_FILE
 
@@ -75,8 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     write_json(result, args.out)
     print(table(result))
     if args.document:
-        document = args.document.read_text(encoding="utf-8")
-        args.document.write_text(put_between(document, BEGIN, END, table(result)), encoding="utf-8")
+        fill(args.document, BEGIN, END, table(result))
     return 0
 
 
@@ -127,14 +124,6 @@ def folders(args: argparse.Namespace) -> tuple[Path, Path]:
     return found[0], found[1]
 
 
-def write_resolved(index: Mapping[str, Any], folder: Path) -> None:
-    """Write an index in another folder than that of its shards."""
-    for split in (split for row in index["sources"] for split in row["splits"].values()):
-        split["shards"] = [{**shard, "file": str(Path(shard["file"]).resolve())} for shard in split["shards"]]
-    folder.mkdir(parents=True, exist_ok=True)
-    write_index(folder, index)
-
-
 def n_words(folder: Path) -> int:
     """Training words of a prepared folder."""
     return sum(row["splits"]["train"]["n_words"] for row in read_index(folder)["sources"])
@@ -173,7 +162,7 @@ def train_arguments(args: argparse.Namespace, seed: int, words: float) -> list[s
         "--seed": seed, "--max-steps": steps, "--pieces-per-batch": args.pieces_per_batch, "--threads": args.threads,
         "--validation-words": args.validation_words, "--evaluate-every": max(1, steps // CURVE_POINTS),
     }  # fmt: skip
-    return [str(part) for pair in given.items() for part in pair]
+    return flags(given)
 
 
 def self_train(
@@ -203,35 +192,6 @@ def best_model(args: argparse.Namespace, name: str, seed: int) -> Path:
         return place / "best"
     rounds = json.loads((place / ROUNDS_FILE).read_text(encoding="utf-8"))
     return Path(max(rounds[1:], key=lambda row: row["f1"])["model"])
-
-
-def score_set(args: argparse.Namespace, models: Sequence[Path], path: Path, name: str) -> dict[str, Any]:
-    """The result of one model, or of the ensemble of several, on one set; one that is there is not made again.
-
-    Raises:
-        ValueError: if the set cannot be scored.
-    """
-    call = ["--model", str(models[0]), "--benchmark", name, "--output", str(path), "--device", "cpu"]
-    call += ["--bench-root", str(args.bench_root), "--recipe", str(args.recipe)]
-    call += ["--ensemble", *map(str, models[1:])] if models[1:] else []
-    call += ["--limit", str(args.limit)] if args.limit else []
-    if not path.is_file() and evaluate(call) != 0:
-        raise ValueError(f"Expected a score on {name}, got none; evaluate.py says above what is wrong.")
-    return read_result(path)
-
-
-def f1_of(results: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Micro-F1 by set, in points of 100."""
-    return {result["benchmark"]: round(100 * result["scores"]["micro"]["f1"], 2) for result in results}
-
-
-def against(
-    args: argparse.Namespace, results: Mapping[str, Mapping[str, Any]], other: str, seed: int
-) -> dict[str, dict[str, Any]]:
-    """How much better some results are than those of another arm, on the sets on which that is scored."""
-    paths = {one: set_path(args.work / place_name(other, seed), one) for one in results}
-    there = {one: read_result(path) for one, path in paths.items() if path.is_file()}
-    return {results[one]["benchmark"]: compare(results[one], earlier) for one, earlier in there.items()}
 
 
 def ensemble(args: argparse.Namespace, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ import torch
 import yaml
 from transformers import AutoTokenizer
 
-from benchmarks.arms import read_log, run, seen
-from benchmarks.writing import put_between, write_json
+from benchmarks.arms import flags, read_log, run, seen
+from benchmarks.writing import fill, write_json
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.data.prepare import prepare, slot_config
@@ -83,8 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     write_json(result, args.out)
     print(table(result))
     if args.document:
-        document = args.document.read_text(encoding="utf-8")
-        args.document.write_text(put_between(document, BEGIN, END, table(result)), encoding="utf-8")
+        fill(args.document, BEGIN, END, table(result))
     return 0
 
 
@@ -153,23 +152,18 @@ def run_arm(
         "--threads": args.threads, "--validation-words": args.validation_words,
         "--evaluate-every": max(1, steps // CURVE_POINTS),
     }  # fmt: skip
-    found = run(place, folders, folders, *(str(part) for pair in arguments.items() for part in pair))
+    found = run(place, folders, folders, *flags(arguments))
     rows = read_log(place / "log.jsonl")
-    results = {one: score_set(args, place, one) for one in args.sets}
+    results = {one: score_set(args, [place / "final"], set_path(place, one), one) for one in args.sets}
     row = {
         "arm": name, "seed": seed, "slot_style": arm.slot_style, "steps": found["steps"], "minutes": found["minutes"],
         "words": seen(rows, "words"), "pieces": found["pieces"],
-        "f1": {result["benchmark"]: round(100 * result["scores"]["micro"]["f1"], 2) for result in results.values()},
+        "f1": f1_of(results.values()),
         "curve": {row["step"]: f1_by_language(row) for row in rows if "validation" in row},
     }  # fmt: skip
     if arm.slot_style == "mask-stream":
         row["mask_layers"] = model["mask_layers"]
-    against = {
-        result["benchmark"]: compare(result, read_result(set_path(args.work / place_name(BASELINE, seed), one)))
-        for one, result in results.items()
-        if name != BASELINE and set_path(args.work / place_name(BASELINE, seed), one).is_file()
-    }
-    return {**row, "against_tagging": against}
+    return {**row, "against_tagging": against(args, results, BASELINE, seed) if name != BASELINE else {}}
 
 
 def place_name(arm: str, seed: int) -> str:
@@ -182,19 +176,33 @@ def set_path(place: Path, name: str) -> Path:
     return place / "sets" / f"{file_name(name)}.json"
 
 
-def score_set(args: argparse.Namespace, place: Path, name: str) -> dict[str, Any]:
-    """The result of a run on one set, as `evaluate.py` writes it; one that is there is not made again.
+def score_set(args: argparse.Namespace, models: Sequence[Path], path: Path, name: str) -> dict[str, Any]:
+    """The result of one model, or of the ensemble of several, on one set; one that is there is not made again.
 
     Raises:
         ValueError: if the set cannot be scored.
     """
-    path = set_path(place, name)
-    call = ["--model", str(place / "final"), "--benchmark", name, "--output", str(path), "--device", "cpu"]
+    call = ["--model", str(models[0]), "--benchmark", name, "--output", str(path), "--device", "cpu"]
     call += ["--bench-root", str(args.bench_root), "--recipe", str(args.recipe)]
+    call += ["--ensemble", *map(str, models[1:])] if models[1:] else []
     call += ["--limit", str(args.limit)] if args.limit else []
     if not path.is_file() and evaluate(call) != 0:
         raise ValueError(f"Expected a score on {name}, got none; evaluate.py says above what is wrong.")
     return read_result(path)
+
+
+def f1_of(results: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Micro-F1 by set, in points of 100."""
+    return {result["benchmark"]: round(100 * result["scores"]["micro"]["f1"], 2) for result in results}
+
+
+def against(
+    args: argparse.Namespace, results: Mapping[str, Mapping[str, Any]], other: str, seed: int
+) -> dict[str, dict[str, Any]]:
+    """How much better some results are than those of another arm, on the sets on which that is scored."""
+    paths = {one: set_path(args.work / place_name(other, seed), one) for one in results}
+    there = {one: read_result(path) for one, path in paths.items() if path.is_file()}
+    return {results[one]["benchmark"]: compare(results[one], earlier) for one, earlier in there.items()}
 
 
 def f1_by_language(row: Mapping[str, Any]) -> dict[str, float]:

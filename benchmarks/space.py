@@ -29,7 +29,7 @@ from typing import Any
 from transformers import pipeline
 
 import punctuation_restoration
-from benchmarks.writing import put_between
+from benchmarks.writing import fill
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
@@ -164,8 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     result["signature"] = signature(args.model, settings, "cpu")
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     args.output.write_text(text, encoding="utf-8")
-    readme = args.readme.read_text(encoding="utf-8")
-    args.readme.write_text(put_between(readme, BEGIN, END, sentence(result)), encoding="utf-8")
+    fill(args.readme, BEGIN, END, sentence(result))
     print(text)
     return int(bool(result["errors"] or result["not_their_own"]))
 

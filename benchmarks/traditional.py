@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.simplified_table import VERSION, opencc_converter
-from benchmarks.writing import put_between, tell
+from benchmarks.writing import fill, tell
 from punctuation_restoration.cli.models import ModelError, load_pipeline
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
@@ -122,8 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = measure(args)
         tell(found, args.output)
         if args.document:
-            document = args.document.read_text(encoding="utf-8")
-            args.document.write_text(put_between(document, BEGIN, END, table(found)), encoding="utf-8")
+            fill(args.document, BEGIN, END, table(found))
     except (ImportError, ModelError, ValueError) as error:
         print(f"traditional.py: {error}", file=sys.stderr)
         return 2

@@ -18,6 +18,16 @@ def tell(found: Any, path: Path | None) -> None:
         write_json(found, path)
 
 
+def fill(document: Path, begin: str, end: str, content: str) -> None:
+    """Put `content` between two lines of a file.
+
+    Raises:
+        ValueError: if the file lacks one of the lines.
+    """
+    filled = put_between(document.read_text(encoding="utf-8"), begin, end, content)
+    document.write_text(filled, encoding="utf-8")
+
+
 def put_between(text: str, begin: str, end: str, content: str) -> str:
     """The text with `content` between two of its lines, in place of what was there.
 

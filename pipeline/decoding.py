@@ -74,8 +74,7 @@ def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) 
         words: of which a sentence ends after each.
         config: the model's configuration. If none of its labels ends a sentence, nothing changes.
     """
-    is_end = np.array([is_sentence_end(label) for label in config.labels])
-    if not is_end.any() or not len(words):
+    if not words or not any(is_end := [is_sentence_end(label) for label in config.labels]):
         return probabilities
     changed = np.array(probabilities, dtype=np.float64)
     changed[words] *= is_end

@@ -21,7 +21,7 @@ from .decoding import Choice, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
 from .items import read_item
 from .marks import FoundMark, find_marks
-from .pairs import match_pairs
+from .pairs import match_pairs, writes_pairs
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
@@ -282,18 +282,29 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if not final and document.words:
             probabilities[-1] = np.eye(len(names))[0]  # what the end of a text looks like says nothing of this one's
         choice = choice or make_choice(config, "basic", self.thresholds)
-        labels, scores = decode(probabilities, choice)[0], choice.shared(probabilities)
-        for index, given in enumerate(document.fixed):
-            labels[index] = names.index(given.row["name"]) if given else labels[index]
-        is_free = np.array([given is None for given in document.fixed], dtype=bool)
-        labels = match_pairs(labels, scores, config.labels, is_free, document.item.unfinished or not final)
-        scores = scores[np.arange(len(labels)), labels]
+        labels, scores = decode(probabilities, choice)
+        if writes_pairs(config.labels):
+            shared = choice.shared(probabilities)
+            labels = self._with_whole_pairs(document, labels, shared, document.item.unfinished or not final)
+            scores = shared[np.arange(len(labels)), labels]
         decided = [
             given or Decision(config.labels[label], score, "model")
             for given, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
         ]
         shown = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
         return make_result(document, decided, times, shown, **wanted)
+
+    def _with_whole_pairs(
+        self, document: PreparedItem, labels: np.ndarray, scores: np.ndarray, unfinished: bool
+    ) -> np.ndarray:
+        """Labels (W,) of the model whose signs fit each other, and those that are fixed."""
+        table, names = self.model.config.labels, self.model.config.label_names
+        is_free = np.array([given is None for given in document.fixed], dtype=bool)
+        fixed = [given and names.index(given.row["name"]) for given in document.fixed]
+        labels = np.array(
+            [own if given is None else given for own, given in zip(labels, fixed, strict=True)], dtype=int
+        )
+        return match_pairs(labels, scores, table, is_free, unfinished)
 
     def get_iterator(
         self,
@@ -355,6 +366,8 @@ def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
 
 def _last_before(turns: Sequence[int], words: Sequence[Word]) -> list[int]:
     """The words before changes of speaker; not the last of all, behind which nobody has begun."""
+    if not turns:
+        return []
     ends = [word.end for word in words]
     return sorted({bisect_right(ends, turn) - 1 for turn in turns} - {-1, len(ends) - 1})
 
