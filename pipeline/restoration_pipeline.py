@@ -21,13 +21,14 @@ from .marks import FoundMark, find_marks
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
-from .timing import weigh_pauses, word_times
+from .timing import pause_buckets, pause_lengths, weigh_pauses, word_times
 from .windows import Window, plan_windows
 from .words import WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 PREPROCESS_KEYWORDS = ("window", "left_context", "right_context", "existing")
+LEARNED = "learned"  # of `pause`
 POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words")
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
@@ -58,7 +59,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
-        pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
+        pause: seconds; a longer pause between words raises the chance of a mark. `"learned"` tells them to a model that
+            was trained with pauses. Either needs times of words; where there are none, it changes nothing.
         all_scores: True adds `"scores"` to each word: the probability of every label.
         return_words: False spares the list of words, not the edits.
         jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
@@ -124,8 +126,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config.window_sizes(**{name: size for name, size in preprocess.items() if name != "existing"})
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
-        if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
-            raise ValueError(f"Expected pause in seconds, above 0, got {postprocess['pause']!r}. Correct it.")
+        if "pause" in postprocess:
+            pause = postprocess["pause"]
+            preprocess["knows_pauses"] = pause == LEARNED
+            if pause == LEARNED and config.pause_edges is None:
+                raise ValueError(
+                    "Expected a model that was trained with pauses for pause='learned', got one without pause_edges. "
+                    "Give a length in seconds, such as pause=0.8."
+                )
+            if pause not in (None, LEARNED) and not (isinstance(pause, int | float) and pause > 0):
+                raise ValueError(f"Expected pause in seconds, above 0, or 'learned', got {pause!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
             marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", config.thresholds)
             postprocess["choice"] = make_choice(config, marks, thresholds)
@@ -174,7 +184,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             self._registered_impl = {TASK: entry}
         super().save_pretrained(save_directory, **kwargs)
 
-    def preprocess(self, item: Any, existing: str = "keep", **sizes: int | None) -> Iterator[dict[str, Any]]:
+    def preprocess(
+        self, item: Any, existing: str = "keep", knows_pauses: bool = False, **sizes: int | None
+    ) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots. A text without words still gives one, which decides nothing."""
         config = self.model.config
         given = read_item(item)
@@ -187,10 +199,14 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         windows = plan_windows(self.slots.n_pieces(pieces, shown), window, left, right, max_pieces)
         replaced = config.mark_labels if existing == "replace" else ()
         document = PreparedItem(given, words, found, fixed, replaced)
+        buckets: list[int] = []
+        if knows_pauses and given.spans:
+            buckets = pause_buckets(pause_lengths(word_times(words, given.spans)), config.pause_edges).tolist()
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span])
-            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "document": document}
+            heard = {"pauses": buckets[span]} if buckets else {}
+            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "document": document} | heard
 
     def _decided(
         self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
@@ -222,7 +238,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         self,
         model_outputs: list[dict[str, Any]],
         choice: Choice | None = None,
-        pause: float | None = None,
+        pause: float | str | None = None,
         all_scores: bool = False,
         **wanted: bool,
     ) -> dict[str, Any]:
@@ -231,8 +247,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config, names = self.model.config, self.model.config.label_names
         times = None if document.item.spans is None else word_times(document.words, document.item.spans)
         probabilities = np.concatenate([_kept(output["window"], output["probabilities"]) for output in model_outputs])
-        if pause is not None and times:
-            probabilities = weigh_pauses(probabilities, times, pause)
+        if isinstance(pause, int | float) and times:
+            probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         labels, scores = decode(probabilities, choice or make_choice(config, "basic", config.thresholds))
         decided = [
             fixed or Decision(config.labels[label], score, "model")
