@@ -1,10 +1,11 @@
 """A model -> a file for ONNX Runtime, in fp32 or in int8. Knows tensors and files, not text.
 
-The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), with a model that has learned
-pauses `pauses` (B, W) too, and gives `logits` (B, W, M), for any B, P and W. In int8, weights of matrix products have one scale an output channel and seven bits, because eight
-overflow on processors without VNNI; word embeddings have one scale a row; activations are quantised as they come, so
-that nothing needs to be calibrated. The inner states of the feed-forward part are scaled piece by piece, since a few
-pieces have states so large that one scale for all would leave the others a handful of values.
+The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), where the model has learned
+pauses also `pauses` (B, W), and gives `logits` (B, W, M), for any B, P and W. In int8, weights of matrix products have
+one scale an output channel and seven bits, because eight overflow on processors without VNNI; word embeddings have one
+scale a row; activations are quantised as they come, so that nothing needs to be calibrated. The inner states of the
+feed-forward part are scaled piece by piece, since a few pieces have states so large that one scale for all would leave
+the others a handful of values.
 """
 
 import contextlib

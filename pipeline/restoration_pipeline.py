@@ -205,8 +205,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span])
-            heard = {"pauses": buckets[span]} if buckets else {}
-            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "document": document} | heard
+            inputs = {"input_ids": input_ids, "slot_positions": slot_positions}
+            yield inputs | ({"pauses": buckets[span]} if buckets else {}) | {"window": seen, "document": document}
 
     def _decided(
         self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str

@@ -82,7 +82,6 @@ class WindowCollator:
         is_filled[generator.integers(n_words)] = False
         return [label if shown else None for label, shown in zip(window.labels.tolist(), is_filled, strict=True)]
 
-
     def _draw_pauses(self, window: CutWindow) -> dict[str, list[int]]:
         if self.simulator is None:
             return {}

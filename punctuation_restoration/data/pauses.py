@@ -6,10 +6,11 @@ Takes labels and a recipe's `pauses`, gives seconds. What it draws is a model of
 * readers are silent after nearly every sentence, fast ones 0.2 to 1 s and slow ones 0.3 to 1.4 s on average
   (Kazlauskienė & Kalašinskaitė 2020, 48 recordings), and within sentences where they choose, about half as long (the
   same, "The Duration of Pauses in Non-Spontaneous Lithuanian Speech");
-* of the pauses within sentences 61 % stand where no mark does (Seara et al. 2005, 17 hours of one reader): with 13 words
-  without a mark for each comma, as in our English, silence at 60 % of these goes with silence after 7.5 % of those.
+* of the pauses within sentences 61 % stand where no mark does (Seara et al. 2005, 17 hours of one reader): where 13
+  words without a mark come to each comma, as in our English, silence at 60 % of these goes with 7.5 % of those;
+* recognisers stretch a word over the silence behind it: some pauses do not show in their times, some words have none.
 
-That 60 % of the marks within sentences are heard is a choice of ours, as is the share of times that are missing.
+That 60 % of the marks within sentences are heard, and how much recognisers lose, are choices of ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ class Pauses:
 
     windows: float = 0.0  # share of windows that have times; a model that is also to read text wants about half
     unknown: float = 0.1  # share of their words without a time
+    lost: float = 0.2  # share of silences that the times do not show
     sentence_ends: float = 0.95  # share of words with a silence after them, by their marks
     other_marks: float = 0.6
     no_marks: float = 0.075
@@ -44,15 +46,20 @@ class PauseSimulator:
         edges: of the model's buckets.
     """
 
-    def __init__(self, settings: Pauses, labels: Sequence[Mapping[str, str]], stop_ids: Sequence[int], edges: list[float]):
+    def __init__(
+        self, settings: Pauses, labels: Sequence[Mapping[str, str]], stop_ids: Sequence[int], edges: list[float]
+    ):
         self.settings, self.edges = settings, edges
         is_end, is_mark = np.isin(np.arange(len(labels)), stop_ids), np.arange(len(labels)) > 0
         marks = np.where(is_mark, settings.other_marks, settings.no_marks)
-        self._shares = np.where(is_end, settings.sentence_ends, marks)  # (M,)
+        self._shares = (1 - settings.lost) * np.where(is_end, settings.sentence_ends, marks)  # (M,)
         self._medians = np.where(is_end, settings.sentence_end_length, settings.other_length)
 
     def __call__(self, labels: np.ndarray, seed: Sequence[int]) -> np.ndarray:
-        """Seconds (W,) of silence after each word of a window with these labels; NaN where unknown, as after its last."""
+        """Seconds (W,) of silence after each word of a window with these labels.
+
+        NaN where it is unknown, as after the last one.
+        """
         generator, n_words = np.random.default_rng((*seed, 3)), len(labels)
         if generator.random() >= self.settings.windows:
             return np.full(n_words, np.nan)

@@ -221,8 +221,8 @@ def build_simulator(recipe: Recipe, config: Any) -> PauseSimulator | None:
         return None
     if not config.pause_edges:
         raise ValueError(
-            "Expected a model that knows pauses for the recipe's pauses, got one without pause_edges. Add pause_edges to "
-            "the recipe's model, as in recipes/pauses.yaml, or leave pauses out."
+            "Expected a model that knows pauses for the recipe's pauses, got one without pause_edges. Add pause_edges "
+            "to the recipe's model, as in recipes/pauses.yaml, or leave pauses out."
         )
     return PauseSimulator(recipe.pauses, config.labels, stop_label_ids(config.labels), config.pause_edges)
 
