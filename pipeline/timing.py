@@ -33,12 +33,14 @@ def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
     """Seconds of silence after each word, (W,), out of the (start, end) of each.
 
     NaN where it is not known: after the last word, and between words that have one time together, as those of a
-    subtitle do.
+    subtitle do. Where the next one follows at once, it is not known after the last of these either: subtitles stay on
+    the screen until then.
     """
     lengths = np.full(len(times), np.nan)
-    for index, ((_, end), (following, _)) in enumerate(itertools.pairwise(times)):
-        if end is not None and following is not None and following >= end - OVERLAP:
-            lengths[index] = max(0.0, following - end)
+    for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
+        least = OVERLAP if times[index - 1 : index] == [own] else -OVERLAP
+        if own[1] is not None and following is not None and following - own[1] >= least:
+            lengths[index] = max(0.0, following - own[1])
     return lengths
 
 
