@@ -69,20 +69,13 @@ class OnnxBackend:
     def __init__(self, file: str | bytes) -> None:
         self.file = file
         self._session = _session(file, torch.get_num_threads())
-        self._knows_pauses = any(taken.name == "pauses" for taken in self._session.get_inputs())
+        self._names = [taken.name for taken in self._session.get_inputs()]
 
-    def __call__(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor | None,
-        slot_positions: torch.Tensor,
-        pauses: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        inputs = {"input_ids": input_ids, "attention_mask": mask, "slot_positions": slot_positions}
-        if self._knows_pauses:
-            inputs["pauses"] = torch.zeros_like(slot_positions) if pauses is None else pauses
-        (logits,) = self._session.run(["logits"], {name: tensor.numpy() for name, tensor in inputs.items()})
+    def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
+        given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
+        blanks = {"attention_mask": torch.ones_like(given["input_ids"])}
+        blanks["pauses"] = torch.zeros_like(given["slot_positions"])
+        (logits,) = self._session.run(["logits"], {name: (blanks | given)[name].numpy() for name in self._names})
         return torch.from_numpy(logits).softmax(dim=-1)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -43,9 +43,8 @@ def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.T
         "slot_positions": _padded([window["slot_positions"] or [0] for window in windows], 0),
     }
     if any("pauses" in window for window in windows):
-        unknown = ([0] * max(1, len(window["slot_positions"])) for window in windows)
-        pauses = (window.get("pauses") or none for window, none in zip(windows, unknown, strict=True))
-        batch["pauses"] = _padded(pauses, 0)
+        rows = (window.get("pauses") or [0] * len(window["slot_positions"]) or [0] for window in windows)
+        batch["pauses"] = _padded(rows, 0)
     return batch
 
 

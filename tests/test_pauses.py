@@ -234,6 +234,34 @@ def test_a_batch_is_as_before_but_for_its_pauses(tiny_tokenizer, tiny_config):
     assert all(torch.equal(plain[name], timed[name]) for name in plain)
 
 
+def test_what_is_drawn_can_be_learned_where_the_text_tells_nothing(tiny_tokenizer, tiny_checkpoint):
+    torch.manual_seed(2)
+    model = PunctuationRestorationModel.from_pretrained(tiny_checkpoint, pause_edges=EDGES, head_dropout=0.0)
+    shares = {"no_marks": 0.0, "other_marks": 1.0, "sentence_ends": 1.0, "lost": 0.0, "unknown": 0.0}
+    lengths = {"other_length": 0.3, "sentence_end_length": 0.8, "spread": 0.01}
+    collator = WindowCollator(SlotEncoder(tiny_tokenizer, model.config), simulator=simulator(**shares, **lengths))
+    generator, n_words = np.random.default_rng(1), 20
+
+    def batch(seed: int) -> dict[str, torch.Tensor]:
+        pieces, labels = generator.integers(5, 60, (8, n_words)), generator.integers(0, 3, (8, n_words))
+        counts = np.ones(n_words, dtype=np.uint8)
+        rows = enumerate(zip(pieces, labels, strict=True))
+        return collator([CutWindow(ids, counts, own, 0, (seed, row)) for row, (ids, own) in rows])
+
+    optimiser = torch.optim.Adam(model.classifier.parameters(), lr=1e-2)
+    for step in range(60):
+        optimiser.zero_grad()
+        model(**batch(step)).loss.backward()
+        optimiser.step()
+    test = batch(1000)
+    right = [
+        (model(**inputs).logits.argmax(-1) == test["labels"])[:, :-1].float().mean().item()
+        for inputs in (test, {name: tensor for name, tensor in test.items() if name != "pauses"})
+    ]
+    assert right[0] > 0.9
+    assert right[1] < 0.6
+
+
 def test_a_run_learns_pauses_and_goes_on(prepared, no_dropout, tmp_path, capsys):
     recipe = tmp_path / "pauses.yaml"
     content = {"name": "timed", "model": {"pause_edges": EDGES}, "pauses": {"windows": 1.0}}
@@ -253,7 +281,11 @@ def test_a_run_learns_pauses_and_goes_on(prepared, no_dropout, tmp_path, capsys)
 
 @pytest.mark.parametrize(
     ("fields", "said"),
-    [({"windows": 1.5}, "windows in"), ({"other_length": 0}, "more than 0 seconds"), ({"share": 1}, "share")],
+    [
+        ({"windows": 1.5}, "windows in"),
+        ({"other_length": -1}, "other_length in .* from 0 to 60"),
+        ({"share": 1}, "share"),
+    ],
 )
 def test_recipes_with_impossible_pauses_are_refused(fields, said):
     with pytest.raises(ValueError, match=said):

@@ -253,14 +253,11 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     ):
         if not shares or min(shares) < least or min(shares.values()) < 0:
             raise ValueError(f"Expected {what} with shares in {where}, got {dict(shares)}. Correct them.")
-    lengths = {name: value for name, value in asdict(recipe.pauses).items() if name.endswith("length")}
-    if min(lengths.values()) <= 0:
-        raise ValueError(f"Expected pauses of more than 0 seconds in {where}, got {lengths}. Correct them.")
     numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions, **asdict(recipe.pauses)}
     for name, share in numbers.items():
-        is_share = isinstance(share, int | float) and name not in {"temperature", *lengths}
-        if is_share and not 0 <= share <= 1:
-            raise ValueError(f"Expected {name} in {where} from 0 to 1, got {share}. Correct it.")
+        most = 60 if name.endswith("_length") else 1  # of a pause, in seconds
+        if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= most:
+            raise ValueError(f"Expected {name} in {where} from 0 to {most}, got {share}. Correct it.")
     for settings, parts in (
         (sampling, ("document_starts", "document_ends", "sentence_ends", "sentence_starts")),
         (augmentation, ("substitute", "delete")),
