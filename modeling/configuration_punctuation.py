@@ -6,6 +6,7 @@ Takes what `config.json` holds, gives validated fields. Knows nothing about tens
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
@@ -73,6 +74,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             before.
         head_width: width of the hidden layer of the heads without LSTM (1,568 in the MLM-Punct paper, section III-B).
         head_dropout: dropout before both layers of the head.
+        pause_edges: rising lengths in seconds that part pauses into buckets, each of which has a learned vector that is
+            added to the state of the slot before the head; None for a model that knows no pauses.
         window, left_context, right_context: words that one forward pass sees at most, and how many of them at each
             side are context only. Chen et al. (2021, section 3.3) use 120, 35 to 40, and 15; narrower contexts lose
             nothing here and spare a third of the time (`docs/speed.md`).
@@ -100,6 +103,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
+    pause_edges: list[float] | None = None
     window: int = 120
     left_context: int = 16
     right_context: int = 8
@@ -289,11 +293,17 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")
 
     def check_head(self) -> None:
-        """Raises a ValueError if the head is unknown, or its sizes cannot be."""
+        """Raises a ValueError if the head is unknown, or its sizes or its pauses cannot be."""
         if self.head not in HEADS:
             raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")
         if self.head_width < 1 or not 0 <= self.head_dropout < 1:
             raise ValueError(
                 f"Expected head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
                 f"{self.head_dropout}. Correct them."
+            )
+        edges = [0.0, *(self.pause_edges or ())]
+        if self.pause_edges is not None and (len(edges) < 2 or any(a >= b for a, b in pairwise(edges))):
+            raise ValueError(
+                f"Expected pause_edges as rising lengths above 0, in seconds, or None, got {self.pause_edges}. Correct "
+                "them."
             )

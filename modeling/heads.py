@@ -15,7 +15,11 @@ BARRED = -1e4  # log-odds of what cannot be; infinite ones have no gradients
 
 
 def build_head(config: Any, hidden_size: int) -> nn.Module:
-    """The head of a configuration. Its `crf` is None where each slot is labelled for itself."""
+    """The head of a configuration.
+
+    Its `crf` is None where each slot is labelled for itself, its `pauses` where the model knows none: else vectors, of
+    zeros for bucket 0, which is for a pause of unknown length.
+    """
     n_labels = len(config.label_names)
     head: Any
     if config.head.startswith("bilstm"):
@@ -23,6 +27,8 @@ def build_head(config: Any, hidden_size: int) -> nn.Module:
     else:
         head = SlotClassifier(hidden_size, config.head_width, n_labels, config.head_dropout)
     head.crf = LinearChain(n_labels, config.max_window_pieces) if config.head.endswith("crf") else None
+    n_buckets = len(config.pause_edges or ()) + 2
+    head.pauses = nn.Embedding(n_buckets, hidden_size, padding_idx=0) if config.pause_edges else None
     return head
 
 

@@ -54,6 +54,7 @@ class PunctuationRestorationModel(PreTrainedModel):
 
     def __init__(self, config: PunctuationRestorationConfig) -> None:
         super().__init__(config)
+        config.check_head()
         self.encoder = AutoModel.from_config(config.encoder_config, **without_pooler(config.encoder_config))
         hidden_size = config.get_text_config().hidden_size
         self.classifier: Any = build_head(config, hidden_size)
@@ -111,7 +112,8 @@ class PunctuationRestorationModel(PreTrainedModel):
 
         A checkpoint of another slot style may be loaded with `slot_style="late-mask"`: its masks then start as copies
         of the words' last pieces, which is what tagging reads. With `slot_style="mask-stream"` and the tokenizer's
-        `mask_token_id` it needs training first: its masks were never read as a stream.
+        `mask_token_id` it needs training first: its masks were never read as a stream. With `pause_edges` a checkpoint
+        that knows no pauses may learn them: until then they change nothing.
 
         Raises:
             OSError: if there is no checkpoint, or its weights cannot be read.
@@ -119,6 +121,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         """
         wants_info = kwargs.pop("output_loading_info", False)
         new = {"mask_state"} if kwargs.get("slot_style") == "late-mask" else set()  # zeros where the style is changed
+        new |= {"classifier.pauses.weight"} if kwargs.get("pause_edges") else set()
         place = pretrained_model_name_or_path
         try:
             loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
@@ -144,6 +147,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         slot_positions: torch.LongTensor | None = None,
         labels: torch.LongTensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
+        pauses: torch.LongTensor | None = None,
         **kwargs: Any,
     ) -> SlotClassifierOutput:
         """One pass over a batch of windows.
@@ -158,6 +162,7 @@ class PunctuationRestorationModel(PreTrainedModel):
                 a stream of masks it is that of the word's last piece, which is never the last of all.
             labels: (B, W) label ids, -100 where a slot is not scored (padding, or a slot that was filled).
             inputs_embeds: (B, P, H) in place of `input_ids`.
+            pauses: (B, W) bucket of the pause after each word, from 1 on, 0 where it is unknown; None where all are.
 
         Returns:
             `logits` (B, W, M), meaningless where `slot_positions` is 0; with a CRF they are the logarithms of its
@@ -165,9 +170,11 @@ class PunctuationRestorationModel(PreTrainedModel):
             the negative log-likelihood of a CRF, which then stands in `nll`.
 
         Raises:
-            ValueError: if `slot_positions` is missing or does not fit `labels`.
+            ValueError: if `slot_positions` is missing or does not fit `labels`, or the model knows no pauses.
         """
         slots = _checked(slot_positions, labels)
+        if pauses is not None and self.classifier.pauses is None:
+            raise ValueError("Expected no pauses, the model has no pause_edges. Leave them out, or train it with them.")
         pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
         defaults = {name: getattr(self.encoder.config, name, False) for name in WHOLE_OUTPUTS}
         asked = {name: kwargs.get(name, default) for name, default in defaults.items()}
@@ -175,6 +182,7 @@ class PunctuationRestorationModel(PreTrainedModel):
             outputs, slot_states = BaseModelOutput(), self._read_short(pieces, attention_mask, slots)
         else:
             outputs, slot_states = self._read_whole(pieces, attention_mask, slots, asked)
+        slot_states = slot_states if pauses is None else slot_states + self.classifier.pauses(pauses)
         logits, loss, nll = self.classifier(slot_states, slots != 0), None, None  # (B, W, M)
         if self.classifier.crf is not None:
             nll = None if labels is None else self.classifier.crf.losses(logits, slots != 0, labels)
@@ -307,6 +315,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         super()._init_weights(module)
         if module is self and self.config.slot_style == "late-mask":
             init.zeros_(self.mask_state)
+        if module is self.classifier.pauses:
+            init.zeros_(module.weight)
 
 
 def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:

@@ -27,8 +27,9 @@ BACKENDS = ("torch", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration", "backends")
 
-# (input_ids (B, P), attention_mask (B, P) or None, slot_positions (B, W)) -> probabilities (B, W, M)
-Backend = Callable[[torch.Tensor, torch.Tensor | None, torch.Tensor], torch.Tensor]
+# (input_ids (B, P), attention_mask (B, P) or None, slot_positions (B, W), perhaps pauses (B, W)) -> probabilities
+# (B, W, M)
+Backend = Callable[..., torch.Tensor]
 
 
 def make_backend(name: str, model: Any, pad_id: int) -> Backend:
@@ -68,24 +69,21 @@ class OnnxBackend:
     def __init__(self, file: str | bytes) -> None:
         self.file = file
         self._session = _session(file, torch.get_num_threads())
+        self._names = [taken.name for taken in self._session.get_inputs()]
 
-    def __call__(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
-    ) -> torch.Tensor:
-        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        inputs = {"input_ids": input_ids, "attention_mask": mask, "slot_positions": slot_positions}
-        (logits,) = self._session.run(["logits"], {name: tensor.numpy() for name, tensor in inputs.items()})
+    def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
+        given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
+        blanks = {"attention_mask": torch.ones_like(given["input_ids"])}
+        blanks["pauses"] = torch.zeros_like(given["slot_positions"])
+        (logits,) = self._session.run(["logits"], {name: (blanks | given)[name].numpy() for name in self._names})
         return torch.from_numpy(logits).softmax(dim=-1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OnnxBackend, (self.file,)  # a session cannot be sent to another process
 
 
-def _compute_with_torch(
-    model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
-) -> torch.Tensor:
-    outputs = model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions)
-    return outputs.logits.float().softmax(dim=-1)
+def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:
+    return model(**inputs).logits.float().softmax(dim=-1)
 
 
 def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:

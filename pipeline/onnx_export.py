@@ -1,10 +1,11 @@
 """A model -> a file for ONNX Runtime, in fp32 or in int8. Knows tensors and files, not text.
 
-The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), and gives `logits` (B, W, M),
-for any B, P and W. In int8, weights of matrix products have one scale an output channel and seven bits, because eight
-overflow on processors without VNNI; word embeddings have one scale a row; activations are quantised as they come, so
-that nothing needs to be calibrated. The inner states of the feed-forward part are scaled piece by piece, since a few
-pieces have states so large that one scale for all would leave the others a handful of values.
+The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), where the model has learned
+pauses also `pauses` (B, W), and gives `logits` (B, W, M), for any B, P and W. In int8, weights of matrix products have
+one scale an output channel and seven bits, because eight overflow on processors without VNNI; word embeddings have one
+scale a row; activations are quantised as they come, so that nothing needs to be calibrated. The inner states of the
+feed-forward part are scaled piece by piece, since a few pieces have states so large that one scale for all would leave
+the others a handful of values.
 """
 
 import contextlib
@@ -90,9 +91,13 @@ class _Graph(nn.Module):
                 layer.output = _OutputByPiece(layer.output)
 
     def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        slot_positions: torch.Tensor,
+        pauses: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        return self.model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions).logits
+        return self.model(input_ids, attention_mask, slot_positions, pauses=pauses).logits
 
 
 def _attend(
@@ -192,6 +197,8 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
         "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]]),
     }
     sizes = {"input_ids": {0: "B", 1: "P"}, "attention_mask": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}
+    if model.classifier.pauses is not None:
+        example["pauses"], sizes["pauses"] = torch.zeros_like(example["slot_positions"]), sizes["slot_positions"]
     try:
         torch.onnx.export(
             graph, (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,

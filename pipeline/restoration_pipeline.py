@@ -25,13 +25,14 @@ from .pairs import match_pairs, writes_pairs
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
-from .timing import weigh_pauses, word_times
+from .timing import pause_buckets, pause_lengths, weigh_pauses, word_times
 from .windows import Window, plan_windows
 from .words import Word, WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 PREPROCESS_KEYWORDS = ("window", "left_context", "right_context", "existing")
+LEARNED = "learned"  # of `pause`
 POSTPROCESS_KEYWORDS = (
     "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
 )  # fmt: skip
@@ -70,7 +71,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             need not be closed.
         truecase: True gives sentences and the English `I` their capitals.
         sentences: True adds `"sentences"`: text, and start and end in the input.
-        pause: seconds; a longer pause between words raises the chance of a mark. Needs times.
+        pause: seconds; a longer pause between words raises the chance of a mark. `"learned"` tells them to a model that
+            was trained with pauses. Either needs times of words; where there are none, it changes nothing.
         all_scores: True adds `"scores"` to each word: the probability of every label.
         return_words: False spares the list of words, not the edits.
         jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
@@ -148,8 +150,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config.window_sizes(**{name: size for name, size in preprocess.items() if name != "existing"})
         if preprocess.get("existing", "keep") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
-        if postprocess.get("pause") is not None and not postprocess["pause"] > 0:
-            raise ValueError(f"Expected pause in seconds, above 0, got {postprocess['pause']!r}. Correct it.")
+        if "pause" in postprocess:
+            pause = postprocess["pause"]
+            preprocess["knows_pauses"] = pause == LEARNED
+            if pause == LEARNED and config.pause_edges is None:
+                raise ValueError(
+                    "Expected a model that was trained with pauses for pause='learned', got one without pause_edges. "
+                    "Give a length in seconds, such as pause=0.8."
+                )
+            if pause not in (None, LEARNED) and not (isinstance(pause, int | float) and pause > 0):
+                raise ValueError(f"Expected pause in seconds, above 0, or 'learned', got {pause!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
             marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", self.thresholds)
             postprocess["choice"] = make_choice(config, marks, thresholds)
@@ -202,7 +212,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             self._registered_impl = {TASK: entry}
         super().save_pretrained(save_directory, **kwargs)
 
-    def preprocess(self, item: Any, existing: str = "keep", **sizes: int | None) -> Iterator[dict[str, Any]]:
+    def preprocess(
+        self, item: Any, existing: str = "keep", knows_pauses: bool = False, **sizes: int | None
+    ) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots, of each model in turn."""
         config = self.model.config
         given = read_item(item)
@@ -212,28 +224,37 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         replaced = config.mark_labels if existing == "replace" else ()
         document = PreparedItem(given, words, found, fixed, replaced)
         spoken = [word.spoken for word in words]
+        pauses = pause_lengths(word_times(words, given.spans)) if knows_pauses and given.spans else None
         for number, member in enumerate((self, *self.others)):
             columns = label_columns(config, member.model.config)
             filled = [None if label is None else columns[label] for label in shown]
-            for window in member.windows(spoken, filled, **sizes):
+            for window in member.windows(spoken, filled, pauses, **sizes):
                 yield {**window, "member": number, "document": document}
 
     def windows(
-        self, spoken: Sequence[str], filled: Sequence[int | None], **sizes: int | None
+        self,
+        spoken: Sequence[str],
+        filled: Sequence[int | None],
+        pauses: np.ndarray | None = None,
+        **sizes: int | None,
     ) -> Iterator[dict[str, Any]]:
         """Windows of some words as this model reads them; no words still give one, which decides nothing.
 
-        `filled` has for each word the label that its slot shows, or None.
+        `filled` has for each word the label that its slot shows, or None; `pauses` the seconds of silence after each,
+        of which a model reads nothing that was trained without.
         """
         config = self.model.config
         pieces = self.slots.pieces(spoken)
         window, left, right = config.window_sizes(**sizes)
         max_pieces = config.max_window_pieces - 2  # <s> and </s>
         windows = plan_windows(self.slots.n_pieces(pieces, filled), window, left, right, max_pieces)
+        edges = config.pause_edges
+        buckets = None if pauses is None or not edges else pause_buckets(pauses, edges).tolist()
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             input_ids, slot_positions = self.slots.assemble(pieces[span], filled[span])
-            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen}
+            heard = {"pauses": buckets[span]} if buckets else {}
+            yield {"input_ids": input_ids, "slot_positions": slot_positions, **heard, "window": seen}
 
     def _decided(
         self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
@@ -265,7 +286,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         self,
         model_outputs: list[dict[str, Any]],
         choice: Choice | None = None,
-        pause: float | None = None,
+        pause: float | str | None = None,
         final: bool = True,
         all_scores: bool = False,
         **wanted: bool,
@@ -276,8 +297,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         times = None if document.item.spans is None else word_times(document.words, document.item.spans)
         members = itertools.groupby(model_outputs, key=lambda output: output["member"])
         probabilities = np.mean([_joined(outputs) for _, outputs in members], axis=0)  # (W, M)
-        if pause is not None and times:
-            probabilities = weigh_pauses(probabilities, times, pause)
+        if isinstance(pause, int | float) and times:
+            probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
         if not final and document.words:
             probabilities[-1] = np.eye(len(names))[0]  # what the end of a text looks like says nothing of this one's

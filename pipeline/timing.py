@@ -1,4 +1,4 @@
-"""When words were said: times for words from times for stretches of text, and what pauses say about marks.
+"""When words were said: times for words from times for stretches of text, pauses, and what they say about marks.
 
 Takes words and timed spans, seconds throughout. Knows nothing of labels but that the first writes nothing.
 """
@@ -11,6 +11,7 @@ import numpy as np
 from .items import Time, TimedSpan
 from .words import Word
 
+OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; times are rounded
 MAX_DOUBLINGS = 3.0  # a pause of three times the limit or more multiplies the odds of a mark by eight
 
 
@@ -28,19 +29,35 @@ def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[
     return times
 
 
-def weigh_pauses(probabilities: np.ndarray, times: Sequence[tuple[Time, Time]], pause: float) -> np.ndarray:
+def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
+    """Seconds of silence after each word, (W,), out of the (start, end) of each.
+
+    NaN where it is not known: after the last word, and between words that have one time together, as those of a
+    subtitle do. Where the next one follows at once, it is not known after the last of these either: subtitles stay on
+    the screen until then.
+    """
+    lengths = np.full(len(times), np.nan)
+    for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
+        least = OVERLAP if times[index - 1 : index] == [own] else -OVERLAP
+        if own[1] is not None and following is not None and following - own[1] >= least:
+            lengths[index] = max(0.0, following - own[1])
+    return lengths
+
+
+def pause_buckets(lengths: np.ndarray, edges: Sequence[float]) -> np.ndarray:
+    """The bucket (W,) of each pause: 1 below the first edge, one more from each edge on; 0 where `lengths` is NaN."""
+    return np.where(np.isnan(lengths), 0, 1 + np.searchsorted(edges, lengths, side="right"))
+
+
+def weigh_pauses(probabilities: np.ndarray, lengths: np.ndarray, pause: float) -> np.ndarray:
     """Raise the chance of a mark where the speaker paused.
 
     The odds of any mark against none are doubled for a pause of `pause` seconds, and multiplied by two again for each
     further `pause` seconds, up to eight; shorter pauses change nothing. Which mark it is stays the model's decision.
 
-    `probabilities` are (W, M), the first column for "no mark", as are those returned, each row summing to 1; `times`
-    are (start, end) of each word, and `pause` a length, in seconds.
+    `probabilities` are (W, M), the first column for "no mark", as are those returned, each row summing to 1; `lengths`
+    (W,) are those of the pauses after the words, NaN where unknown, and `pause` is one, in seconds.
     """
-    lengths = np.zeros(len(probabilities))
-    for index, ((_, end), (following, _)) in enumerate(itertools.pairwise(times)):
-        if end is not None and following is not None:
-            lengths[index] = following - end
     doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
     weighed = np.array(probabilities, dtype=np.float64)
     weighed[:, 1:] *= 2.0 ** doublings[:, None]

@@ -107,8 +107,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--truecase", action="store_true", default=None, help="give sentences their capitals")
     add("--unfinished", dest="final", action="store_false", default=None,
         help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
-    add("--pause", type=_at_least(0.01), metavar="SECONDS",
-        help="a pause from so many seconds on makes a mark likelier, where words have times")  # fmt: skip
+    add("--pause", type=lambda given: given if given == "learned" else _at_least(0.01)(given), metavar="SECONDS",
+        help="a pause from so many seconds on makes a mark likelier, where words have times; or learned, for a model "
+        "that was trained with pauses")  # fmt: skip
 
     add = parser.add_argument_group("model").add_argument
     add("--model", "-m", help="folder or Hub id")

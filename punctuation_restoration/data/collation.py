@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from punctuation_restoration.data.pauses import PauseSimulator
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.batching import collate
+from punctuation_restoration.pipeline.timing import pause_buckets
 
 
 class WindowCollator:
@@ -20,6 +22,7 @@ class WindowCollator:
         filled_windows: share of windows in which some slots show their true label.
         max_filled: the share of slots filled in such a window is uniform from 0 to this.
         augmenter: changes each window first; None for nothing.
+        simulator: draws the pauses of each window as it then is; None for none.
     """
 
     def __init__(
@@ -28,10 +31,11 @@ class WindowCollator:
         filled_windows: float = 0.0,
         max_filled: float = 0.5,
         augmenter: Callable[[CutWindow], CutWindow] | None = None,
+        simulator: PauseSimulator | None = None,
     ):
         self.slots = slots
         self.filled_windows = filled_windows if slots.has_slots else 0.0
-        self.max_filled, self.augmenter = max_filled, augmenter
+        self.max_filled, self.augmenter, self.simulator = max_filled, augmenter, simulator
 
     def __call__(self, windows: Sequence[CutWindow]) -> dict[str, torch.Tensor]:
         """Make one batch.
@@ -39,13 +43,18 @@ class WindowCollator:
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
             with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is; `soft_labels`
-            (B, W, M) probabilities where teachers have said something, zeros where they have not.
+            (B, W, M) probabilities where teachers have said something, zeros where they have not; `pauses` (B, W) where
+            they are drawn.
         """
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
         filled = [self._draw_filled(window) for window in windows]
         rows = [self.slots.assemble(_pieces(window), known) for window, known in zip(windows, filled, strict=True)]
-        inputs = collate([{"input_ids": ids, "slot_positions": places} for ids, places in rows], self.slots.pad_id)
+        heard = [self._draw_pauses(window) for window in windows]
+        inputs = collate(
+            [{"input_ids": ids, "slot_positions": at, **more} for (ids, at), more in zip(rows, heard, strict=True)],
+            self.slots.pad_id,
+        )
         batch = {name: tensor for name, tensor in inputs.items() if tensor is not None}
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
         labels = np.full(batch["slot_positions"].shape, NOT_SCORED, dtype=np.int64)
@@ -72,6 +81,12 @@ class WindowCollator:
         is_filled = generator.random(n_words) < generator.random() * self.max_filled
         is_filled[generator.integers(n_words)] = False
         return [label if shown else None for label, shown in zip(window.labels.tolist(), is_filled, strict=True)]
+
+    def _draw_pauses(self, window: CutWindow) -> dict[str, list[int]]:
+        if self.simulator is None:
+            return {}
+        lengths = self.simulator(window.labels, window.seed)
+        return {"pauses": pause_buckets(lengths, self.simulator.edges).tolist()}
 
 
 def _pieces(window: CutWindow) -> list[list[int]]:

@@ -12,6 +12,7 @@ from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.dataset import BatchSource
+from punctuation_restoration.data.pauses import PauseSimulator
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
@@ -47,9 +48,10 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
 
 def new_style(settings: TrainingSettings, recipe: Recipe, start: str) -> dict[str, Any]:
     """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read."""
+    fields: dict[str, Any] = {key: recipe.model[key] for key in ("pause_edges",) if key in recipe.model}
     if not settings.slot_style:
-        return {}
-    fields: dict[str, Any] = {"slot_style": settings.slot_style}
+        return fields
+    fields["slot_style"] = settings.slot_style
     if settings.slot_style == "mask-stream":
         fields["mask_token_id"] = AutoTokenizer.from_pretrained(start).mask_token_id
         fields |= {key: recipe.model[key] for key in ("mask_layers",) if key in recipe.model}
@@ -180,7 +182,8 @@ def batch_source(
         soft_labels=lambda path: soft_labels_of_shard(path, said, len(config.labels)) if said else None,
     )
     augmenter = build_augmenter(recipe, index, slots)
-    collator = WindowCollator(slots, recipe.sampling.filled_windows, recipe.sampling.max_filled, augmenter)
+    simulator = build_simulator(recipe, config)
+    collator = WindowCollator(slots, recipe.sampling.filled_windows, recipe.sampling.max_filled, augmenter, simulator)
     return BatchSource(sampler, collator, *part, settings.accumulate)
 
 
@@ -206,6 +209,22 @@ def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Aug
     }
     ordinary = sorted(set(range(index["n_vocabulary"])) - set(slots.tokenizer.all_special_ids))
     return Augmenter(augmentation, slots.unk_id, ordinary, fillers)
+
+
+def build_simulator(recipe: Recipe, config: Any) -> PauseSimulator | None:
+    """What draws the recipe's pauses, or None where it has none.
+
+    Raises:
+        ValueError: if the model knows no pauses.
+    """
+    if not recipe.pauses.windows:
+        return None
+    if not config.pause_edges:
+        raise ValueError(
+            "Expected a model that knows pauses for the recipe's pauses, got one without pause_edges. Add pause_edges "
+            "to the recipe's model, as in recipes/pauses.yaml, or leave pauses out."
+        )
+    return PauseSimulator(recipe.pauses, config.labels, stop_label_ids(config.labels), config.pause_edges)
 
 
 def set_dropout(model: Any, share: float) -> None:
