@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.utils import logging
 
+from .lstm_configuration import PunctuationLSTMConfig
+
 logger = logging.get_logger(__name__)
 
 NO_MARK = "O"
@@ -33,6 +35,8 @@ DEFAULT_MARK_LABELS = {
 
 SLOT_STYLES = ("mask", "mask-stream", "late-mask", "last-piece")
 LATE_STYLES = ("mask-stream", "late-mask")  # slots are computed apart from the pieces, in the last layers
+# How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
+WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
 
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
@@ -66,6 +70,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         lowercase: whether the encoder sees words in lower case, as recognisers write them.
         words_alone: whether words are split into pieces one by one, a lone `▁` before others dropped, as the first
             models were trained; otherwise they have the pieces of running text.
+        digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1).
         head: what labels the slots. `"linear"`: two linear layers, each slot for itself; `"bilstm"`: an LSTM over the
             slots both ways and a linear layer (Alam et al. 2020); `"crf"` and `"bilstm-crf"` let the label of a slot
             depend on that before it (Makhija et al. 2019), and give marginal probabilities, which all else reads as
@@ -96,6 +101,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
     words_alone: bool = False
+    digits_as_zero: bool = False
     head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
@@ -117,7 +123,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                     "Expected encoder_config with a model_type, got one without. Take the configuration of an encoder "
                     "that AutoModel loads."
                 )
-            self.encoder_config = AutoConfig.for_model(**self.encoder_config)
+            is_lstm = self.encoder_config["model_type"] == PunctuationLSTMConfig.model_type  # which the Hub lacks
+            build = PunctuationLSTMConfig if is_lstm else AutoConfig.for_model
+            self.encoder_config = build(**self.encoder_config)
         self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
         if self.mark_labels is None:  # a label that this table lacks is a mark that is only removed
             names = self.label_names

@@ -144,7 +144,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
         Restored text is given as soon as enough words follow it. Memory stays that of a few thousand words, however
         long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
-        as by one call.
+        as by one call; a model that keeps a memory reads it without windows.
 
         Args:
             texts: the text.

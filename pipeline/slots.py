@@ -12,7 +12,8 @@ A word becomes the pieces that it has in running text: after a blank, or in Han 
 blank looks like is left to the tokenizer (`▁hell`, `Ġhell`, or `hell` where it is the rest of a word that is marked).
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .conventions import UNSPACED, script_of
@@ -20,6 +21,15 @@ from .conventions import UNSPACED, script_of
 MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
 CACHED_WORDS = 200_000  # about 50 MB
 BEFORE = "a"  # a word is split behind this one, which no vocabulary joins to a blank or to a Han character
+
+
+DIGIT = re.compile(r"\d")
+
+
+def as_shown(spoken: Iterable[str], lowercase: bool, digits_as_zero: bool) -> list[str]:
+    """Words as the encoder sees them."""
+    words = [word.lower() for word in spoken] if lowercase else list(spoken)
+    return [DIGIT.sub("0", word) for word in words] if digits_as_zero else words
 
 
 class SlotEncoder:
@@ -44,6 +54,7 @@ class SlotEncoder:
         self.tokenizer = tokenizer
         self.lowercase: bool = config.lowercase
         self.words_alone: bool = config.words_alone
+        self.digits_as_zero: bool = config.digits_as_zero
         self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
@@ -59,7 +70,7 @@ class SlotEncoder:
 
     def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
         """Piece ids of each word, one or more a word, without slots. Text never becomes a special piece."""
-        words = [word.lower() for word in spoken] if self.lowercase else list(spoken)
+        words = as_shown(spoken, self.lowercase, self.digits_as_zero)
         if len(self._cache) > CACHED_WORDS:
             self._cache.clear()
         new = [word for word in dict.fromkeys(words) if word not in self._cache]

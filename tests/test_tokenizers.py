@@ -90,6 +90,7 @@ def _slots(tokenizer, **changes):
     fields = {
         "lowercase": True,
         "words_alone": False,
+        "digits_as_zero": False,
         "slot_style": "last-piece",
         "labels": DEFAULT_LABELS,
         "max_window_pieces": 128,
