@@ -71,6 +71,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         words_alone: whether words are split into pieces one by one, a lone `▁` before others dropped, as the first
             models were trained; otherwise they have the pieces of running text.
         digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1).
+        shift: so many pieces behind its word a slot is read: all that an encoder that reads to the right only knows of
+            what follows (Li & Lin 2020, section 3.2).
         head: what labels the slots. `"linear"`: two linear layers, each slot for itself; `"bilstm"`: an LSTM over the
             slots both ways and a linear layer (Alam et al. 2020); `"crf"` and `"bilstm-crf"` let the label of a slot
             depend on that before it (Makhija et al. 2019), and give marginal probabilities, which all else reads as
@@ -102,6 +104,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     lowercase: bool = True
     words_alone: bool = False
     digits_as_zero: bool = False
+    shift: int = 0
     head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
@@ -123,8 +126,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                     "Expected encoder_config with a model_type, got one without. Take the configuration of an encoder "
                     "that AutoModel loads."
                 )
-            is_lstm = self.encoder_config["model_type"] == PunctuationLSTMConfig.model_type  # which the Hub lacks
-            build = PunctuationLSTMConfig if is_lstm else AutoConfig.for_model
+            is_ours = self.encoder_config["model_type"] == PunctuationLSTMConfig.model_type  # unknown to transformers
+            build: Any = PunctuationLSTMConfig if is_ours else AutoConfig.for_model
             self.encoder_config = build(**self.encoder_config)
         self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
         if self.mark_labels is None:  # a label that this table lacks is a mark that is only removed
@@ -261,6 +264,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """
         if self.slot_style not in SLOT_STYLES:
             raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
+        if self.shift < 0 or (self.shift and self.slot_style in LATE_STYLES):
+            raise ValueError(
+                f"Expected a shift of 0 or more, and none beside slot_style {self.slot_style!r}, got {self.shift}. "
+                "Correct it."
+            )
         encoder = self.get_text_config()
         n_layers, n_pieces = getattr(encoder, "num_hidden_layers", None), getattr(encoder, "vocab_size", None)
         if self.slot_style in LATE_STYLES and not 1 <= self.mask_layers <= (n_layers or self.mask_layers):

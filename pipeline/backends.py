@@ -21,7 +21,7 @@ import torch
 from huggingface_hub import constants
 from transformers.utils import cached_file
 
-from .onnx_export import FORMAT, export_onnx, fingerprint, go_on, import_packages, keeps_memory
+from .onnx_export import FORMAT, export_onnx, fingerprint, import_packages
 
 BACKENDS = ("torch", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
@@ -43,8 +43,7 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     if name not in BACKENDS:
         raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
     if name != "torch":
-        shift, pad = (model.encoder.config.shift, pad_id) if keeps_memory(model) else (0, 0)
-        return OnnxBackend(backend_file(name, model, pad_id), shift, pad)
+        return OnnxBackend(backend_file(name, model, pad_id))
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
         warnings.warn(
             "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
@@ -52,7 +51,7 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
             stacklevel=2,
         )
         model.float()
-    return TorchMemoryBackend(model, pad_id) if keeps_memory(model) else functools.partial(_compute_with_torch, model)
+    return functools.partial(_compute_with_torch, model)
 
 
 def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
@@ -64,63 +63,33 @@ def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
 
 
 class OnnxBackend:
-    """A file that ONNX Runtime computes, with as many threads as torch.
+    """A file that ONNX Runtime computes, with as many threads as torch; `file` is its path, or what would be in it."""
 
-    Args:
-        file: its path, or what would be in it.
-        shift, pad_id: how many pieces of which kind stand behind a text, where the encoder reads to the right only.
-    """
-
-    def __init__(self, file: str | bytes, shift: int = 0, pad_id: int = 0) -> None:
-        self.file, self.shift, self.pad_id = file, shift, pad_id
+    def __init__(self, file: str | bytes) -> None:
+        self.file = file
         self._session = _session(file, torch.get_num_threads())
-        self._memory = next((given.shape for given in self._session.get_inputs() if given.name == "memory"), None)
 
     def __call__(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
     ) -> torch.Tensor:
-        if self._memory:
-            input_ids = torch.nn.functional.pad(input_ids, (0, self.shift), value=self.pad_id)
-            return self.go_on(input_ids, slot_positions + self.shift, self.nothing_read(len(input_ids)))[0]
+        takes = {given.name: given.shape for given in self._session.get_inputs()}
+        if "memory" in takes:
+            nothing = torch.zeros([len(input_ids) if size == "B" else size for size in takes["memory"]])
+            return self.go_on(input_ids, slot_positions, nothing)[0]
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         inputs = {"input_ids": input_ids, "attention_mask": mask, "slot_positions": slot_positions}
         (logits,) = self._session.run(["logits"], {name: tensor.numpy() for name, tensor in inputs.items()})
         return torch.from_numpy(logits).softmax(dim=-1)
 
+    def go_on(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """As `onnx_export.go_on`, with probabilities in place of logits."""
+        names = "input_ids", "slot_positions", "memory"
+        found = self._session.run(None, {name: given.numpy() for name, given in zip(names, inputs, strict=True)})
+        logits, memory = map(torch.from_numpy, found)
+        return logits.softmax(dim=-1), memory
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return OnnxBackend, (self.file, self.shift, self.pad_id)  # a session cannot be sent to another process
-
-    def nothing_read(self, n_texts: int = 1) -> torch.Tensor:
-        """The memory before a text, as `PunctuationLSTM` has it."""
-        assert self._memory is not None
-        two, n_layers, _, width = self._memory
-        return torch.zeros(two, n_layers, n_texts, width)
-
-    def go_on(
-        self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Probabilities (B, W, M) behind what the memory holds, positions with the shift; and the memory after it."""
-        inputs = {"input_ids": input_ids, "slot_positions": slot_positions, "memory": memory}
-        logits, after = self._session.run(None, {name: tensor.numpy() for name, tensor in inputs.items()})
-        return torch.from_numpy(logits).softmax(dim=-1), torch.from_numpy(after)
-
-
-class TorchMemoryBackend:
-    """A model that keeps a memory, in torch; with the methods that `OnnxBackend` has for one."""
-
-    def __init__(self, model: Any, pad_id: int) -> None:
-        self.model, self.pad_id, self.shift = model, pad_id, model.encoder.config.shift
-        self.nothing_read = model.encoder.nothing_read
-
-    def __call__(self, **inputs: Any) -> torch.Tensor:
-        return _compute_with_torch(self.model, **inputs)
-
-    def go_on(
-        self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        device = self.model.device
-        logits, memory = go_on(self.model, input_ids.to(device), slot_positions.to(device), memory)
-        return logits.float().softmax(dim=-1).cpu(), memory
+        return OnnxBackend, (self.file,)  # a session cannot be sent to another process
 
 
 def _compute_with_torch(

@@ -81,10 +81,7 @@ def keeps_memory(model: Any) -> bool:
 def go_on(
     model: Any, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits (B, W, M) at slots (B, W) of pieces (B, P) that follow on what a memory holds, and the memory after them.
-
-    The pieces of the shift stand behind a text, and positions have the shift added.
-    """
+    """Logits (B, W, M) at slots (B, W) of pieces (B, P) that follow on what a memory holds, and the memory after them."""
     states, memory = model.encoder.go_on(model.get_input_embeddings()(input_ids), memory)
     return model.classifier(model.slot_states(states, slot_positions), slot_positions != 0), memory
 
@@ -175,19 +172,16 @@ class _OnnxLSTM(nn.Module):
         return torch.cat([inputs, output, forget, cell]).unsqueeze(0)
 
 
-class _LSTMGraph(nn.Module):
-    """A model that keeps a memory, as it is exported: it takes and gives that besides logits, see `go_on`."""
+class _LSTMGraph(_Graph):
+    """A model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
 
     def __init__(self, model: Any, in_int8: bool) -> None:
-        super().__init__()
-        self.model = copy.deepcopy(model).float().eval()
+        super().__init__(model, in_int8)
         self.model.encoder.layers = nn.ModuleList(map(_OnnxLSTM, model.encoder.layers))
         if in_int8:
             self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
 
-    def forward(
-        self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor) -> Any:
         return go_on(self.model, input_ids, slot_positions, memory)
 
 
@@ -220,23 +214,24 @@ def import_packages(*names: str) -> list[Any]:
 
 
 def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
-    if hasattr(model.encoder, "nothing_read") and not keeps_memory(model):
+    has_memory = keeps_memory(model)
+    if hasattr(model.encoder, "nothing_read") and not has_memory:
         raise ValueError(
-            f"Expected head 'linear' and slot_style 'last-piece' of a {type(model.encoder).__name__}, got "
-            f"{model.config.head!r} and {model.config.slot_style!r}, which cannot be written as ONNX. Use backend 'torch'."
+            f"Expected head 'linear' and slot_style 'last-piece' of a {type(model.encoder).__name__} for ONNX, got "
+            f"{model.config.head!r} and {model.config.slot_style!r}. Use backend 'torch'."
         )
-    graph: nn.Module = (_LSTMGraph if keeps_memory(model) else _Graph)(model, in_int8)
+    graph: nn.Module = (_LSTMGraph if has_memory else _Graph)(model, in_int8)
     # Sizes above 1, which torch takes for constants.
     example = {"input_ids": torch.full((2, 12), pad_id + 1), "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]])}
     sizes = {"input_ids": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}
-    if keeps_memory(model):
+    if has_memory:
         example["memory"], sizes["memory"] = model.encoder.nothing_read(2).float(), {2: "B"}
     else:
         example["attention_mask"], sizes["attention_mask"] = torch.ones(2, 12, dtype=torch.long), sizes["input_ids"]
     try:
         torch.onnx.export(
             graph, (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
-            output_names=["logits", "memory_after"][: 1 + keeps_memory(model)], external_data=False, verbose=False,
+            output_names=["logits", "memory_after"][: 1 + has_memory], external_data=False, verbose=False,
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
         raise ValueError(

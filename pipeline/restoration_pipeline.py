@@ -183,7 +183,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         shown, fixed = self._decided(found, given.known, existing)
         pieces = self.slots.pieces([word.spoken for word in words])
         window, left, right = config.window_sizes(**sizes)
-        max_pieces = config.max_window_pieces - 2  # <s> and </s>
+        max_pieces = config.max_window_pieces - 2 - config.shift  # <s>, </s>, and padding behind it
         windows = plan_windows(self.slots.n_pieces(pieces, shown), window, left, right, max_pieces)
         replaced = config.mark_labels if existing == "replace" else ()
         document = PreparedItem(given, words, found, fixed, replaced)

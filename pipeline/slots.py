@@ -55,6 +55,7 @@ class SlotEncoder:
         self.lowercase: bool = config.lowercase
         self.words_alone: bool = config.words_alone
         self.digits_as_zero: bool = config.digits_as_zero
+        self.shift: int = config.shift
         self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
@@ -97,17 +98,16 @@ class SlotEncoder:
             Piece ids from `<s>` to `</s>`, and for each word the index of its slot among them. Where masks join late
             (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any text, and the
             index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be
-            filled.
+            filled. With a shift it is so many pieces later, and so many pieces of padding stand behind `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
             ids.extend(word)
             slot_id = self._slot_id(label)
-            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None))
+            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + self.shift)
             if slot_id is not None:
                 ids.append(slot_id)
-        ids.append(self.eos_id)
-        return ids, slot_positions
+        return [*ids, self.eos_id, *[self.pad_id] * self.shift], slot_positions
 
     def _slot_id(self, label: int | None) -> int | None:
         """The piece of a slot among the others: its mask, the label that it shows, or None."""

@@ -78,7 +78,7 @@ class PunctuationStreamer:
                 "Expected condition=True beside truecase, since capitals depend on the marks committed. Add it."
             )
         self._reader = MemoryRestorer(restore) if keeps_memory(restore.model) else None
-        self.look_ahead = min(look_ahead, self._reader.shift) if self._reader else look_ahead
+        self.look_ahead = min(look_ahead, restore.model.config.shift) if self._reader else look_ahead
         self.left_context = left_context
         self.condition = condition
         self._restore = restore

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from examples.from_nothing import main as start
 from test_export import STRANGER, run
 from transformers import AutoModel, AutoTokenizer, pipeline
 
@@ -18,7 +19,6 @@ from punctuation_restoration.modeling.modeling_punctuation import PunctuationRes
 from punctuation_restoration.pipeline.memory import MemoryRestorer
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
-from punctuation_restoration.training.from_nothing import main as start
 from training_runs import arguments
 
 SHIFT = 2
@@ -29,9 +29,9 @@ def make_model(tokenizer: Any, n_layers: int = 2, shift: int = SHIFT, **fields: 
     """Random weights, large enough that labels differ from word to word."""
     torch.manual_seed(5)
     encoder = PunctuationLSTMConfig(
-        vocab_size=len(tokenizer), embedding_size=12, hidden_size=24, num_hidden_layers=n_layers, shift=shift
+        vocab_size=len(tokenizer), embedding_size=12, hidden_size=24, num_hidden_layers=n_layers
     )
-    config = PunctuationRestorationConfig(encoder_config=encoder, **{"slot_style": "last-piece", **fields})
+    config = PunctuationRestorationConfig(encoder_config=encoder, shift=shift, slot_style="last-piece", **fields)
     model = PunctuationRestorationModel(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -51,21 +51,27 @@ def restore(model: Any, tiny_tokenizer: Any) -> Any:
     return build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
 
 
-def test_a_state_is_that_of_a_plain_lstm_so_many_pieces_later(model: Any) -> None:
-    ids = torch.tensor([[4, 9, 5, 7, 6]])
-    behind = torch.full((1, SHIFT), model.encoder.config.pad_token_id)
-    states = model.encoder.embed_tokens(torch.cat([ids, behind], dim=1))
-    for layer in model.encoder.layers:
-        states, _ = layer(states)
-    torch.testing.assert_close(model.encoder(input_ids=ids).last_hidden_state, states[:, SHIFT:])
+def test_a_slot_is_read_so_many_pieces_behind_its_word(model: Any, tiny_tokenizer: Any) -> None:
+    slots = SlotEncoder(tiny_tokenizer, model.config)
+    pieces = slots.pieces(["hello", "josh", "is"])
+    ids, places = slots.assemble(pieces)
+    assert tiny_tokenizer.convert_ids_to_tokens(ids) == [
+        "<s>", "▁hello", "▁j", "o", "s", "h", "▁is", "</s>", "<pad>", "<pad>",
+    ]  # fmt: skip
+    assert places == [1 + SHIFT, 5 + SHIFT, 6 + SHIFT]
+    assert places[-1] < len(ids)
 
 
-def test_a_piece_beyond_the_shift_changes_nothing_and_one_within_it_does(model: Any) -> None:
-    ids = torch.tensor([[4, 9, 5, 7, 6, 8]])
-    before = model.encoder(input_ids=ids).last_hidden_state
+def test_a_piece_beyond_the_shift_changes_nothing_and_one_within_it_does(model: Any, tiny_tokenizer: Any) -> None:
+    slots = SlotEncoder(tiny_tokenizer, model.config)
+    words = ["you", "are", "the", "hello", "is", "you"]  # one piece each
+
+    def logits(words: list[str]) -> torch.Tensor:
+        ids, places = slots.assemble(slots.pieces(words))
+        return model(input_ids=torch.tensor([ids]), slot_positions=torch.tensor([places])).logits[0]
+
     for place in range(1, 6):
-        after = model.encoder(input_ids=ids.index_fill(1, torch.tensor(place), 20)).last_hidden_state
-        changed = (before != after).any(-1)[0]
+        changed = (logits(words) != logits([*words[:place], "saya", *words[place + 1 :]])).any(-1)
         assert changed.tolist() == [index + SHIFT >= place for index in range(6)]
 
 
@@ -87,11 +93,17 @@ def test_cut_anywhere_a_text_leaves_the_same_memory_and_states(model: Any) -> No
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"shift": -1}, {"hidden_size": 0}, {"vocab_size": 3, "pad_token_id": 3}, {"num_hidden_layers": 0}]
+    ("build", "wrong"),
+    [
+        (PunctuationLSTMConfig, {"hidden_size": 0}),
+        (PunctuationLSTMConfig, {"num_hidden_layers": -1}),
+        (PunctuationRestorationConfig, {"shift": -1}),
+        (PunctuationRestorationConfig, {"shift": 1, "slot_style": "late-mask"}),
+    ],
 )
-def test_sizes_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"a shift of 0 or more.*Correct them"):
-        PunctuationLSTMConfig(**wrong)
+def test_sizes_that_cannot_be_are_refused(build: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"Expected.*or more.*Correct it"):
+        build(**wrong)
 
 
 def test_the_encoder_saved_alone_loads_as_any(model: Any, tmp_path: Path) -> None:
@@ -129,13 +141,13 @@ def test_a_streamer_labels_words_as_one_pass_over_all_of_them(restore: Any) -> N
 
 def test_each_step_reads_the_open_words_alone(restore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[tuple[int, bool]] = []
-    go_on = MemoryRestorer._go_on
+    plain = MemoryRestorer._read
 
     def counted(self: Any, ids: list[int], places: list[int]) -> Any:
         read.append((len(ids), places == [0]))  # into the memory, where no slot is asked for
-        return go_on(self, ids, places)
+        return plain(self, ids, places)
 
-    monkeypatch.setattr(MemoryRestorer, "_go_on", counted)
+    monkeypatch.setattr(MemoryRestorer, "_read", counted)
     streamer = PunctuationStreamer(restore)
     for _ in range(40):
         streamer.feed_words(["hello"])
@@ -161,11 +173,6 @@ def test_a_stream_is_read_without_windows(restore: Any) -> None:
     assert streamed == restore(text, window=1000)["text"] != restore(text)["text"]
 
 
-def test_only_a_model_that_keeps_a_memory_is_read_on(tiny_pipeline: Any) -> None:
-    with pytest.raises(ValueError, match="Expected a model that keeps a memory"):
-        MemoryRestorer(tiny_pipeline)
-
-
 def test_with_another_head_it_streams_by_reading_again(tiny_tokenizer: Any) -> None:
     build: Any = pipeline
     model = make_model(tiny_tokenizer, head="bilstm")
@@ -189,10 +196,9 @@ def started(texts: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_model_from_nothing_has_pieces_of_its_texts_and_no_mask(started: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(started)
     model = PunctuationRestorationModel.from_pretrained(started)
-    assert model.encoder.config.shift == 3
+    assert model.config.shift == 3
     assert model.config.digits_as_zero
     assert len(tokenizer) == model.get_input_embeddings().num_embeddings <= 90
-    assert tokenizer.pad_token_id == model.encoder.config.pad_token_id
     assert tokenizer.mask_token is None
     slots = SlotEncoder(tokenizer, model.config)
     (hello,) = slots.pieces(["Hello"])
@@ -240,5 +246,5 @@ def test_what_cannot_be_written_as_onnx_is_refused_by_name(tiny_tokenizer: Any, 
     pytest.importorskip("onnxscript")
     from punctuation_restoration.pipeline.onnx_export import export_onnx
 
-    with pytest.raises(ValueError, match=r"PunctuationLSTM, got 'crf'.*Use backend 'torch'"):
+    with pytest.raises(ValueError, match=r"PunctuationLSTM for ONNX, got 'crf'.*Use backend 'torch'"):
         export_onnx(make_model(tiny_tokenizer, head="crf"), tmp_path / "model.onnx", 1, in_int8=False)

@@ -1,6 +1,6 @@
 """A small streaming model to start from: an LSTM with random weights, and pieces that are learned from text.
 
-    python -m punctuation_restoration.training.from_nothing --texts my_language/ --shift 4 --out models/start
+    python -m examples.from_nothing --texts my_language/ --shift 4 --out models/start
     python train.py --from models/start --data my_language/ --language xx --encoder-rate 0.002 --out runs/small
 
 Takes texts, or the sources of a recipe; writes a model folder for `prepare --tokenizer` and `train.py --from`. Pieces
@@ -9,7 +9,7 @@ same texts give the same pieces at every shift.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -29,8 +29,7 @@ from punctuation_restoration.pipeline.words import WordFinder
 from punctuation_restoration.training.settings import MODEL_KEYS
 
 SPECIAL = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}  # ids 0 to 3
-SIZES = {  # of the encoder: what each is, and what a model of a few MB has
-    "shift": ("pieces that are read behind a word before it is labelled", 4),
+SIZES = {  # of the encoder: what each is, and what it is in a model of a few MB
     "embedding_size": ("width of the embedding", 256),
     "hidden_size": ("width of the LSTM", 512),
     "num_hidden_layers": ("layers of the LSTM", 1),
@@ -41,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Learn the pieces, and write model and tokenizer."""
     args = parse_args(argv)
     recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, "xx")
-    config = start_config(recipe, args.pieces, **{name: getattr(args, name) for name in SIZES})
+    config = start_config(recipe, args.shift, {name: getattr(args, name) for name in SIZES})
     tokenizer = learn_pieces(recipe_words(recipe, config, args.max_words), args.pieces)
     config.encoder_config.vocab_size = len(tokenizer)  # fewer, where the texts have no more
     torch.manual_seed(args.seed)
@@ -51,11 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def start_config(recipe: Recipe, n_pieces: int, **sizes: int) -> PunctuationRestorationConfig:
+def start_config(recipe: Recipe, shift: int, sizes: Mapping[str, int]) -> PunctuationRestorationConfig:
     """What the recipe says of the model, and an LSTM of these sizes as its encoder."""
-    encoder = PunctuationLSTMConfig(vocab_size=n_pieces, **sizes)
+    encoder = PunctuationLSTMConfig(**sizes)
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
-    own = {"slot_style": "last-piece", "digits_as_zero": True, "max_window_pieces": max(recipe.sampling.lengths)}
+    own = {"slot_style": "last-piece", "shift": shift, "digits_as_zero": True, "head_width": 256}
+    own["max_window_pieces"] = max(recipe.sampling.lengths)
     return PunctuationRestorationConfig(encoder_config=encoder, **{**own, **fields})
 
 
@@ -98,6 +98,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--pieces", type=int, default=16_000, help="size of the vocabulary")
     parser.add_argument("--max-words", type=int, default=300_000, help="of each source, to learn the pieces from")
     parser.add_argument("--seed", type=int, default=1, help="of the weights")
+    parser.add_argument("--shift", type=int, default=4, help="pieces behind a word that are read before it is labelled (4)")
     for name, (meaning, default) in SIZES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default, help=f"{meaning} ({default})")
     return parser.parse_args(argv)
