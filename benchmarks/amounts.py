@@ -1,4 +1,4 @@
-"""F1 of a new language against the amount of its text, from nothing and from a model that knows others (Li & Lin, Figure 2).
+"""F1 of a new language against the amount of its text, from nothing and from models that know others.
 
     python -m benchmarks.amounts --arm "from nothing=prepared_id_lstm:models/lstm" \\
         --arm "multilingual=prepared_id_lstm:runs/lstm/shift-4/final" \\
@@ -8,7 +8,8 @@ An arm is a name, a prepared folder of the new language, and what training start
 `train.py` that goes on until validation does not get better `--patience` times; `--max-steps` bounds it, and the rate
 falls towards them. So a point is what so much text is worth, not what so many steps are. The score is that of the best
 evaluation, so it is a little too good, alike for all. 0 words: the model as it comes. Started again, the program goes
-on where it stopped. Writes JSON, a picture, and the table between the lines `<!-- amounts -->` of `--document`.
+on where it stopped. Writes JSON, a picture, and the table between the lines `<!-- amounts -->` of `--document`. This is
+Figure 2 of Li & Lin (2020).
 """
 
 import argparse
@@ -123,7 +124,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--arm", action="append", required=True, metavar="NAME=PREPARED:START")
-    parser.add_argument("--rates", action="append", default=[], metavar="NAME=ARGUMENTS", help="of train.py, for an arm")
+    parser.add_argument("--rates", action="append", default=[], metavar="NAME=ARGS", help="of train.py, for an arm")
     parser.add_argument("--amounts", type=int, nargs="+", default=AMOUNTS, help="words of the new language")
     parser.add_argument("--recipe", default=str(ROOT / "recipes" / "indonesian.yaml"))
     parser.add_argument("--layers", type=int, default=6, help="of a bare encoder")

@@ -1,7 +1,8 @@
 """What a small streaming model gives at shifts from 1 to 8: F1, speed and size (Li & Lin 2020, Tables 1, 3 and 4).
 
     python -m examples.from_nothing --recipe recipes/lstm.yaml --out models/lstm
-    python -m punctuation_restoration.data.prepare --recipe recipes/lstm.yaml --tokenizer models/lstm --out prepared_lstm/
+    python -m punctuation_restoration.data.prepare --recipe recipes/lstm.yaml --tokenizer models/lstm \\
+        --out prepared_lstm/
     python -m benchmarks.lstm --start models/lstm --data prepared_lstm/ --out results/lstm.json
 
 Every shift is a run of `train.py` from the same random weights; started again, the program goes on where it stopped.

@@ -28,6 +28,6 @@ class PunctuationLSTMConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         names = ("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers")
-        if wrong := [name for name in names if getattr(self, name) < 1]:
-            raise ValueError(f"Expected {wrong} of 1 or more, got {[getattr(self, name) for name in wrong]}. Correct it.")
+        if wrong := {name: getattr(self, name) for name in names if getattr(self, name) < 1}:
+            raise ValueError(f"Expected sizes of 1 or more, got {wrong}. Correct it.")
         super().__post_init__(**kwargs)

@@ -1,7 +1,7 @@
 """A small encoder that reads to the right only, and so can go on where it stopped: an embedding and an LSTM.
 
-What follows a word it knows by the configuration's `shift` alone. Letters in shapes are those of `modeling_punctuation`;
-E is the width of the embedding, L the number of layers.
+What follows a word it knows by the configuration's `shift` alone. Letters in shapes are those of
+`modeling_punctuation`; E is the width of the embedding, L the number of layers.
 """
 
 from typing import Any

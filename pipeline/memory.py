@@ -1,7 +1,7 @@
 """Reads words as they come with a model that keeps a memory: what was read before is not read again.
 
-    kept        okay so the budget is done        in the memory, once for all
-    read now                               shall we </s> <pad> ...
+kept        okay so the budget is done        in the memory, once for all
+read now                               shall we </s> <pad> ...
 """
 
 from collections.abc import Mapping
@@ -52,9 +52,9 @@ class MemoryRestorer:
 
     def _read(self, ids: list[int], places: list[int]) -> tuple[np.ndarray, torch.Tensor]:
         """Probabilities (W, M) at some places among the pieces that follow on the memory, and the memory after them."""
-        device = self._memory.device
+        inputs = [torch.tensor([numbers]).to(self._memory.device) for numbers in (ids, places)]
         with torch.inference_mode():
-            scores, memory = self._go_on(torch.tensor([ids]).to(device), torch.tensor([places]).to(device), self._memory)
+            scores, memory = self._go_on(*inputs, self._memory)
         if self._restore.backend == "torch":
             scores = scores.float().softmax(dim=-1)
         return scores[0].cpu().numpy(), memory

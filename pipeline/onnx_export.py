@@ -81,7 +81,7 @@ def keeps_memory(model: Any) -> bool:
 def go_on(
     model: Any, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits (B, W, M) at slots (B, W) of pieces (B, P) that follow on what a memory holds, and the memory after them."""
+    """Logits (B, W, M) at slots of pieces (B, P) that follow on what a memory holds, and the memory after them."""
     states, memory = model.encoder.go_on(model.get_input_embeddings()(input_ids), memory)
     return model.classifier(model.slot_states(states, slot_positions), slot_positions != 0), memory
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from examples.from_nothing import main as start
 from test_export import STRANGER, run
+from training_runs import arguments
 from transformers import AutoModel, AutoTokenizer, pipeline
 
+from examples.from_nothing import main as start
 from punctuation_restoration import export as exporting
 from punctuation_restoration.cli.train import main as train
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -19,7 +20,6 @@ from punctuation_restoration.modeling.modeling_punctuation import PunctuationRes
 from punctuation_restoration.pipeline.memory import MemoryRestorer
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
-from training_runs import arguments
 
 SHIFT = 2
 WORDS = "hello you are the best is the day you say saya awak hello the is we say you are 3.5 我们 大家 hello".split()
@@ -120,7 +120,8 @@ def test_digits_are_zero_for_the_encoder_and_nowhere_else(tiny_tokenizer: Any, t
     assert slots.pieces(["3.5", "b2b"]) == slots.pieces(["0.0", "b0b"])
     assert SlotEncoder(tiny_tokenizer, tiny_config).pieces(["3.5"]) != slots.pieces(["3.5"])
     build: Any = pipeline
-    digits = build("punctuation-restoration", model=make_model(tiny_tokenizer, digits_as_zero=True), tokenizer=tiny_tokenizer)
+    model = make_model(tiny_tokenizer, digits_as_zero=True)
+    digits = build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer)
     assert [word["word"] for word in digits("pay 3.5 now")["words"]] == ["pay", "3.5", "now"]
 
 
@@ -237,7 +238,10 @@ def test_a_stranger_gets_the_same_text_and_onnx_the_same_stream(
         labels = [word["label"] for step in steps for word in step.words]
         agreed = sum(a == b for a, b in zip(labels, expected, strict=True))
         assert agreed >= (len(WORDS) if backend == "onnx" else len(WORDS) - 3)
-    told = run(STRANGER.replace("repository, revision=\"main\"", "folder").replace("from_pretrained(repository", "from_pretrained(folder"), folder, "x/y", " ".join(WORDS), tmp_path / "again", home=tmp_path)
+    code = STRANGER.replace('repository, revision="main"', "folder").replace(
+        "pretrained(repository", "pretrained(folder"
+    )
+    told = run(code, folder, "none/none", " ".join(WORDS), tmp_path / "again", home=tmp_path)
     texts = json.loads(told.splitlines()[-1])["texts"]
     assert set(texts.values()) == {restore(" ".join(WORDS))["text"]}
 

@@ -58,8 +58,11 @@ def test_every_shift_is_trained_once_and_measured(
     recipe, model, data = small
     out, document = tmp_path / "out.json", tmp_path / "doc.md"
     document.write_text(f"Before.\n{module.BEGIN}\n{module.END}\n")
-    call = ["--start", str(model), "--data", str(data), "--recipe", str(recipe), "--out", str(out), "--shifts", "1", "3"]
-    call += ["--files", f"{texts}/talks.txt", "--words", "30", "--benchmarks", texts, "--work", str(tmp_path / "work")]
+    talks, work = f"{texts}/talks.txt", tmp_path / "work"
+    call = (
+        f"--start {model} --data {data} --recipe {recipe} --out {out} --shifts 1 3 --files {talks} --words 30".split()
+    )
+    call += f"--benchmarks {talks} --work {work}".split()
     for _ in range(2):
         assert module.main([*call, "--document", str(document)]) == 0
     assert len(calls) == 2
@@ -82,9 +85,9 @@ def test_a_curve_has_a_point_for_every_amount_arm_and_seed(
     recipe, model, data = small
     out, document = tmp_path / "out.json", tmp_path / "doc.md"
     document.write_text(f"{module.BEGIN}\n{module.END}\n")
-    call = ["--arm", f"from nothing={data}:{model}", "--rates", "from nothing=--encoder-rate 0.01", "--recipe", str(recipe)]
-    call += ["--amounts", "0", "100", "1000000", "--evaluate-every", "1", "--patience", "3", "--work", str(tmp_path / "w")]
-    call += ["--out", str(out), "--picture", str(tmp_path / "p.png"), "--document", str(document)]
+    call = ["--arm", f"from nothing={data}:{model}", "--rates", "from nothing=--encoder-rate 0.01"]
+    call += f"--recipe {recipe} --amounts 0 100 1000000 --evaluate-every 1 --patience 3 --work {tmp_path / 'w'}".split()
+    call += f"--out {out} --picture {tmp_path / 'p.png'} --document {document}".split()
     for _ in range(2):
         assert module.main(call) == 0
     assert len(calls) == 4  # two amounts and two seeds; nothing twice, and nothing for 0 words
