@@ -25,6 +25,7 @@ ORDER = [
     "timing",
     "edits",
     "results",
+    "memory",
     "streamer",
     "restoration_pipeline",
 ]
