@@ -13,12 +13,13 @@ from pathlib import Path
 
 from transformers import AutoTokenizer
 
+from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.training.adapters import save_plain
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 
 # Where these differ, weights of the same shapes mean different things.
-READING = ("labels", "slot_style", "mask_layers", "bidirectional_from", "lowercase", "words_alone")
+READING = ("labels", "slot_style", "mask_layers", "bidirectional_from", *WORD_KEYS)
 
 
 def average_models(sources: Sequence[str], target: Path) -> None:

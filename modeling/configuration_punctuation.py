@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.utils import logging
 
+from .lstm_configuration import PunctuationLSTMConfig
+
 logger = logging.get_logger(__name__)
 
 NO_MARK = "O"
@@ -34,6 +36,8 @@ DEFAULT_MARK_LABELS = {
 
 SLOT_STYLES = ("mask", "mask-stream", "late-mask", "last-piece")
 LATE_STYLES = ("mask-stream", "late-mask")  # slots are computed apart from the pieces, in the last layers
+# How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
+WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
 
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
@@ -68,6 +72,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         lowercase: whether the encoder sees words in lower case, as recognisers write them.
         words_alone: whether words are split into pieces one by one, a lone `▁` before others dropped, as the first
             models were trained; otherwise they have the pieces of running text.
+        digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1).
+        shift: so many pieces behind its word a slot is read: all that an encoder that reads to the right only knows of
+            what follows (Li & Lin 2020, section 3.2).
         head: what labels the slots. `"linear"`: two linear layers, each slot for itself; `"bilstm"`: an LSTM over the
             slots both ways and a linear layer (Alam et al. 2020); `"crf"` and `"bilstm-crf"` let the label of a slot
             depend on that before it (Makhija et al. 2019), and give marginal probabilities, which all else reads as
@@ -100,6 +107,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
     words_alone: bool = False
+    digits_as_zero: bool = False
+    shift: int = 0
     head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
@@ -122,7 +131,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                     "Expected encoder_config with a model_type, got one without. Take the configuration of an encoder "
                     "that AutoModel loads."
                 )
-            self.encoder_config = AutoConfig.for_model(**self.encoder_config)
+            is_ours = self.encoder_config["model_type"] == PunctuationLSTMConfig.model_type  # unknown to transformers
+            build: Any = PunctuationLSTMConfig if is_ours else AutoConfig.for_model
+            self.encoder_config = build(**self.encoder_config)
         self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
         if self.mark_labels is None:  # a label that this table lacks is a mark that is only removed
             names = self.label_names
@@ -267,6 +278,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """
         if self.slot_style not in SLOT_STYLES:
             raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
+        if self.shift < 0 or (self.shift and self.slot_style in LATE_STYLES):
+            raise ValueError(
+                f"Expected a shift of 0 or more, and none beside slot_style {self.slot_style!r}, got {self.shift}. "
+                "Correct it."
+            )
         encoder = self.get_text_config()
         n_layers, n_pieces = getattr(encoder, "num_hidden_layers", None), getattr(encoder, "vocab_size", None)
         if self.slot_style in LATE_STYLES and not 1 <= self.mask_layers <= (n_layers or self.mask_layers):

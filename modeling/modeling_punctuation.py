@@ -22,6 +22,8 @@ from transformers.utils import can_return_tuple
 from .configuration_punctuation import LATE_STYLES, PunctuationRestorationConfig
 from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
 from .heads import NOT_SCORED, build_head
+from .lstm_configuration import PunctuationLSTMConfig
+from .lstm_encoder import PunctuationLSTM
 
 # Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
 LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
@@ -55,7 +57,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     def __init__(self, config: PunctuationRestorationConfig) -> None:
         super().__init__(config)
         config.check_head()
-        self.encoder = AutoModel.from_config(config.encoder_config, **without_pooler(config.encoder_config))
+        self.encoder: Any = build_encoder(config.encoder_config)
         hidden_size = config.get_text_config().hidden_size
         self.classifier: Any = build_head(config, hidden_size)
         config.check_slots()
@@ -317,6 +319,13 @@ class PunctuationRestorationModel(PreTrainedModel):
             init.zeros_(self.mask_state)
         if module is self.classifier.pauses:
             init.zeros_(module.weight)
+
+
+def build_encoder(config: Any) -> PreTrainedModel:
+    """The encoder of a configuration: ours by its name, since code from the Hub is not registered."""
+    if config.model_type == PunctuationLSTMConfig.model_type:
+        return PunctuationLSTM(config)
+    return AutoModel.from_config(config, **without_pooler(config))
 
 
 def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:

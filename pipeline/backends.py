@@ -69,14 +69,24 @@ class OnnxBackend:
     def __init__(self, file: str | bytes) -> None:
         self.file = file
         self._session = _session(file, torch.get_num_threads())
-        self._names = [taken.name for taken in self._session.get_inputs()]
+        self._sizes = {taken.name: taken.shape for taken in self._session.get_inputs()}
 
     def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
         given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
+        if "memory" in self._sizes:
+            nothing = torch.zeros([len(given["input_ids"]) if size == "B" else size for size in self._sizes["memory"]])
+            return self.go_on(given["input_ids"], given["slot_positions"], nothing)[0]
         blanks = {"attention_mask": torch.ones_like(given["input_ids"])}
         blanks["pauses"] = torch.zeros_like(given["slot_positions"])
-        (logits,) = self._session.run(["logits"], {name: (blanks | given)[name].numpy() for name in self._names})
+        (logits,) = self._session.run(["logits"], {name: (blanks | given)[name].numpy() for name in self._sizes})
         return torch.from_numpy(logits).softmax(dim=-1)
+
+    def go_on(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """As `onnx_export.go_on`, with probabilities in place of logits."""
+        names = "input_ids", "slot_positions", "memory"
+        found = self._session.run(None, {name: given.numpy() for name, given in zip(names, inputs, strict=True)})
+        logits, memory = map(torch.from_numpy, found)
+        return logits.softmax(dim=-1), memory
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OnnxBackend, (self.file,)  # a session cannot be sent to another process

@@ -68,9 +68,23 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
         with _quiet():
             _write_fp32(model, whole, pad_id, in_int8)
             if in_int8:
-                whole = _quantised(whole)
+                whole = _quantised(whole, ["MatMul", "Gemm", *["LSTM"] * keeps_memory(model)])
         _sign(whole, weights)
         os.replace(whole, path)
+
+
+def keeps_memory(model: Any) -> bool:
+    """Whether a model can go on where it stopped: its encoder and its head read to the right only, and words alone."""
+    settings = model.config.head, model.config.slot_style, model.config.pause_edges
+    return settings == ("linear", "last-piece", None) and hasattr(model.encoder, "nothing_read")
+
+
+def go_on(
+    model: Any, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits (B, W, M) at slots of pieces (B, P) that follow on what a memory holds, and the memory after them."""
+    states, memory = model.encoder.go_on(model.get_input_embeddings()(input_ids), memory)
+    return model.classifier(model.slot_states(states, slot_positions), slot_positions != 0), memory
 
 
 class _Graph(nn.Module):
@@ -145,19 +159,35 @@ class _OnnxLSTM(nn.Module):
         self.register_buffer("outer", self._gates(lstm.weight_hh_l0))
         self.register_buffer("biases", torch.cat([self._gates(lstm.bias_ih_l0), self._gates(lstm.bias_hh_l0)], dim=1))
 
-    def forward(self, states: torch.Tensor) -> tuple[torch.Tensor, None]:
-        inputs = states.transpose(0, 1), self.inner, self.outer, self.biases
+    def forward(self, states: torch.Tensor, before: Any = None) -> tuple[torch.Tensor, Any]:
+        state = () if before is None else (None, *before)  # None: all sequences are as long as the longest
+        inputs = states.transpose(0, 1), self.inner, self.outer, self.biases, *state
         n_texts, n_slots, _ = states.shape
         options: Any = {"hidden_size": self.width}
-        shape = n_slots, 1, n_texts, self.width
-        outputs = torch.onnx.ops.symbolic("LSTM", inputs, options, dtype=states.dtype, shape=shape, version=20)
-        return outputs.squeeze(1).transpose(0, 1), None
+        last = 1, n_texts, self.width
+        outputs, *after = torch.onnx.ops.symbolic_multi_out(
+            "LSTM", inputs, options, dtypes=[states.dtype] * 3, shapes=[(n_slots, *last), last, last], version=20
+        )
+        return outputs.squeeze(1).transpose(0, 1), tuple(after)
 
     @staticmethod
     def _gates(weights: Any) -> torch.Tensor:
         """In ONNX's order: input, output, forget, cell."""
         inputs, forget, cell, output = weights.detach().chunk(4)
         return torch.cat([inputs, output, forget, cell]).unsqueeze(0)
+
+
+class _LSTMGraph(_Graph):
+    """A model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
+
+    def __init__(self, model: Any, in_int8: bool) -> None:
+        super().__init__(model, in_int8)
+        self.model.encoder.layers = nn.ModuleList(map(_OnnxLSTM, model.encoder.layers))
+        if in_int8:
+            self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
+
+    def forward(self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor) -> Any:
+        return go_on(self.model, input_ids, slot_positions, memory)
 
 
 class _OutputByPiece(nn.Module):
@@ -189,20 +219,27 @@ def import_packages(*names: str) -> list[Any]:
 
 
 def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
-    graph = _Graph(model, in_int8)
+    has_memory = keeps_memory(model)
+    if hasattr(model.encoder, "nothing_read") and not has_memory:
+        raise ValueError(
+            f"Expected head 'linear', slot_style 'last-piece' and no pause_edges of a {type(model.encoder).__name__} "
+            f"for ONNX, got {model.config.head!r}, {model.config.slot_style!r} and {model.config.pause_edges}. Use "
+            "backend 'torch'."
+        )
+    graph: nn.Module = (_LSTMGraph if has_memory else _Graph)(model, in_int8)
     # Sizes above 1, which torch takes for constants.
-    example = {
-        "input_ids": torch.full((2, 12), pad_id + 1),
-        "attention_mask": torch.ones(2, 12, dtype=torch.long),
-        "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]]),
-    }
-    sizes = {"input_ids": {0: "B", 1: "P"}, "attention_mask": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}
+    example = {"input_ids": torch.full((2, 12), pad_id + 1), "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]])}
+    sizes = {"input_ids": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}
+    if has_memory:
+        example["memory"], sizes["memory"] = model.encoder.nothing_read(2).float(), {2: "B"}
+    else:
+        example["attention_mask"], sizes["attention_mask"] = torch.ones(2, 12, dtype=torch.long), sizes["input_ids"]
     if model.classifier.pauses is not None:
         example["pauses"], sizes["pauses"] = torch.zeros_like(example["slot_positions"]), sizes["slot_positions"]
     try:
         torch.onnx.export(
             graph, (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
-            output_names=["logits"], external_data=False, verbose=False,
+            output_names=["logits", "memory_after"][: 1 + has_memory], external_data=False, verbose=False,
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
         raise ValueError(
@@ -211,12 +248,12 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
         ) from error
 
 
-def _quantised(path: Path) -> Path:
+def _quantised(path: Path, operations: list[str]) -> Path:
     """The file with matrix products in int8, beside the given one."""
     quantization = importlib.import_module("onnxruntime.quantization")
     output = path.with_name("int8.onnx")
     quantization.quantize_dynamic(
-        path, output, op_types_to_quantize=["MatMul", "Gemm"], weight_type=quantization.QuantType.QInt8,
+        path, output, op_types_to_quantize=operations, weight_type=quantization.QuantType.QInt8,
         per_channel=True, reduce_range=True,
     )  # fmt: skip
     return output

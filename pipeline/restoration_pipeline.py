@@ -178,7 +178,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
         Restored text is given as soon as enough words follow it. Memory stays that of a few thousand words, however
         long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
-        as by one call.
+        as by one call; a model that keeps a memory reads it without windows.
 
         Args:
             texts: the text.
@@ -246,7 +246,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config = self.model.config
         pieces = self.slots.pieces(spoken)
         window, left, right = config.window_sizes(**sizes)
-        max_pieces = config.max_window_pieces - 2  # <s> and </s>
+        max_pieces = config.max_window_pieces - 2 - config.shift  # <s>, </s>, and padding behind it
         windows = plan_windows(self.slots.n_pieces(pieces, filled), window, left, right, max_pieces)
         edges = config.pause_edges
         buckets = None if pauses is None or not edges else pause_buckets(pauses, edges).tolist()

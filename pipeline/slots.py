@@ -13,7 +13,8 @@ blank looks like is left to the tokenizer (`▁hell`, `Ġhell`, or `hell` where 
 Traditional Han words have the pieces of their simplified form.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .conventions import UNSPACED, script_of
@@ -24,9 +25,14 @@ CACHED_WORDS = 200_000  # about 50 MB
 BEFORE = "a"  # a word is split behind this one, which no vocabulary joins to a blank or to a Han character
 
 
-def simplified(word: str) -> str:
-    """A Han word in simplified characters; others, Japanese words with kana among them, as they are."""
-    return word.translate(SIMPLIFIED) if script_of(word) == "Han" else word
+DIGIT = re.compile(r"\d")
+
+
+def as_shown(spoken: Iterable[str], lowercase: bool, digits_as_zero: bool) -> list[str]:
+    """Words as the encoder sees them: Han words in simplified characters, Japanese ones with kana as they are."""
+    words = [word.lower() for word in spoken] if lowercase else list(spoken)
+    words = [DIGIT.sub("0", word) for word in words] if digits_as_zero else words
+    return [word.translate(SIMPLIFIED) if script_of(word) == "Han" else word for word in words]
 
 
 class SlotEncoder:
@@ -51,6 +57,8 @@ class SlotEncoder:
         self.tokenizer = tokenizer
         self.lowercase: bool = config.lowercase
         self.words_alone: bool = config.words_alone
+        self.digits_as_zero: bool = config.digits_as_zero
+        self.shift: int = config.shift
         self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
@@ -66,15 +74,14 @@ class SlotEncoder:
 
     def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
         """Piece ids of each word, one or more a word, without slots. Text never becomes a special piece."""
-        words = [word.lower() for word in spoken] if self.lowercase else list(spoken)
         if len(self._cache) > CACHED_WORDS:
             self._cache.clear()
-        new = [word for word in dict.fromkeys(words) if word not in self._cache]
+        new = [word for word in dict.fromkeys(spoken) if word not in self._cache]
         if new:
-            shown = [simplified(word) for word in new]
+            shown = as_shown(new, self.lowercase, self.digits_as_zero)
             split = self._split(shown) if self.words_alone else self._split_in_running_text(shown)
             self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
-        return [self._cache[word] for word in words]
+        return [self._cache[word] for word in spoken]
 
     def n_pieces(self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None) -> list[int]:
         """Pieces that each word takes in a window, with its mask or its known mark; `filled` as for `assemble`."""
@@ -94,17 +101,16 @@ class SlotEncoder:
             Piece ids from `<s>` to `</s>`, and for each word the index of its slot among them. Where masks join late
             (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any text, and the
             index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be
-            filled.
+            filled. With a shift it is so many pieces later, and so many pieces of padding stand behind `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
             ids.extend(word)
             slot_id = self._slot_id(label)
-            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None))
+            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + self.shift)
             if slot_id is not None:
                 ids.append(slot_id)
-        ids.append(self.eos_id)
-        return ids, slot_positions
+        return [*ids, self.eos_id, *[self.pad_id] * self.shift], slot_positions
 
     def _slot_id(self, label: int | None) -> int | None:
         """The piece of a slot among the others: its mask, the label that it shows, or None."""

@@ -20,6 +20,8 @@ from typing import Any
 from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Time, join_words
+from .memory import MemoryRestorer
+from .onnx_export import keeps_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class PunctuationStreamer:
     Args:
         restore: a `PunctuationRestorationPipeline`.
         look_ahead: so many finished words must follow a word before it is committed; 0 commits at once, more is more
-            accurate. Beyond the model's right context little changes, since the pipeline's windows see no more.
+            accurate. Beyond the model's right context little changes, since the pipeline's windows see no more, and
+            a model that keeps a memory waits for no more words than its shift has pieces, which is all it sees.
         left_context: committed words that are shown to the model again; None: the model's own setting, and with less
             look-ahead than its right context the words that this saves, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
@@ -48,7 +51,7 @@ class PunctuationStreamer:
         **options: keywords of the pipeline, such as `marks` or `thresholds`; `truecase` needs `condition`.
 
     One step is one call of the model on at most `left_context` committed words and the open ones, however long the
-    session has lasted. Not safe for several threads.
+    session has lasted; a model that keeps a memory reads the open ones alone. Not safe for several threads.
 
     Raises:
         ValueError: a setting that cannot work.
@@ -76,7 +79,8 @@ class PunctuationStreamer:
             raise ValueError(
                 "Expected condition=True beside truecase, since capitals depend on the marks committed. Add it."
             )
-        self.look_ahead = look_ahead
+        self._reader = MemoryRestorer(restore) if keeps_memory(restore.model) and not restore.others else None
+        self.look_ahead = min(look_ahead, restore.model.config.shift) if self._reader else look_ahead
         self.left_context = left_context
         self.condition = condition
         self._restore = restore
@@ -86,6 +90,8 @@ class PunctuationStreamer:
 
     def reset(self) -> None:
         """Forget everything, as for a new recording."""
+        if self._reader:
+            self._reader.forget()
         self._committed: list[str] = []  # texts
         self._left = ""  # the last committed words, without the marks that were put in
         self._left_labels: dict[int, str] = {}  # end of a word in `_left` -> its label
@@ -176,7 +182,9 @@ class PunctuationStreamer:
         boundary = len(self._left)
         result: Mapping[str, Any] = {"words": [], "edits": []}
         if shown[boundary:].strip():
-            result = self._restore({**self._item(shown), "unfinished": not is_last}, **self._options)
+            item = {**self._item(shown), "unfinished": not is_last}
+            kept = {"kept_to": boundary} if self._reader else {}
+            result = (self._reader or self._restore)(item, **kept, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
         edits = _open_edits(result["edits"], boundary, words[0]["start"] if words else len(shown))
         n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)
@@ -197,6 +205,8 @@ class PunctuationStreamer:
                 for word in words[:n_commit]
             ],
         )
+        if self._reader:
+            self._reader.keep(n_commit)
         if cut > boundary:
             self._committed.append(step.committed)
             self._shorten(cut - boundary, {word["end"]: word["label"] for word in words[:n_commit]})

@@ -91,17 +91,21 @@ def register_configuration() -> None:
     from transformers import AutoConfig
 
     from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+    from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
 
-    AutoConfig.register(PunctuationRestorationConfig.model_type, PunctuationRestorationConfig, exist_ok=True)
+    for kind in (PunctuationRestorationConfig, PunctuationLSTMConfig):
+        AutoConfig.register(kind.model_type, kind, exist_ok=True)
     PunctuationRestorationConfig.register_for_auto_class()
 
 
 def register_model() -> None:
-    from transformers import AutoModelForTokenClassification
+    from transformers import AutoModel, AutoModelForTokenClassification
 
     from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+    from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
     from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
+    AutoModel.register(PunctuationLSTM.config_class, PunctuationLSTM, exist_ok=True)
     AutoModelForTokenClassification.register(PunctuationRestorationConfig, PunctuationRestorationModel, exist_ok=True)
     PunctuationRestorationModel.register_for_auto_class("AutoModelForTokenClassification")
 

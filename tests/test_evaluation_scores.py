@@ -65,6 +65,12 @@ def test_the_end_of_a_text_is_scored_apart():
     assert (scores.end_text.n_reference, scores.end_text.n_correct, scores.end_text.f1) == (1, 1, 1)
     assert (scores.mid_text.n_reference, scores.mid_text.n_predicted, scores.mid_text.n_correct) == (5, 5, 2)
     assert scores.micro.n_correct == 3
+    mid, end = scores.mid_text_marks, scores.end_text_marks
+    numbers = {name: (mark.n_reference, mark.n_predicted, mark.n_correct) for name, mark in end.items()}
+    assert numbers == {C: (0, 0, 0), P: (1, 1, 1), Q: (0, 0, 0)}
+    for name, mark in scores.marks.items():
+        assert mark.n_correct == mid[name].n_correct + end[name].n_correct
+        assert mark.n_predicted == mid[name].n_predicted + end[name].n_predicted
 
 
 def test_a_mark_inside_a_word_is_an_insertion_but_no_word():

@@ -230,13 +230,14 @@ def test_a_pushed_pipeline_is_whole_and_restores_the_same(hub, exported, tiny_pi
 
 def test_a_pushed_model_and_a_pushed_configuration_bring_their_code(hub, tiny_model, tiny_tokenizer, tiny_pipeline):
     tiny_model.push_to_hub(REPOSITORY)
-    code = {"configuration_punctuation.py", "encoder_layers.py", "heads.py", "modeling_punctuation.py"}
+    code = {path.name for path in (ROOT / "modeling").glob("*.py")} - {"__init__.py"}
     assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", "model.safetensors", *code}
     loaded = pipeline("punctuation-restoration", model=str(hub), tokenizer=tiny_tokenizer, device="cpu")
     assert loaded(TEXT) == tiny_pipeline(TEXT)
     shutil.rmtree(hub)
     tiny_model.config.push_to_hub(REPOSITORY)
-    assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", "configuration_punctuation.py"}
+    code = {"configuration_punctuation.py", "lstm_configuration.py"}
+    assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", *code}
     assert AutoConfig.from_pretrained(hub).labels == tiny_model.config.labels
 
 

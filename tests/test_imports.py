@@ -28,6 +28,7 @@ ORDER = [
     "timing",
     "edits",
     "results",
+    "memory",
     "streamer",
     "restoration_pipeline",
 ]

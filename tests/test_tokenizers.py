@@ -90,6 +90,8 @@ def _slots(tokenizer, **changes):
     fields = {
         "lowercase": True,
         "words_alone": False,
+        "digits_as_zero": False,
+        "shift": 0,
         "slot_style": "last-piece",
         "labels": DEFAULT_LABELS,
         "max_window_pieces": 128,

@@ -38,7 +38,7 @@ from punctuation_restoration.data.recipe import (
 from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
 from punctuation_restoration.data.splits import read_hashes, split_of
 from punctuation_restoration.data.summary import SPLITS, describe, table
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
 BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
@@ -130,8 +130,7 @@ def prepare(
         "tokenizer": tokenizer,
         "n_vocabulary": len(pieces),
         "labels": config.labels,
-        "lowercase": config.lowercase,
-        "words_alone": config.words_alone,
+        **{key: getattr(config, key) for key in WORD_KEYS},
         "languages": languages,
         "sources": rows,
         "leaks": sorted(leaks, key=lambda row: -row["share"]),
@@ -237,7 +236,7 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     except (OSError, ValueError):  # a tokenizer without a model
         config = None
     given = vars(config) if isinstance(config, PunctuationRestorationConfig) else recipe.model
-    kept = {key: given[key] for key in ("lowercase", "words_alone") if key in given}
+    kept = {key: given[key] for key in WORD_KEYS if key in given}
     labels = recipe.model if "labels" in recipe.model else given
     kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
     return PunctuationRestorationConfig(**kept, slot_style="last-piece")

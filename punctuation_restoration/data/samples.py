@@ -17,6 +17,7 @@ from punctuation_restoration.data.prepare import slot_config
 from punctuation_restoration.data.readers import SourceDocument, read_documents
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.shards import PackedDocument
+from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 
 MOST_STOPS = 20  # an utterance with more does not fit into a window
 POWERS = np.cumprod(np.full(256, 0x9E3779B97F4A7C15, dtype=np.uint64))  # modulo 2^64; no word has more pieces
@@ -35,7 +36,7 @@ class Sample:
 def build_converter(index: Mapping[str, Any], tokenizer: str | None = None) -> Converter:
     """What made a pool's words, for the words of a sample."""
     name = tokenizer or index["tokenizer"]
-    model = {key: index[key] for key in ("labels", "lowercase", "words_alone")}
+    model = {key: index[key] for key in ("labels", *WORD_KEYS)}
     return Converter(AutoTokenizer.from_pretrained(name), slot_config(name, Recipe("sample", (), model=model)))
 
 

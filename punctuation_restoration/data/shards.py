@@ -23,6 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
+from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.simplified import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
@@ -139,7 +140,7 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     first = indexes[0]
     for folder, index in zip(folders, indexes, strict=True):
-        for key in ("labels", "lowercase", "words_alone"):
+        for key in ("labels", *WORD_KEYS):
             if index[key] != first[key]:
                 raise ValueError(
                     f"Expected prepared data with the same {key}, {folders[0]} and {folder} differ. Prepare both with "
@@ -163,6 +164,7 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
         index.setdefault("words_alone", True)  # what was prepared before words were split as in running text
+        index.setdefault("digits_as_zero", False)
         for row in index["sources"]:
             for counts in row["splits"].values():
                 for shard in counts["shards"]:

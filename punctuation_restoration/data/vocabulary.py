@@ -18,7 +18,7 @@ from transformers import AutoTokenizer
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.conventions import UNSPACED, script_of
-from punctuation_restoration.pipeline.slots import simplified
+from punctuation_restoration.pipeline.slots import as_shown
 from punctuation_restoration.pipeline.words import WordFinder
 
 MIN_COUNT = 3  # a piece seen less often could not be trained
@@ -39,7 +39,7 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
     words: Counter[str] = Counter()
     for document in itertools.chain.from_iterable(map(read_documents, texts)):
         spoken = document.words or [word.spoken for word in finder(document.text)]
-        words.update(simplified(word.lower() if model.config.lowercase else word) for word in spoken)
+        words.update(as_shown(spoken, model.config.lowercase, model.config.digits_as_zero))
     found = missing_pieces(words, tokenizer, n_pieces)
     # A word takes the blank before it along, and is no part of another one; where words have no blanks it may be.
     tokenizer.add_tokens(

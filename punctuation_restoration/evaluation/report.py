@@ -57,7 +57,9 @@ def details(result: dict[str, Any]) -> Iterator[Table]:
     for n_classes, mark in scores["merged"].items():
         table.add_row(f"{n_classes} classes", *_percents(mark), f"{mark['n_reference']:,}")
     for name, key in (("mid-text", "mid_text"), ("end of text", "end_text")):
-        table.add_row(name, *_percents(scores[key]), f"{scores[key]['n_reference']:,}")
+        for mark, row in {"": scores[key], **scores[f"{key}_marks"]}.items():
+            if not mark or row["n_reference"]:
+                table.add_row(f"{name} {mark}".strip(), *_percents(row), f"{row['n_reference']:,}")
     yield table
     blocks = unpack_blocks(result["blocks"], result["label_names"])
     for title in ("source", "document"):

@@ -51,6 +51,7 @@ class Scores:
         marks: the score of every mark, by label name. The no-mark label is never averaged in.
         mid_text, end_text: micro over all words but the last of each text, and over the last words alone
             (Li & Lin 2020 score them apart, since a stop at the end of a text is easy).
+        mid_text_marks, end_text_marks: the same for every mark, by label name (their Tables 3 and 4).
         merged: micro by number of classes, no-mark included: all labels; sentence ends joined into one; any mark at
             all (after Alam et al. 2020).
         slot_error_rate: (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999);
@@ -64,6 +65,8 @@ class Scores:
     marks: dict[str, MarkScore]
     mid_text: MarkScore
     end_text: MarkScore
+    mid_text_marks: dict[str, MarkScore]
+    end_text_marks: dict[str, MarkScore]
     merged: dict[str, MarkScore]
     slot_error_rate: float | None
 
@@ -72,7 +75,7 @@ def score(counts: Counts) -> Scores:
     """All scores that follow from the counts."""
     pairs, stray = counts.pairs, counts.stray
     mark_names = counts.label_names[1:]
-    marks = {name: _mark_score(row) for name, row in zip(mark_names, mark_numbers(pairs, stray), strict=True)}
+    marks = _by_mark(mark_names, pairs, stray)
     used = [mark for mark in marks.values() if mark.n_reference]
     groupings = (
         counts.label_names,
@@ -89,6 +92,8 @@ def score(counts: Counts) -> Scores:
         marks=marks,
         mid_text=_micro(counts.mid_text, stray),
         end_text=_micro(counts.end_text, 0 * stray),
+        mid_text_marks=_by_mark(mark_names, counts.mid_text, stray),
+        end_text_marks=_by_mark(mark_names, counts.end_text, 0 * stray),
         merged={str(len(set(names))): _merged(pairs, stray, names) for names in groupings},
         slot_error_rate=n_errors / n_marks if n_marks else None,
     )
@@ -108,6 +113,10 @@ def mark_numbers(pairs: np.ndarray, stray: np.ndarray) -> np.ndarray:
     """
     right = np.diagonal(pairs, axis1=-2, axis2=-1)
     return np.stack([right, pairs.sum(-1), pairs.sum(-2) + stray], axis=-1)[..., 1:, :]
+
+
+def _by_mark(mark_names: Sequence[str], pairs: np.ndarray, stray: np.ndarray) -> dict[str, MarkScore]:
+    return {name: _mark_score(row) for name, row in zip(mark_names, mark_numbers(pairs, stray), strict=True)}
 
 
 def _micro(pairs: np.ndarray, stray: np.ndarray) -> MarkScore:

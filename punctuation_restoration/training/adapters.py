@@ -24,6 +24,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.encoder_layers import layers_of
+from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.checkpoints import save_model_folder
 from punctuation_restoration.training.embeddings import RowTrainedEmbedding, train_rows_only
@@ -62,7 +63,8 @@ def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], 
     """
     rank, n_frozen = settings.adapter_rank, settings.frozen_layers
     base_hash = weights_hash(model.encoder) if rank else ""
-    train_rows_only(model, rows)
+    if not isinstance(model.encoder, PunctuationLSTM):  # which was not pretrained
+        train_rows_only(model, rows)
     if rank:
         add_adapters(model, rank, n_frozen, settings.dropout)
         return Adapters(base, base_hash, settings.layers, rank, n_frozen, sorted({*rows}))

@@ -16,7 +16,7 @@ from punctuation_restoration.data.pauses import PauseSimulator
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
-from punctuation_restoration.modeling.configuration_punctuation import LATE_STYLES
+from punctuation_restoration.modeling.configuration_punctuation import LATE_STYLES, WORD_KEYS
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.encoders import best_slot_style, read_encoder
 from punctuation_restoration.training.label_growth import with_labels
@@ -122,12 +122,10 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
             f"FILE, or a recipe that names them), or prepare the data again with --tokenizer {name} and the labels of "
             "this run."
         )
-    for what, expected, got in (
-        ("lowercase=", config.lowercase, index["lowercase"]),
-        ("words_alone=", config.words_alone, index["words_alone"]),
-    ):
+    for key in WORD_KEYS:
+        expected, got = getattr(config, key), index[key]
         if expected != got:
-            raise ValueError(f"Expected data with {what}{expected}, got {got}. Prepare it with --tokenizer {name}.")
+            raise ValueError(f"Expected data with {key}={expected}, got {got}. Prepare it with --tokenizer {name}.")
     check_pieces_fit(model, index, name)
     bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
     if bare:

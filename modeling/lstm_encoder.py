@@ -1,0 +1,50 @@
+"""A small encoder that reads to the right only, and so can go on where it stopped: an embedding and an LSTM.
+
+What follows a word it knows by the configuration's `shift` alone. Letters in shapes are those of
+`modeling_punctuation`; E is the width of the embedding, L the number of layers.
+"""
+
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+from .lstm_configuration import PunctuationLSTMConfig
+
+
+class PunctuationLSTM(PreTrainedModel):
+    """Pieces -> embedding -> LSTM (Li & Lin 2020)."""
+
+    config_class = PunctuationLSTMConfig
+    base_model_prefix = "encoder"
+    main_input_name = "input_ids"
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True  # it has none
+
+    def __init__(self, config: PunctuationLSTMConfig) -> None:
+        super().__init__(config)
+        widths = [config.embedding_size, *[config.hidden_size] * (config.num_hidden_layers - 1)]
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(nn.LSTM(width, config.hidden_size, batch_first=True) for width in widths)
+        self.post_init()
+
+    def forward(self, input_ids: Any = None, inputs_embeds: Any = None, **kwargs: Any) -> BaseModelOutput:
+        """The states (B, P, H) of pieces (B, P), or of their embeddings (B, P, E); padding stands behind a text."""
+        embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        return BaseModelOutput(last_hidden_state=self.go_on(embedded, self.nothing_read(len(embedded)))[0])
+
+    def nothing_read(self, n_texts: int = 1) -> torch.Tensor:
+        """The memory (2, L, B, H) before a text."""
+        shape = 2, len(self.layers), n_texts, self.config.hidden_size
+        return torch.zeros(shape, device=self.device, dtype=self.dtype)
+
+    def go_on(self, states: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """States (B, P, H) of embeddings (B, P, E) that follow on what a memory (2, L, B, H) holds; and that after."""
+        kept = []
+        with torch.autocast(states.device.type, enabled=False):  # which not every device has for an LSTM
+            for number, layer in enumerate(self.layers):
+                states, after = layer(self.dropout(states), tuple(memory[:, number : number + 1]))
+                kept.append(torch.stack(after))
+        return states, torch.cat(kept, dim=1)

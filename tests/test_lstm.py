@@ -1,0 +1,254 @@
+"""The small encoder that reads to the right only: its shift, its memory, what it is shown, and where it goes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from test_export import STRANGER, run
+from training_runs import arguments
+from transformers import AutoModel, AutoTokenizer, pipeline
+
+from examples.from_nothing import main as start
+from punctuation_restoration import export as exporting
+from punctuation_restoration.cli.train import main as train
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
+from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.memory import MemoryRestorer
+from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.pipeline.streamer import PunctuationStreamer
+
+SHIFT = 2
+WORDS = "hello you are the best is the day you say saya awak hello the is we say you are 3.5 我们 大家 hello".split()
+
+
+def make_model(tokenizer: Any, n_layers: int = 2, shift: int = SHIFT, **fields: Any) -> Any:
+    """Random weights, large enough that labels differ from word to word."""
+    torch.manual_seed(5)
+    encoder = PunctuationLSTMConfig(
+        vocab_size=len(tokenizer), embedding_size=12, hidden_size=24, num_hidden_layers=n_layers
+    )
+    config = PunctuationRestorationConfig(encoder_config=encoder, shift=shift, slot_style="last-piece", **fields)
+    model = PunctuationRestorationModel(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(4.0)
+        model.encoder.embed_tokens.weight.mul_(10.0)
+    return model
+
+
+@pytest.fixture(scope="module")
+def model(tiny_tokenizer: Any) -> Any:
+    return make_model(tiny_tokenizer, max_window_pieces=2000)
+
+
+@pytest.fixture(scope="module")
+def restore(model: Any, tiny_tokenizer: Any) -> Any:
+    build: Any = pipeline
+    return build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
+
+
+def test_a_slot_is_read_so_many_pieces_behind_its_word(model: Any, tiny_tokenizer: Any) -> None:
+    slots = SlotEncoder(tiny_tokenizer, model.config)
+    pieces = slots.pieces(["hello", "josh", "is"])
+    ids, places = slots.assemble(pieces)
+    assert tiny_tokenizer.convert_ids_to_tokens(ids) == [
+        "<s>", "▁hello", "▁j", "o", "s", "h", "▁is", "</s>", "<pad>", "<pad>",
+    ]  # fmt: skip
+    assert places == [1 + SHIFT, 5 + SHIFT, 6 + SHIFT]
+    assert places[-1] < len(ids)
+
+
+def test_a_piece_beyond_the_shift_changes_nothing_and_one_within_it_does(model: Any, tiny_tokenizer: Any) -> None:
+    slots = SlotEncoder(tiny_tokenizer, model.config)
+    words = ["you", "are", "the", "hello", "is", "you"]  # one piece each
+
+    def logits(words: list[str]) -> torch.Tensor:
+        ids, places = slots.assemble(slots.pieces(words))
+        return model(input_ids=torch.tensor([ids]), slot_positions=torch.tensor([places])).logits[0]
+
+    for place in range(1, 6):
+        changed = (logits(words) != logits([*words[:place], "saya", *words[place + 1 :]])).any(-1)
+        assert changed.tolist() == [index + SHIFT >= place for index in range(6)]
+
+
+def test_padding_of_any_kind_changes_nothing(model: Any, batch: dict[str, torch.Tensor]) -> None:
+    whole = model(**batch).logits
+    alone = model(input_ids=batch["input_ids"][2:, :14], slot_positions=batch["slot_positions"][2:]).logits
+    torch.testing.assert_close(whole[2:], alone)
+    other = {**batch, "input_ids": torch.where(batch["attention_mask"] > 0, batch["input_ids"], 33)}
+    torch.testing.assert_close(model(**other).logits, whole)
+
+
+def test_cut_anywhere_a_text_leaves_the_same_memory_and_states(model: Any) -> None:
+    embedded = model.encoder.embed_tokens(torch.arange(4, 14)[None])
+    states, memory = model.encoder.go_on(embedded, model.encoder.nothing_read())
+    first, kept = model.encoder.go_on(embedded[:, :3], model.encoder.nothing_read())
+    second, after = model.encoder.go_on(embedded[:, 3:], kept)
+    torch.testing.assert_close(torch.cat([first, second], dim=1), states)
+    torch.testing.assert_close(after, memory)
+
+
+@pytest.mark.parametrize(
+    ("build", "wrong"),
+    [
+        (PunctuationLSTMConfig, {"hidden_size": 0}),
+        (PunctuationLSTMConfig, {"num_hidden_layers": -1}),
+        (PunctuationRestorationConfig, {"shift": -1}),
+        (PunctuationRestorationConfig, {"shift": 1, "slot_style": "late-mask"}),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(build: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"Expected.*or more.*Correct it"):
+        build(**wrong)
+
+
+def test_the_encoder_saved_alone_loads_as_any(model: Any, tmp_path: Path) -> None:
+    model.encoder.save_pretrained(tmp_path)
+    loaded = AutoModel.from_pretrained(tmp_path)
+    assert isinstance(loaded, PunctuationLSTM)
+    ids = torch.tensor([[4, 9, 5]])
+    torch.testing.assert_close(loaded(input_ids=ids).last_hidden_state, model.encoder(input_ids=ids).last_hidden_state)
+
+
+def test_digits_are_zero_for_the_encoder_and_nowhere_else(tiny_tokenizer: Any, tiny_config: Any) -> None:
+    fields = {**tiny_config.to_dict(), "digits_as_zero": True}
+    slots = SlotEncoder(tiny_tokenizer, PunctuationRestorationConfig(**fields))
+    assert slots.pieces(["3.5", "b2b"]) == slots.pieces(["0.0", "b0b"])
+    assert SlotEncoder(tiny_tokenizer, tiny_config).pieces(["3.5"]) != slots.pieces(["3.5"])
+    build: Any = pipeline
+    model = make_model(tiny_tokenizer, digits_as_zero=True)
+    digits = build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer)
+    assert [word["word"] for word in digits("pay 3.5 now")["words"]] == ["pay", "3.5", "now"]
+
+
+def one_pass(restore: Any, words: list[str]) -> list[str]:
+    """The labels of a text that the model reads in one window."""
+    return [word["label"] for word in restore({"words": words}, window=120)["words"]]
+
+
+def test_a_streamer_labels_words_as_one_pass_over_all_of_them(restore: Any) -> None:
+    streamer = PunctuationStreamer(restore, left_context=1)
+    assert streamer.look_ahead == SHIFT  # more words would tell the model nothing
+    labels = [word["label"] for one in WORDS for word in streamer.feed_words([one]).words]
+    labels += [word["label"] for word in streamer.flush().words]
+    expected = one_pass(restore, WORDS)
+    assert labels == expected
+    assert len(set(expected)) > 1
+
+
+def test_each_step_reads_the_open_words_alone(restore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[tuple[int, bool]] = []
+    plain = MemoryRestorer._read
+
+    def counted(self: Any, ids: list[int], places: list[int]) -> Any:
+        read.append((len(ids), places == [0]))  # into the memory, where no slot is asked for
+        return plain(self, ids, places)
+
+    monkeypatch.setattr(MemoryRestorer, "_read", counted)
+    streamer = PunctuationStreamer(restore)
+    for _ in range(40):
+        streamer.feed_words(["hello"])
+    assert max(n for n, _ in read) == 1 + (SHIFT + 1) + 1 + SHIFT  # `<s>`, the open words, `</s>`, the shift
+    assert sum(n for n, is_kept in read if is_kept) == 1 + 40 - SHIFT  # `<s>` and each committed word, once
+
+
+def test_a_hypothesis_and_an_unfinished_word_leave_no_trace(restore: Any) -> None:
+    plain, disturbed = PunctuationStreamer(restore), PunctuationStreamer(restore)
+    expected = [plain.feed(f"{word} ").committed for word in WORDS]
+    found = []
+    for word in WORDS:
+        disturbed.hypothesize("awak saya the")
+        found.append(disturbed.feed(f"{word[:1]}").committed + disturbed.feed(f"{word[1:]} ").committed)
+    assert "".join(found) == "".join(expected)
+    disturbed.reset()
+    assert [disturbed.feed(f"{word} ").committed for word in WORDS] == expected
+
+
+def test_a_stream_is_read_without_windows(restore: Any) -> None:
+    text = " ".join(WORDS * 12)
+    streamed = "".join(restore.stream([text]))
+    assert streamed == restore(text, window=1000)["text"] != restore(text)["text"]
+
+
+def test_with_another_head_it_streams_by_reading_again(tiny_tokenizer: Any) -> None:
+    build: Any = pipeline
+    model = make_model(tiny_tokenizer, head="bilstm")
+    again = build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
+    streamer = PunctuationStreamer(again, look_ahead=3)
+    for word in WORDS:
+        streamer.feed_words([word])
+    assert streamer.look_ahead == 3
+    assert streamer.flush().tail == ""
+
+
+@pytest.fixture(scope="module")
+def started(texts: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model from nothing, with the pieces of a small text."""
+    out = tmp_path_factory.mktemp("start") / "model"
+    sizes = ["--pieces", "90", "--embedding-size", "16", "--hidden-size", "32", "--shift", "3"]
+    assert start(["--texts", texts, "--out", str(out), *sizes]) == 0
+    return out
+
+
+def test_a_model_from_nothing_has_pieces_of_its_texts_and_no_mask(started: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(started)
+    model = PunctuationRestorationModel.from_pretrained(started)
+    assert model.config.shift == 3
+    assert model.config.digits_as_zero
+    assert len(tokenizer) == model.get_input_embeddings().num_embeddings <= 90
+    assert tokenizer.mask_token is None
+    slots = SlotEncoder(tokenizer, model.config)
+    (hello,) = slots.pieces(["Hello"])
+    assert "".join(tokenizer.convert_ids_to_tokens(hello)) == "▁hello"
+    assert len(hello) < 5  # pairs were joined
+    assert slots.pieces(["大家"]) == [[slots.unk_id] * 2]  # not in its texts
+
+
+def test_it_is_trained_whole_from_plain_text_and_goes_on(started: Path, texts: str, tmp_path: Path) -> None:
+    before = PunctuationRestorationModel.from_pretrained(started)
+    for steps in ("2", "4"):
+        run_arguments = arguments(texts, tmp_path, str(started), "--encoder-rate", "0.01", "--max-steps", steps)
+        assert train(run_arguments) == 0
+    after = PunctuationRestorationModel.from_pretrained(tmp_path / "final")
+    for name, weight in after.encoder.named_parameters():
+        assert not torch.equal(weight, before.encoder.get_parameter(name)), name
+
+
+@pytest.mark.slow
+def test_a_stranger_gets_the_same_text_and_onnx_the_same_stream(
+    model: Any, restore: Any, tiny_tokenizer: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    build: Any = pipeline
+    checkpoint, folder = tmp_path / "lstm", tmp_path / "hub"
+    restore.save_pretrained(checkpoint)
+    exporting.export(folder, checkpoint, backends=["onnx", "onnx-int8"])
+    assert (folder / "lstm_encoder.py").is_file()
+    expected = [*one_pass(restore, WORDS)]
+    for backend in ("onnx", "onnx-int8"):
+        other = build("punctuation-restoration", model=str(folder), backend=backend)
+        assert Path(other._probabilities.file).parent == folder / "onnx"
+        streamer = PunctuationStreamer(other)
+        steps = [streamer.feed_words([word]) for word in WORDS] + [streamer.flush()]
+        labels = [word["label"] for step in steps for word in step.words]
+        agreed = sum(a == b for a, b in zip(labels, expected, strict=True))
+        assert agreed >= (len(WORDS) if backend == "onnx" else len(WORDS) - 3)
+    code = STRANGER.replace('repository, revision="main"', "folder").replace(
+        "pretrained(repository", "pretrained(folder"
+    )
+    told = run(code, folder, "none/none", " ".join(WORDS), tmp_path / "again", home=tmp_path)
+    texts = json.loads(told.splitlines()[-1])["texts"]
+    assert set(texts.values()) == {restore(" ".join(WORDS))["text"]}
+
+
+def test_what_cannot_be_written_as_onnx_is_refused_by_name(tiny_tokenizer: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    from punctuation_restoration.pipeline.onnx_export import export_onnx
+
+    with pytest.raises(ValueError, match=r"PunctuationLSTM for ONNX, got 'crf'.*Use backend 'torch'"):
+        export_onnx(make_model(tiny_tokenizer, head="crf"), tmp_path / "model.onnx", 1, in_int8=False)
