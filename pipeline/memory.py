@@ -26,7 +26,8 @@ class MemoryRestorer:
 
     def forget(self) -> None:
         """Begin a new text."""
-        self._memory, self._open = self._restore.model.encoder.nothing_read(), []
+        self._memory = self._restore.model.encoder.nothing_read()
+        self._open: list[list[int]] = []
         self._begin = [self._restore.slots.bos_id]  # not read yet
 
     def __call__(self, item: Mapping[str, Any], kept_to: int, **options: Any) -> dict[str, Any]:

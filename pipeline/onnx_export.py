@@ -177,11 +177,12 @@ class _OnnxLSTM(nn.Module):
         return torch.cat([inputs, output, forget, cell]).unsqueeze(0)
 
 
-class _LSTMGraph(_Graph):
-    """A model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
+class _LSTMGraph(nn.Module):
+    """As `_Graph`, of a model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
 
     def __init__(self, model: Any, in_int8: bool) -> None:
-        super().__init__(model, in_int8)
+        super().__init__()
+        self.model = copy.deepcopy(model).float().eval()
         self.model.encoder.layers = nn.ModuleList(map(_OnnxLSTM, model.encoder.layers))
         if in_int8:
             self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
