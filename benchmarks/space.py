@@ -36,7 +36,7 @@ from punctuation_restoration.pipeline.marks import strip_marks
 
 ROOT = Path(__file__).resolve().parents[1]
 SPACE = ROOT / "space"
-OPTIONS = ("all", "keep", False, 0.0)  # marks, existing, truecase, threshold
+OPTIONS = ("all", "complete", False, 0.0)  # marks, existing, truecase, threshold
 N_WORDS = 40  # of one visitor: what somebody says in a quarter of a minute
 BEGIN, END = "<!-- load -->", "<!-- /load -->"
 

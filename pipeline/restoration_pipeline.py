@@ -7,7 +7,8 @@ import functools
 import itertools
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .backends import make_backend
 from .batching import batches_by_length, collate
 from .decoding import Choice, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
-from .items import read_item
+from .items import Time, read_item
 from .marks import FoundMark, find_marks
 from .pairs import match_pairs, writes_pairs
 from .results import Decision, PreparedItem, make_result
@@ -30,8 +31,9 @@ from .windows import Window, plan_windows
 from .words import Word, WordFinder
 
 TASK = "punctuation-restoration"
-EXISTING = ("keep", "condition", "replace")
-PREPROCESS_KEYWORDS = ("window", "left_context", "right_context", "existing")
+EXISTING = ("complete", "keep", "condition", "replace")
+SIZES = ("window", "left_context", "right_context")
+PREPROCESS_KEYWORDS = (*SIZES, "existing")
 LEARNED = "learned"  # of `pause`
 POSTPROCESS_KEYWORDS = (
     "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
@@ -60,8 +62,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             All that is not scores, such as words and signs, is this model's; thresholds are the means of theirs.
         batch_size: windows in one forward pass. By default as many as fit a number of pieces that suits the device.
         window, left_context, right_context: in words; the configuration's by default.
-        existing: what happens to marks that the text has. `"keep"` (default): they stay, and nothing is added beside
-            them. `"condition"`: they stay and are shown to the model. `"replace"`: they are removed first.
+        existing: what happens to marks that the text has. They stay, and nothing is added beside them: `"complete"`
+            (default) shows them to the model where it would add others; `"keep"` never does, so that they change no
+            other mark; `"condition"` always does. `"replace"` removes them first.
         marks: which may be written: `"basic"` (default) those of `, . ?`, which stand for the model's others too;
             `"all"` every label of the model; `"sentence-ends"`; or names of labels. What closes a pair (Spanish `?`) is
             written with what opens it, and what opens one only if it is closed.
@@ -147,8 +150,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
-        config.window_sizes(**{name: size for name, size in preprocess.items() if name != "existing"})
-        if preprocess.get("existing", "keep") not in EXISTING:
+        config.window_sizes(**{name: size for name, size in preprocess.items() if name in SIZES})
+        if preprocess.get("existing", "complete") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
         if "pause" in postprocess:
             pause = postprocess["pause"]
@@ -213,22 +216,29 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(
-        self, item: Any, existing: str = "keep", knows_pauses: bool = False, **sizes: int | None
+        self, item: Any, existing: str = "complete", knows_pauses: bool = False, **sizes: int | None
     ) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots, of each model in turn."""
         config = self.model.config
         given = read_item(item)
         words = self.find_words(given.text)
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
-        shown, fixed = self._decided(found, given.known, existing)
+        fixed = self._fixed(found if existing != "replace" else [None] * len(words), given.known)
+        shown = fixed if existing == "condition" else [given.known.get(n) and fixed[n] for n in range(len(words))]
         replaced = config.mark_labels if existing == "replace" else ()
-        document = PreparedItem(given, words, found, fixed, replaced)
-        spoken = [word.spoken for word in words]
         pauses = pause_lengths(word_times(words, given.spans)) if knows_pauses and given.spans else None
+        document = PreparedItem(given, words, found, fixed, replaced, pauses)
+        yield from self._windows(document, shown, **sizes)
+
+    def _windows(
+        self, document: PreparedItem, shown: Sequence[Decision | None], **sizes: int | None
+    ) -> Iterator[dict[str, Any]]:
+        """Windows of a text for each model in turn, to which some decisions are shown."""
+        spoken = [word.spoken for word in document.words]
         for number, member in enumerate((self, *self.others)):
-            columns = label_columns(config, member.model.config)
-            filled = [None if label is None else columns[label] for label in shown]
-            for window in member.windows(spoken, filled, pauses, **sizes):
+            names = member.model.config.label_names
+            filled = [decision and names.index(decision.row["name"]) for decision in shown]
+            for window in member.windows(spoken, filled, document.pauses, **sizes):
                 yield {**window, "member": number, "document": document}
 
     def windows(
@@ -256,28 +266,19 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             heard = {"pauses": buckets[span]} if buckets else {}
             yield {"input_ids": input_ids, "slot_positions": slot_positions, **heard, "window": seen}
 
-    def _decided(
-        self, found: Sequence[FoundMark | None], known: Mapping[int, str], existing: str
-    ) -> tuple[list[int | None], list[Decision | None]]:
-        """For each word the label that fills its slot, if any, and what is decided before the model is asked."""
-        label_ids = {name: index for index, name in enumerate(self.model.config.label_names)}
-        table = self.model.config.labels
-        shown: list[int | None] = [None] * len(found)
-        fixed: list[Decision | None] = [None] * len(found)
-        for index, mark in enumerate(found):
-            if mark is not None and existing != "replace":
-                label = label_ids[mark.label] if mark.label else 0
-                fixed[index] = Decision(table[label], 1.0, "input")
-                shown[index] = label if existing == "condition" else None
+    def _fixed(self, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
+        """For each word what is decided before the model is asked, if anything is."""
+        rows = dict(zip(self.model.config.label_names, self.model.config.labels, strict=True))
+        no_mark = self.model.config.label_names[0]
+        fixed = [mark and Decision(rows[mark.label or no_mark], 1.0, "input") for mark in found]
         for index, name in known.items():
-            if not 0 <= index < len(found) or name not in label_ids:
+            if not 0 <= index < len(found) or name not in rows:
                 raise ValueError(
-                    f"Expected 'known' to map word indices below {len(found)} to labels among {list(label_ids)}, got "
+                    f"Expected 'known' to map word indices below {len(found)} to labels among {list(rows)}, got "
                     f"{index}: {name!r}. Correct it."
                 )
-            decision = fixed[index] or Decision(table[label_ids[name]], 1.0, "known")
-            shown[index], fixed[index] = label_ids[decision.row["name"]], decision
-        return shown, fixed
+            fixed[index] = fixed[index] or Decision(rows[name], 1.0, "known")
+        return fixed
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M)
@@ -293,15 +294,30 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     ) -> dict[str, Any]:
         """Join the windows of one text, average models, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
-        config, names = self.model.config, self.model.config.label_names
-        times = None if document.item.spans is None else word_times(document.words, document.item.spans)
+        times = _times(document)
+        decided, probabilities = self._decide(model_outputs, times, choice, pause, final)
+        names = self.model.config.label_names
+        scores = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
+        return make_result(document, decided, times, scores, **wanted)
+
+    def _decide(
+        self,
+        model_outputs: list[dict[str, Any]],
+        times: Sequence[tuple[Time, Time]] | None,
+        choice: Choice | None = None,
+        pause: float | str | None = None,
+        final: bool = True,
+    ) -> tuple[list[Decision], np.ndarray]:
+        """What is decided of each word of a text, and its probabilities (W, M), from the windows of all models."""
+        document: PreparedItem = model_outputs[0]["document"]
+        config = self.model.config
         members = itertools.groupby(model_outputs, key=lambda output: output["member"])
-        probabilities = np.mean([_joined(outputs) for _, outputs in members], axis=0)  # (W, M)
+        probabilities = np.mean([_joined(outputs) for _, outputs in members], axis=0)
         if isinstance(pause, int | float) and times:
             probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
-        if not final and document.words:
-            probabilities[-1] = np.eye(len(names))[0]  # what the end of a text looks like says nothing of this one's
+        if not final and document.words:  # what the end of a text looks like says nothing of this one's
+            probabilities[-1] = np.eye(len(config.labels))[0]
         choice = choice or make_choice(config, "basic", self.thresholds)
         labels, scores = decode(probabilities, choice)
         if writes_pairs(config.labels):
@@ -312,8 +328,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             given or Decision(config.labels[label], score, "model")
             for given, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
         ]
-        shown = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
-        return make_result(document, decided, times, shown, **wanted)
+        return decided, probabilities
 
     def _with_whole_pairs(
         self, document: PreparedItem, labels: np.ndarray, scores: np.ndarray, unfinished: bool
@@ -354,16 +369,58 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                     break
             if position is None:
                 return
-            for number, member in enumerate((self, *self.others)):
-                own = [window for window in windows if window["member"] == number]
-                columns = label_columns(self.model.config, member.model.config)
-                for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size or None, budget):
-                    batch = collate([own[index] for index in indices], member.slots.pad_id)
-                    outputs = member.forward(batch, **forward_params)["probabilities"].numpy()[..., columns]
-                    for index, probabilities in zip(indices, outputs, strict=True):
-                        own[index]["probabilities"] = probabilities
-            for _, outputs_of_item in itertools.groupby(windows, key=lambda window: window["position"]):
-                yield self.postprocess(list(outputs_of_item), **postprocess_params)
+            read = functools.partial(self._read, batch_size=batch_size, budget=budget, **forward_params)
+            read(windows)
+            for _, outputs in itertools.groupby(windows, key=lambda window: window["position"]):
+                outputs_of_item = list(outputs)
+                if preprocess_params.get("existing", "complete") == "complete":
+                    outputs_of_item = self._completed(outputs_of_item, read, preprocess_params, postprocess_params)
+                yield self.postprocess(outputs_of_item, **postprocess_params)
+
+    def _read(self, windows: list[dict[str, Any]], batch_size: int, budget: int, **forward_params: Any) -> None:
+        """Give each window its probabilities (W, M), in the order of this model's labels."""
+        for number, member in enumerate((self, *self.others)):
+            own = [window for window in windows if window["member"] == number]
+            columns = label_columns(self.model.config, member.model.config)
+            for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size or None, budget):
+                batch = collate([own[index] for index in indices], member.slots.pad_id)
+                outputs = member.forward(batch, **forward_params)["probabilities"].numpy()[..., columns]
+                for index, probabilities in zip(indices, outputs, strict=True):
+                    own[index]["probabilities"] = probabilities
+
+    def _completed(
+        self,
+        outputs: list[dict[str, Any]],
+        read: Callable[[list[dict[str, Any]]], None],
+        preprocess_params: Mapping[str, Any],
+        postprocess_params: Mapping[str, Any],
+    ) -> list[dict[str, Any]]:
+        """Windows of a text, read again with its marks shown if the model, not seeing them, would add others.
+
+        What is then added is shown in turn, until nothing more comes. So a restored text stays as it is: either the
+        model would add nothing to it, or it is shown what it was shown last.
+        """
+        document: PreparedItem = outputs[0]["document"]
+        fills = any(member.slots.has_slots for member in (self, *self.others))
+        if not fills or not any(mark and mark.label for mark in document.found):
+            return outputs
+        sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
+        options = {name: value for name, value in postprocess_params.items() if name in ("choice", "pause", "final")}
+        times, no_mark = _times(document), self.model.config.labels[0]
+
+        def added() -> dict[int, Decision]:
+            decided, _ = self._decide(outputs, times, **options)
+            pairs = enumerate(zip(document.fixed, decided, strict=True))
+            return {index: new for index, (old, new) in pairs if old is None and new.row is not no_mark}
+
+        missing = new = added()
+        while missing and new:
+            outputs = list(self._windows(document, document.fixed, **sizes))
+            read(outputs)
+            new = added()
+            document = replace(document, fixed=[new.get(index, old) for index, old in enumerate(document.fixed)])
+            missing = {index: mark for index, mark in missing.items() if document.fixed[index] is None}
+        return [{**output, "document": document} for output in outputs]
 
     def _windows_of(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> list[dict[str, Any]]:
         try:
@@ -391,6 +448,11 @@ def _last_before(turns: Sequence[int], words: Sequence[Word]) -> list[int]:
         return []
     ends = [word.end for word in words]
     return sorted({bisect_right(ends, turn) - 1 for turn in turns} - {-1, len(ends) - 1})
+
+
+def _times(document: PreparedItem) -> list[tuple[Time, Time]] | None:
+    """When the words of a text were said; None where nobody knows."""
+    return None if document.item.spans is None else word_times(document.words, document.item.spans)
 
 
 def _joined(outputs: Iterable[dict[str, Any]]) -> np.ndarray:

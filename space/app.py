@@ -45,7 +45,12 @@ EXAMPLES = {
 }
 MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends")]
 EVERY_MARK = ("All marks that the model knows", "all")  # where these are more
-EXISTING_CHOICES = [("Keep", "keep"), ("Keep, and let the model see them", "condition"), ("Replace", "replace")]
+EXISTING_CHOICES = [
+    ("Keep, and let the model see them where others are missing", "complete"),
+    ("Keep, unseen", "keep"),
+    ("Keep, seen", "condition"),
+    ("Replace", "replace"),
+]
 
 HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
 says after the last piece of each word what belongs there: a comma, a period, a question mark, or nothing. Marks that it
@@ -139,7 +144,7 @@ def _options(marks: list[tuple[str, str]]) -> list[Any]:
     with gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"), gr.Row():
         return [
             gr.Radio(marks, value="basic", label="Marks", elem_id="marks"),
-            gr.Radio(EXISTING_CHOICES, value="keep", label="Marks that the text has", elem_id="existing"),
+            gr.Radio(EXISTING_CHOICES, value="complete", label="Marks that the text has", elem_id="existing"),
             gr.Checkbox(False, label="Capitals at sentence starts", elem_id="truecase"),
             gr.Slider(
                 0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
@@ -202,14 +207,14 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
 
 def _add_endpoint(restorer: PageRestorer) -> None:
     def restore(
-        text: str, marks: str = "basic", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
+        text: str, marks: str = "basic", existing: str = "complete", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
         """Restore punctuation in a text.
 
         Args:
             text: the text.
             marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
-            existing: what happens to marks that it has: "keep", "condition" or "replace".
+            existing: what happens to marks that it has: "complete", "keep", "condition" or "replace".
             truecase: True gives sentences their capitals.
             threshold: probability from which a mark is written; 0 leaves it to the model.
 

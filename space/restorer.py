@@ -62,9 +62,10 @@ class PageRestorer:
         """For the first words their pieces, and what the model saw in their slots."""
         spoken = [word.spoken for word in self.pipeline.find_words(text)[:N_SHOWN_MASKS]]
         encoder, labels = self.pipeline.slots, self.pipeline.model.config.label_names
-        shown = []
+        adds = any(word["source"] == "model" and word["mark"] for word in words)
+        shows, shown = existing == "condition" or (existing == "complete" and adds), []
         for word, pieces in zip(words, encoder.pieces(spoken), strict=False):
-            is_filled = existing == "condition" and word["source"] == "input"
+            is_filled = shows and word["source"] == "input"
             slot = encoder.fill_ids[labels.index(word["label"])] if is_filled else encoder.mask_id
             names = encoder.tokenizer.convert_ids_to_tokens([*pieces] if slot is None else [*pieces, slot])
             shown.append((" ".join(names[: len(pieces)]), " ".join(names[len(pieces) :])))
@@ -102,7 +103,7 @@ class PageRestorer:
         return target, {"text": content, "words": words, "seconds": seconds}
 
     def _keywords(
-        self, marks: str = "basic", existing: str = "keep", truecase: bool = False, threshold: float = 0.0
+        self, marks: str = "basic", existing: str = "complete", truecase: bool = False, threshold: float = 0.0
     ) -> dict[str, Any]:
         """The pipeline's keywords for the page's options; a threshold of 0 leaves the choice to the model."""
         keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}

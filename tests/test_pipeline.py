@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -134,11 +135,47 @@ def test_marks_of_the_input_stay_and_get_no_neighbour(tiny_pipeline):
 
 def test_conditioning_changes_what_the_model_sees_and_keeping_does_not(tiny_pipeline):
     bare, marked = "hello how are you", "hello? how are you"
-    kept, conditioned = tiny_pipeline(marked), tiny_pipeline(marked, existing="condition")
+    kept, conditioned = (tiny_pipeline(marked, existing=way) for way in ("keep", "condition"))
     assert [entry["score"] for entry in kept["words"]][1:] == [
         entry["score"] for entry in tiny_pipeline(bare)["words"]
     ][1:]
     assert [entry["score"] for entry in kept["words"]][1:] != [entry["score"] for entry in conditioned["words"]][1:]
+
+
+def test_marks_are_shown_where_others_are_missing_and_only_there(tiny_pipeline, monkeypatch):
+    seen = []
+    assemble = tiny_pipeline.slots.assemble
+    monkeypatch.setattr(tiny_pipeline.slots, "assemble", lambda *given: seen.append(given[1]) or assemble(*given))
+    every = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
+    first = tiny_pipeline("hello how are you", thresholds=every)["text"]
+    assert [any(shown) for shown in seen] == [False]  # nothing to show
+    assert tiny_pipeline(first, thresholds=every)["text"] == first
+    assert [any(shown) for shown in seen] == [False, False]  # nothing is missing
+    seen.clear()
+    entries = tiny_pipeline("hello how? are you", thresholds=every)["words"]
+    assert [list(shown) for shown in seen] == [[None] * 4, [None, 3, None, None]]
+    conditioned = tiny_pipeline("hello how? are you", thresholds=every, existing="condition")["words"]
+    assert [entry["label"] for entry in entries] == [entry["label"] for entry in conditioned]
+    assert [entry["score"] for entry in entries] == [entry["score"] for entry in conditioned]
+
+
+def test_what_is_added_is_shown_in_turn_until_nothing_more_comes(tiny_pipeline, monkeypatch):
+    commas = {"": [1, 3], "0": [2], "02": []}  # after which words the model wants one, by the words whose mark it sees
+
+    def read(windows, **options):
+        for window in windows:
+            slots = [window["input_ids"][place] for place in window["slot_positions"]]
+            seen = "".join(str(index) for index, piece in enumerate(slots) if piece != tiny_pipeline.slots.mask_id)
+            window["probabilities"] = np.eye(4)[[int(index in commas[seen]) for index in range(len(slots))]] * 0.9
+
+    monkeypatch.setattr(tiny_pipeline, "_read", read)
+    result = tiny_pipeline("hello? how are you")
+    assert result["text"] == "hello? how are, you"
+    assert [word["source"] for word in result["words"]] == ["input", "model", "model", "model"]
+    assert [(edit["label"], edit["score"]) for edit in result["edits"]] == [("COMMA", 0.9)]
+    assert tiny_pipeline(result["text"])["text"] == result["text"]
+    assert tiny_pipeline("hello how are you")["text"] == "hello how, are you,"
+    assert tiny_pipeline("hello? how are you", existing="keep")["text"] == "hello? how, are you,"
 
 
 def test_replacing_gives_what_the_bare_text_gives(tiny_pipeline):

@@ -13,6 +13,7 @@ from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_L
 from punctuation_restoration.pipeline.conventions import known_marks
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import find_marks
+from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
 from punctuation_restoration.pipeline.word_patterns import HAS_LETTER_OR_DIGIT
 from punctuation_restoration.pipeline.words import WordFinder
 
@@ -95,7 +96,7 @@ def applied(text, edits):
 
 
 @through_the_model
-@given(texts, st.sampled_from(["keep", "condition", "replace"]), st.booleans(), st.randoms(use_true_random=False))
+@given(texts, st.sampled_from(EXISTING), st.booleans(), st.randoms(use_true_random=False))
 def test_the_edits_applied_to_the_input_give_the_text(tiny_pipeline, text, existing, truecase, random):
     known = {n: random.choice(NAMES) for n in range(len(find_words(text))) if random.random() < 0.3}
     given = {"text": text, "known": known}
@@ -113,7 +114,7 @@ def test_the_edits_applied_to_the_input_give_the_text(tiny_pipeline, text, exist
 
 
 @through_the_model
-@given(st.lists(texts, max_size=4), st.sampled_from(["keep", "replace"]), st.booleans())
+@given(st.lists(texts, max_size=4), st.sampled_from(["complete", "keep", "replace"]), st.booleans())
 def test_the_edits_of_a_stream_applied_to_the_whole_text_give_what_it_gives(tiny_pipeline, some, existing, truecase):
     results = list(tiny_pipeline.stream_results(some, existing=existing, truecase=truecase, condition=truecase))
     edits = [edit for result in results for edit in result["edits"]]
@@ -121,12 +122,12 @@ def test_the_edits_of_a_stream_applied_to_the_whole_text_give_what_it_gives(tiny
 
 
 @through_the_model
-@given(texts)
-def test_kept_text_gets_marks_and_loses_nothing(tiny_pipeline, text):
-    result = tiny_pipeline(text)
+@given(texts, st.sampled_from(["complete", "keep"]))
+def test_kept_text_gets_marks_and_loses_nothing(tiny_pipeline, text, existing):
+    result = tiny_pipeline(text, existing=existing)
     assert_only_marks_were_inserted(text, result["text"])
     assert [text[word["start"] : word["end"]] for word in result["words"]] == [w.text for w in find_words(text)]
-    assert tiny_pipeline(result["text"])["text"] == result["text"]
+    assert tiny_pipeline(result["text"], existing=existing)["text"] == result["text"]
 
 
 @through_the_model
@@ -134,7 +135,7 @@ def test_kept_text_gets_marks_and_loses_nothing(tiny_pipeline, text):
 def test_no_mark_is_added_beside_one_that_stands(tiny_pipeline, text):
     words = find_words(text)
     found = find_marks(text, words, DEFAULT_MARK_LABELS, NAMES)
-    for existing in ("keep", "condition"):
+    for existing in ("complete", "keep", "condition"):
         result = tiny_pipeline(text, existing=existing)
         assert_only_marks_were_inserted(text, result["text"])
         assert [entry["source"] for entry in result["words"]] == ["input" if mark else "model" for mark in found]

@@ -97,8 +97,9 @@ def _parser() -> argparse.ArgumentParser:
         f"the model is less sure than P ({DOUBT}): time, words, alternatives")  # fmt: skip
 
     add = parser.add_argument_group("marks").add_argument
-    add("--existing", metavar="keep|condition|replace",
-        help="marks that the text has: keep them, show them to the model as well, or replace them")  # fmt: skip
+    add("--existing", metavar="complete|keep|condition|replace",
+        help="marks that the text has: they stay, and the model sees them where others are missing (complete, the "
+        "default), never (keep) or always (condition); or replace them")  # fmt: skip
     add("--marks", type=_mark_names, metavar="NAMES",
         help="marks that may be written: basic (, . ?; the default), all that the model has, sentence-ends, or labels "
         "such as COMMA,PERIOD")  # fmt: skip
