@@ -71,40 +71,24 @@ class JsonReader:
         elif _is_segment(first):
             for segment in values:
                 self._say_segment(builder, segment)
-        elif self._is_vosk_stream(values):
+        elif not all(isinstance(value, PlacedObject) for value in values):
+            raise self._wrong(values, "a list of words, segments or transcripts", first)
+        elif self.text_key is None and _is_vosk_stream(values):
             for value in values:
                 self._say_vosk(builder, value)
-        elif all(isinstance(value, PlacedObject) for value in values):
-            return [self.read_object(value) for value in values]
         else:
-            raise self._wrong(values, "a list of words, segments or transcripts", first)
+            return [self.read_object(value) for value in values]
         return [builder.build()]
-
-    def _is_vosk_stream(self, values: Sequence[Any]) -> bool:
-        """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-        is_vosk = all(isinstance(value, PlacedObject) and self._shape_of(value) == "vosk" for value in values)
-        return is_vosk and any("result" in value for value in values)
 
     def read_object(self, value: PlacedObject) -> Speech:
         """One transcript."""
         builder = SpeechBuilder(_name_of(value))
-        _SAY[self._shape_of(value)](self, builder, value)
+        say = JsonReader._say_text if self.text_key else _SAY.get(_key_of(value), JsonReader._say_text)
+        say(self, builder, value)
         speech = builder.build()
         if speech.timings:
             speech.addition = self._addition(value)
         return speech
-
-    def _shape_of(self, value: PlacedObject) -> str:
-        if self.text_key is not None:
-            return "text"
-        for key, shape in _KEYS_OF_SHAPES.items():
-            if isinstance(value.get(key), dict if shape == "nemo" else list):
-                return shape
-        if value.keys() == {"text"}:
-            return "vosk"
-        if _text_key(value) is None:
-            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", list(value))
-        return "text"
 
     def _say_segments(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         for segment in self._list(value, "segments"):
@@ -187,9 +171,10 @@ class JsonReader:
 
     def _say_text(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         key = self.text_key or _text_key(value)
-        text = value.get(key) if key else None
-        if not isinstance(text, PlacedString):
-            raise self._wrong(value, f"a text under {key or 'text'!r}", text)
+        if key is None:
+            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", dict(value))
+        if not isinstance(text := value.get(key), PlacedString):
+            raise self._wrong(value, f"a text under {key!r}", text)
         builder.say(chunk_of(self.source, text))
 
     def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
@@ -266,6 +251,11 @@ def _is_segment(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("text"), str) and ("words" in value or "start" in value)
 
 
+def _is_vosk_stream(values: Sequence[PlacedObject]) -> bool:
+    """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
+    return all(_key_of(value) == "result" for value in values) and any("result" in value for value in values)
+
+
 def _name_of(value: PlacedObject) -> str | None:
     for key in ("id", "audio_filepath", "name"):
         if isinstance(value.get(key), str | int):
@@ -278,15 +268,18 @@ def _text_key(value: PlacedObject) -> str | None:
     return next((key for key in known if isinstance(value.get(key), str)), None)
 
 
-_KEYS_OF_SHAPES = {
-    "segments": "whisper", "chunks": "chunks", "timestamp": "nemo", "timestep": "nemo", "result": "vosk",
-    "words": "words",
-}  # fmt: skip
-_SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
-    "whisper": JsonReader._say_segments,
+def _key_of(value: PlacedObject) -> str | None:
+    """The key that tells whose output an object is; a text alone is Vosk's, too."""
+    kinds = {key: dict if key.startswith("time") else list for key in _SAY}
+    found = next((key for key, kind in kinds.items() if isinstance(value.get(key), kind)), None)
+    return "result" if value.keys() == {"text"} else found
+
+
+_SAY: dict[str | None, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
+    "segments": JsonReader._say_segments,
     "chunks": JsonReader._say_chunks,
-    "nemo": JsonReader._say_nemo,
-    "vosk": JsonReader._say_vosk,
+    "timestamp": JsonReader._say_nemo,
+    "timestep": JsonReader._say_nemo,
+    "result": JsonReader._say_vosk,
     "words": JsonReader._say_list,
-    "text": JsonReader._say_text,
 }

@@ -94,7 +94,7 @@ def restore_transcript(
         ValueError: the restorer changed words, or gave another number of results than it got texts.
     """
     speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
-    for n, result in _results(transcript.speeches, restore, on_progress, options):
+    for n, result in _restored(transcript.speeches, restore, on_progress, options):
         speeches[n].edits.extend(result["edits"])
         if keep_words or speeches[n].speech.addition is not None:
             speeches[n].words.extend(result["words"])
@@ -118,48 +118,43 @@ def restored_parts(
     if transcript.format not in PLAIN_FORMATS:
         raise ValueError(f"Expected plain text to restore part by part, got {transcript.format}.")
     done = 0
-    for n, result in _results(transcript.speeches, restore, on_progress, options):
+    for n, result in _restored(transcript.speeches, restore, on_progress, options):
         run = transcript.speeches[n].tracks[0][0]
         yield transcript.source[done : run.source_start] + result["text"]
         done = run.source_end
     yield transcript.source[done:]
 
 
-def _results(
+def _restored(
     speeches: Sequence[Speech],
     restore: Restorer,
     on_progress: Callable[[int], None] | None,
     options: Mapping[str, Any],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """What the restorer gives for each speech, by its number; checked, and told to who watches."""
-    for n, result in _restored(speeches, restore, options):
-        n_added = sum(_n_added(edit, speeches[n].text) for edit in result["edits"])
-        if on_progress:
-            on_progress(len(result["text"]) - n_added)
-        yield n, result
+    """What the restorer gives for each speech, by its number, checked.
 
-
-def _restored(
-    speeches: Sequence[Speech], restore: Restorer, options: Mapping[str, Any]
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Short speeches are restored together, so that batches are full; a long one comes in parts."""
-
+    Short speeches are restored together, so that batches are full; a long one comes in parts.
+    """
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
+        results: Iterable[tuple[int, Mapping[str, Any]]]
         if is_long:
-            condition = bool(options.get("truecase"))  # capitals depend on the marks before
-            for n in numbers:
-                known = {"spans": _spans(speeches[n], options), "turns": speeches[n].turns, "condition": condition}
-                for result in restore.stream_results([speeches[n].text], **known, **options):
-                    yield n, result
-            continue
-        results = iter(restore((_item(speeches[n], options) for n in numbers), **options))
-        for n in numbers:
-            first = next(results, None)
-            if first is None:
-                raise ValueError(f"Expected one result a text, got fewer than {len(numbers)}. Is the restorer right?")
-            yield n, first
+            results = ((n, result) for n in numbers for result in _in_parts(speeches[n], restore, options))
+        else:
+            items = (_item(speeches[n], options) for n in numbers)
+            results = zip(numbers, restore(items, **options), strict=True)
+        for n, result in results:
+            n_added = sum(_n_added(edit, speeches[n].text) for edit in result["edits"])
+            if on_progress:
+                on_progress(len(result["text"]) - n_added)
+            yield n, result
+
+
+def _in_parts(speech: Speech, restore: Restorer, options: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    condition = bool(options.get("truecase"))  # capitals depend on the marks before
+    known = {"spans": _spans(speech, options), "turns": speech.turns, "condition": condition}
+    return restore.stream_results([speech.text], **known, **options)
 
 
 def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
