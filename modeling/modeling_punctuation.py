@@ -121,13 +121,12 @@ class PunctuationRestorationModel(PreTrainedModel):
         new = {"mask_state"} if kwargs.get("slot_style") == "late-mask" else set()  # zeros where the style is changed
         place = pretrained_model_name_or_path
         try:
-            loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
+            model, report = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
         except SafetensorError as error:
             raise OSError(
                 f"Expected safetensors weights in {place}, could not read them: {error}. Download or copy the "
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
-        model, report = loaded
         missing = sorted(set(report["missing_keys"]) - new)
         if missing:
             raise ValueError(
@@ -167,18 +166,24 @@ class PunctuationRestorationModel(PreTrainedModel):
         Raises:
             ValueError: if `slot_positions` is missing or does not fit `labels`.
         """
-        slots = _checked(slot_positions, labels)
+        if slot_positions is None:
+            raise ValueError(
+                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
+                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
+            )
+        if labels is not None and labels.shape != slot_positions.shape:
+            raise ValueError(
+                f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
+                f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
+            )
         pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
-        defaults = {name: getattr(self.encoder.config, name, False) for name in WHOLE_OUTPUTS}
-        asked = {name: kwargs.get(name, default) for name, default in defaults.items()}
-        if self.reads_short and not any(asked.values()):
-            outputs, slot_states = BaseModelOutput(), self._read_short(pieces, attention_mask, slots)
-        else:
-            outputs, slot_states = self._read_whole(pieces, attention_mask, slots, asked)
-        logits, loss, nll = self.classifier(slot_states, slots != 0), None, None  # (B, W, M)
+        asked = {name: kwargs.get(name, getattr(self.encoder.config, name, False)) for name in WHOLE_OUTPUTS}
+        outputs, slot_states = self._read(pieces, attention_mask, slot_positions, asked)
+        is_slot = slot_positions != 0
+        logits, loss, nll = self.classifier(slot_states, is_slot), None, None  # (B, W, M)
         if self.classifier.crf is not None:
-            nll = None if labels is None else self.classifier.crf.losses(logits, slots != 0, labels)
-            logits = self.classifier.crf(logits, slots != 0)
+            nll = None if labels is None else self.classifier.crf.losses(logits, is_slot, labels)
+            logits = self.classifier.crf(logits, is_slot)
         if labels is not None:
             loss = slot_loss(logits, labels) if nll is None else nll.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
         return SlotClassifierOutput(
@@ -239,26 +244,20 @@ class PunctuationRestorationModel(PreTrainedModel):
         found = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         return found + self.mask_state if style == "late-mask" else found
 
-    def _read_short(
-        self, pieces: dict[str, Any], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
-    ) -> torch.Tensor:
-        """The states (B, W, H) of the slots behind the last layer, which nothing but the slots goes through."""
-        is_piece = _is_piece(attention_mask)
-        seen = self._layer_by_layer(pieces, is_piece)
-        return self._through_last_layers(self.n_slot_layers or 1, seen, slot_positions, is_piece)
-
-    def _read_whole(
+    def _read(
         self, pieces: dict[str, Any], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor, asked: Any
     ) -> tuple[Any, torch.Tensor]:
-        """What the encoder's own `forward` gives for all pieces, and the states (B, W, H) of the slots."""
-        n_layers = self.n_slot_layers
-        seen = asked["output_hidden_states"]
-        options = {**asked, "output_hidden_states": seen or n_layers > 0, "return_dict": True}
-        outputs = self.encoder(**pieces, attention_mask=attention_mask, **options)
+        """What was asked for of all pieces, and the states (B, W, H) of the slots."""
+        n_layers, is_piece = self.n_slot_layers, _is_piece(attention_mask)
+        if self.reads_short and not any(asked.values()):
+            seen = self._layer_by_layer(pieces, is_piece)
+            return BaseModelOutput(), self._through_last_layers(n_layers or 1, seen, slot_positions, is_piece)
+        options = {"output_hidden_states": asked["output_hidden_states"] or n_layers > 0, "return_dict": True}
+        outputs = self.encoder(**pieces, attention_mask=attention_mask, **{**asked, **options})
         if not n_layers:
             return outputs, self.slot_states(outputs.last_hidden_state, slot_positions)
-        states = self._through_last_layers(n_layers, outputs.hidden_states, slot_positions, _is_piece(attention_mask))
-        return outputs if seen else BaseModelOutput(attentions=outputs.attentions), states
+        states = self._through_last_layers(n_layers, outputs.hidden_states, slot_positions, is_piece)
+        return outputs if asked["output_hidden_states"] else BaseModelOutput(attentions=outputs.attentions), states
 
     def _layer_by_layer(self, pieces: dict[str, Any], is_piece: torch.Tensor | None) -> Iterator[torch.Tensor]:
         """The states (B, P, H) that each layer reads, and those behind the last one; each computed when it is taken."""
@@ -277,9 +276,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         slot_states: Any = None
         # In this order nothing is taken from `seen`, and so computed, after the last layer.
         for layer, states in zip(layers[first:], itertools.islice(seen, first, None), strict=False):
-            if slot_states is None:
-                slot_states = self.slot_states(states, slot_positions)
-            slot_states = attend(layer, slot_states, states, is_piece)
+            own = self.slot_states(states, slot_positions) if slot_states is None else slot_states
+            slot_states = attend(layer, own, states, is_piece)
         return slot_states
 
     @torch.no_grad()
@@ -336,16 +334,3 @@ def _is_piece(attention_mask: torch.Tensor | None) -> torch.Tensor | None:
     return None if attention_mask is None else attention_mask.bool()[:, None, None, :]
 
 
-def _checked(slot_positions: torch.Tensor | None, labels: torch.Tensor | None) -> torch.Tensor:
-    """The positions of the slots, if they are there and fit the labels."""
-    if slot_positions is None:
-        raise ValueError(
-            "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
-            "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
-        )
-    if labels is not None and labels.shape != slot_positions.shape:
-        raise ValueError(
-            f"Expected one label a slot, got labels {tuple(labels.shape)} for slots {tuple(slot_positions.shape)}. "
-            f"Pad both alike, labels with {NOT_SCORED}."
-        )
-    return slot_positions

@@ -55,15 +55,9 @@ def make_choice(
         signs = {label["after"] for label in config.labels if label["name"] in wanted}
         wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
     goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
-    limits = np.full(len(names), np.inf)
-    for name, limit in (thresholds or {}).items():
-        if name not in names[1:] or not isinstance(limit, int | float) or not 0 <= limit <= 1:
-            raise ValueError(
-                f"Expected thresholds for labels among {names[1:]}, each from 0 to 1, got {name!r}: {limit!r}. "
-                "Correct it."
-            )
-        limits[names.index(name)] = limit
-    return Choice(np.array(goes_to), limits)
+    config.check_thresholds(thresholds or {})
+    limits = [(thresholds or {}).get(name, np.inf) for name in names]
+    return Choice(np.array(goes_to), np.array(limits))
 
 
 def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) -> np.ndarray:

@@ -67,7 +67,12 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
         with _quiet():
             _write_fp32(model, whole, pad_id, in_int8)
             if in_int8:
-                whole = _quantised(whole)
+                quantization = importlib.import_module("onnxruntime.quantization")
+                whole = Path(beside) / "int8.onnx"
+                quantization.quantize_dynamic(
+                    Path(beside) / "fp32.onnx", whole, op_types_to_quantize=["MatMul", "Gemm"],
+                    weight_type=quantization.QuantType.QInt8, per_channel=True, reduce_range=True,
+                )  # fmt: skip
         _sign(whole, weights)
         os.replace(whole, path)
 
@@ -92,7 +97,7 @@ class _Graph(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, slot_positions: torch.Tensor
     ) -> torch.Tensor:
-        return self.model(input_ids=input_ids, attention_mask=attention_mask, slot_positions=slot_positions).logits
+        return self.model(input_ids, attention_mask, slot_positions).logits
 
 
 def _attend(
@@ -202,17 +207,6 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
             f"Expected a model that torch can write as ONNX, {type(model.encoder).__name__} with head "
             f"{model.config.head!r} is none. Use backend 'torch'."
         ) from error
-
-
-def _quantised(path: Path) -> Path:
-    """The file with matrix products in int8, beside the given one."""
-    quantization = importlib.import_module("onnxruntime.quantization")
-    output = path.with_name("int8.onnx")
-    quantization.quantize_dynamic(
-        path, output, op_types_to_quantize=["MatMul", "Gemm"], weight_type=quantization.QuantType.QInt8,
-        per_channel=True, reduce_range=True,
-    )  # fmt: skip
-    return output
 
 
 def _sign(path: Path, weights: str) -> None:

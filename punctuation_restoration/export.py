@@ -31,16 +31,10 @@ from punctuation_restoration.whole_files import written_whole
 
 # How this machine loaded a tokenizer is no business of those who download it.
 LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")
-CONFIGURATIONS = ("config.json", "tokenizer_config.json")
-WEIGHTS = "model.safetensors"
 
 
 def export(
-    output: str | Path,
-    model: str | Path | None = None,
-    *,
-    replace: bool = False,
-    backends: Sequence[str] = (),
+    output: str | Path, model: str | Path | None = None, *, replace: bool = False, backends: Sequence[str] = ()
 ) -> list[Path]:
     """Write the folder: whole, or not at all.
 
@@ -65,10 +59,10 @@ def export(
     readme = _card_text(restore, source)
     with written_whole(output) as folder:
         restore.save_pretrained(folder)
-        _store_small(folder / WEIGHTS)
+        _store_small(folder / "model.safetensors")
         (folder / "README.md").write_text(readme, encoding="utf-8")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
-        for name in CONFIGURATIONS:
+        for name in ("config.json", "tokenizer_config.json"):
             _forget_this_machine(folder / name)
         for backend in backends:
             export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, in_int8=backend == "onnx-int8")
@@ -78,20 +72,13 @@ def export(
 
 
 def project_file(name: str) -> Path:
-    """A file of the project: inside the package in a wheel, beside it in a checkout.
-
-    Raises:
-        FileNotFoundError: if this installation lacks it.
-    """
+    """A file of the project: inside the package in a wheel, beside it in a checkout."""
     here = Path(__file__).resolve().parent
-    for place in (here / name, here.parent / name):
-        if place.is_file():
-            return place
-    raise FileNotFoundError(f"Expected {name} in {here} or beside it, found none. Install the package again.")
+    return here / name if (here / name).is_file() else here.parent / name
 
 
-def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; 0 if all went well, 2 where something was wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m punctuation_restoration.export", description=(__doc__ or "").partition("\n\n")[0]
     )
@@ -101,12 +88,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well"
     )
-    return parser.parse_args(argv)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 0 if all went well, 2 where something was wrong."""
-    args = parse_args(argv)
+    args = parser.parse_args(argv)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
@@ -120,11 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:
-    """Refuse a place that holds something else than an earlier export, or one that may not be replaced.
-
-    Raises:
-        FileExistsError: if so.
-    """
+    """Raises a FileExistsError for a place that may not be replaced, or that holds anything but an earlier export."""
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if source and Path(source).is_dir() and Path(source).resolve() == output.resolve():
