@@ -332,5 +332,3 @@ def slot_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 def _is_piece(attention_mask: torch.Tensor | None) -> torch.Tensor | None:
     """(B, P) -> (B, 1, 1, P) of bool, as attention takes it."""
     return None if attention_mask is None else attention_mask.bool()[:, None, None, :]
-
-

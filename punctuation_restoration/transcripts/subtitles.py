@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .cue_text import CueTextReader, VisibleLine
+from .cue_text import VisibleLine, read_cue
 from .errors import LINE_END, FormatError, line_of, n_line_ends
 from .transcript import Aside, Sound, SpeechBuilder, Transcript
 
@@ -77,12 +77,12 @@ def _srt_cues(source: str) -> Iterator[Cue]:
     number = _number_above(source, 0, times.start()) if times else None
     while times is not None:
         following = next(arrows, None)
-        begins, ends = _times(times, _SRT_TIMES, "00:00:01,000 --> 00:00:02,500")
+        seconds = _times(times, _SRT_TIMES, "00:00:01,000 --> 00:00:02,500")
         start = _after_line_end(source, times.end())
         end = following.start() if following else len(source)
         next_number = _number_above(source, start, end) if following else None
         _check_body(source, start, end, number, next_number)
-        yield Cue(times.start(), begins, ends, start, next_number.start() if next_number else end)
+        yield Cue(times.start(), *seconds, start, next_number.start() if next_number else end)
         times, number = following, next_number
 
 
@@ -100,34 +100,31 @@ def _number_above(source: str, start: int, end: int) -> re.Match[str] | None:
 
 def _check_head(source: str, end: int) -> None:
     """Before the first cue's times, only its number may stand."""
-    lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
-    for n, line in enumerate(lines):
-        text = line.group().strip("\ufeff \t")
-        number = line_of(source, line.start())
+    places = [(match.group().strip("\ufeff \t"), match.start()) for match in _LINE.finditer(source, 0, end)]
+    lines = [(text, place) for text, place in places if text]
+    for n, (text, place) in enumerate(lines):
+        problem = ""
         if not text.isdigit():
-            raise FormatError(
-                f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?", line=number
-            )
-        if n + 1 < len(lines) or end == len(source):
-            raise FormatError(f"Expected cue times below the number {text}, got none.", line=number)
+            problem = f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?"
+        elif n + 1 < len(lines) or end == len(source):
+            problem = f"Expected cue times below the number {text}, got none."
+        if problem:
+            raise FormatError(problem, line=line_of(source, place))
 
 
 def _check_body(
     source: str, start: int, end: int, number: re.Match[str] | None, following: re.Match[str] | None
 ) -> None:
     """Refuse text in which the times of another cue stand in ruins, or are missing."""
-    damaged = _DAMAGED_TIMES.search(source, start, end)
-    if damaged:
+    if damaged := _DAMAGED_TIMES.search(source, start, end):
         shown = damaged.group().splitlines()[-1].strip()
         raise FormatError(
             f"Expected cue times such as 00:00:01,000 --> 00:00:02,500, got {shown!r:.80}.",
             line=line_of(source, damaged.end() - len(shown)),
         )
     if number and following and int(following[1]) == int(number[1]) + 2:
-        missing = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE).search(
-            source, start, end
-        )
-        if missing:
+        between = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE)
+        if missing := between.search(source, start, end):
             raise FormatError(
                 f"Expected cue times below the number {missing[1]}, got none.", line=line_of(source, missing.start(1))
             )
@@ -144,11 +141,10 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
                 f"Expected cue times such as 00:00:01.000 --> 00:00:02.500, got {damaged.group().strip()!r:.80}.",
                 line=line_of(source, block.start() + damaged.start()),
             )
-        for m, times in enumerate(arrows):
-            begins, ends = _times(times, _VTT_TIMES, "00:00:01.000 --> 00:00:02.500")
-            start = _after_line_end(source, times.end())
-            end = arrows[m + 1].start() if m + 1 < len(arrows) else block.end()
-            yield Cue(times.start(), begins, ends, start, end)
+        ends_of_text = [*(times.start() for times in arrows[1:]), block.end()]
+        for times, end in zip(arrows, ends_of_text, strict=False):
+            seconds = _times(times, _VTT_TIMES, "00:00:01.000 --> 00:00:02.500")
+            yield Cue(times.start(), *seconds, _after_line_end(source, times.end()), end)
 
 
 def _after_line_end(source: str, place: int) -> int:
@@ -177,8 +173,7 @@ def seconds_of(time: str) -> float:
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
-    reader = CueTextReader(cue_format)
-    pairs = ((cue, *reader.read(source, cue.start, cue.end)) for cue in cues)
+    pairs = ((cue, *read_cue(cue_format, source, cue.start, cue.end)) for cue in cues)
     first = list(itertools.islice(pairs, _N_LOOKED_AT))
     scrolls = _scrolls([_texts(lines) for _, lines, _ in first])
     builder = SpeechBuilder()
@@ -201,14 +196,11 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
             repeated = _begin(builder, line)
             places.append(builder.say(line.chunk))
             said_from, _ = places[-1]
-            builder.asides += [
-                Aside(said_from + place, text, place == 0) for place, text in line.asides if text != repeated
-            ]
-        if len(places) > n_repeated:
-            begins_at = places[n_repeated][0]
+            shown = [(place, text) for place, text in line.asides if text != repeated]
+            builder.speech.asides += [Aside(said_from + place, text, place == 0) for place, text in shown]
         builder.time(begins_at, builder.length, cue.begins, cue.ends)
         if sound:
-            builder.sounds.append(Sound(cue.begins, cue.ends, sound))
+            builder.speech.sounds.append(Sound(cue.begins, cue.ends, sound))
         before = cue
     speeches = [builder.build()] if builder.length else []
     return Transcript(source, cue_format, speeches, warnings)

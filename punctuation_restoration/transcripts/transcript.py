@@ -48,7 +48,7 @@ class Speech:
     text: str
     # Each covers the text, or a part of it, once and in the order of text and file; copies have tracks of their own.
     tracks: list[Runs]
-    timings: Sequence[Timing] = ()
+    timings: list[Timing] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
     speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
     name: str | None = None
@@ -92,19 +92,12 @@ class SpeechBuilder:
     """Puts a speech together from chunks, in the order in which they were said."""
 
     def __init__(self, name: str | None = None):
-        self.name = name
+        self.speech = Speech("", [Runs()], name=name)  # its text comes last
         self.length = 0
-        self.timings: list[Timing] = []
-        self.turns: list[int] = []
-        self.speakers: list[tuple[int, str]] = []
-        self.asides: list[Aside] = []
-        self.sounds: list[Sound] = []
         self._parts: list[str] = []
         self._last = ""
         self._parting = False
         self._speaker: object = None
-        self._main = Runs()
-        self._copies: list[Runs] = []
 
     def say(self, chunk: Chunk) -> tuple[int, int]:
         """Append a chunk. Returns its range in the speech's text."""
@@ -116,16 +109,15 @@ class SpeechBuilder:
         start = self.length
         self._append(chunk.text)
         for run in chunk.runs:
-            self._main.add(run.start + start, run.end + start, run.source_start, run.source_end)
+            self.speech.tracks[0].add(run.start + start, run.end + start, run.source_start, run.source_end)
         return start, self.length
 
     def time(self, start: int, end: int, begins: float | None, ends: float | None) -> None:
         """Note when `text[start:end]`, without the blanks at its ends, was said."""
         said = self._said(start, end)
         if said.strip():
-            self.timings.append(
-                Timing(start + len(said) - len(said.lstrip()), start + len(said.rstrip()), begins, ends)
-            )
+            first, last = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+            self.speech.timings.append(Timing(first, last, begins, ends))
 
     def part(self) -> None:
         """Keep what was said and what comes next apart, by a blank that stands nowhere in the file."""
@@ -141,8 +133,8 @@ class SpeechBuilder:
         """Keep apart as well, and note that another speaker begins here."""
         self.part()
         self._speaker = None
-        if self._last and (not self.turns or self.turns[-1] != self.length):
-            self.turns.append(self.length)
+        if self._last and self.length not in self.speech.turns[-1:]:
+            self.speech.turns.append(self.length)
 
     def turn_to(self, speaker: object) -> bool:
         """Note a turn if the speaker, as the file names them, is another one than before; returns whether so."""
@@ -150,7 +142,7 @@ class SpeechBuilder:
         if is_turn:
             self.turn()
             self._speaker = speaker
-            self.speakers.append((self.length, str(speaker)))
+            self.speech.speakers.append((self.length, str(speaker)))
         return is_turn
 
     def repeat(self, chunks: list[Chunk], start: int, end: int) -> list[tuple[int, int]] | None:
@@ -179,17 +171,16 @@ class SpeechBuilder:
     def _copy_track(self, start: int, chunks: Sequence[Chunk]) -> Runs:
         """The last track of copies if these go on behind it, both in the text and in the file; else a new one."""
         first = next((chunk.runs[0] for chunk in chunks if chunk.runs), None)
-        last = self._copies[-1][-1] if self._copies and self._copies[-1] else None
+        _, *copies = self.speech.tracks
+        last = copies[-1][-1] if copies and copies[-1] else None
         if first is None or last is None or last.end > start or last.source_end > first.source_start:
-            self._copies.append(Runs())
-        return self._copies[-1]
+            self.speech.tracks.append(Runs())
+        return self.speech.tracks[-1]
 
-    def build(self, addition: Addition | None = None) -> Speech:
-        tracks = [self._main, *self._copies]
-        text = "".join(self._parts)
-        return Speech(
-            text, tracks, self.timings, self.turns, self.speakers, self.name, addition, self.asides, self.sounds
-        )
+    def build(self) -> Speech:
+        """The speech, complete."""
+        self.speech.text = "".join(self._parts)
+        return self.speech
 
     def _said(self, start: int, end: int) -> str:
         """`text[start:end]`, joined from the last parts only: a copy mostly follows directly after what it repeats."""
