@@ -96,9 +96,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         encoder = AutoModel.from_pretrained(name_or_path, revision=revision, dtype=torch.float32, **pooler)
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
-        encoder_config = encoder.config.to_dict()
-        for key in ("_name_or_path", "dtype"):  # a path of this machine, and how the weights were stored
-            encoder_config.pop(key, None)
+        local = ("_name_or_path", "dtype")  # a path of this machine, and how the weights were stored
+        encoder_config = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
         if is_causal(encoder):
             settings.setdefault("bidirectional_from", encoder.config.num_hidden_layers // 2)
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
@@ -185,7 +184,11 @@ class PunctuationRestorationModel(PreTrainedModel):
             nll = None if labels is None else self.classifier.crf.losses(logits, is_slot, labels)
             logits = self.classifier.crf(logits, is_slot)
         if labels is not None:
-            loss = slot_loss(logits, labels) if nll is None else nll.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
+            losses = nll
+            if losses is None:
+                flat = logits.flatten(0, 1).float(), labels.flatten()
+                losses = nn.functional.cross_entropy(*flat, ignore_index=NOT_SCORED, reduction="none")
+            loss = losses.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
         return SlotClassifierOutput(
             loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions, nll=nll
         )
@@ -319,14 +322,6 @@ def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch
     mixed, _ = compute(attention, query, key, value, is_piece)  # (B, N, heads, H / heads)
     states = layer.attention.output(mixed.flatten(2), states)
     return layer.output(layer.intermediate(states), states)
-
-
-def slot_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy of the scored slots, 0 where none is: `logits` (B, W, M), `labels` (B, W)."""
-    total = nn.functional.cross_entropy(
-        logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
-    )
-    return total / (labels != NOT_SCORED).sum().clamp(min=1)
 
 
 def _is_piece(attention_mask: torch.Tensor | None) -> torch.Tensor | None:

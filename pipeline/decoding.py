@@ -61,12 +61,9 @@ def make_choice(
 
 
 def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) -> np.ndarray:
-    """Leave only marks that end a sentence to some words: which of them, the model says.
+    """Probabilities (W, M), each row summing to 1, in which only marks that end a sentence may follow some words.
 
-    Args:
-        probabilities: (W, M), each row summing to 1.
-        words: of which a sentence ends after each.
-        config: the model's configuration. If none of its labels ends a sentence, nothing changes.
+    Which of these marks it is, the model says. If none of its labels ends a sentence, nothing changes.
     """
     if not words or not any(is_end := [is_sentence_end(label) for label in config.labels]):
         return probabilities
@@ -89,12 +86,7 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     written. A label without one must be the most probable of all. What a label that is not allowed would have got goes
     to its basic label (that of `!` to the period), or to "no mark" where that is not allowed either.
 
-    Args:
-        probabilities: (W, M), each row summing to 1.
-        choice: from `make_choice`.
-
-    Returns:
-        (W,) label ids and (W,) probabilities of these labels.
+    Takes probabilities (W, M), each row summing to 1; gives (W,) label ids and (W,) probabilities of these labels.
     """
     scores = choice.shared(probabilities)
     ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold

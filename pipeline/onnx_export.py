@@ -16,7 +16,6 @@ import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +29,16 @@ FORMAT = 5  # raised when files made by an earlier version of this module should
 
 def fingerprint(model: Any) -> str:
     """SHA-256 over weights and configuration: two models with the same one compute the same."""
-    settings = model.config.get_text_config().to_dict()
-    settings = {key: value for key, value in settings.items() if key not in NOT_COMPUTED}
+    config = model.config
+    encoder = config.get_text_config().to_dict().items()
+    settings = {key: value for key, value in encoder if key not in NOT_COMPUTED}
     settings["n_slot_layers"] = model.n_slot_layers
-    if model.config.slot_style == "mask-stream":
-        settings["mask_token_id"] = model.config.mask_token_id
-    if model.config.bidirectional_from is not None:
-        settings["bidirectional_from"] = model.config.bidirectional_from
-    if model.config.head.endswith("crf"):  # whose graph reads windows up to this size
-        settings["max_window_pieces"] = model.config.max_window_pieces
+    if config.slot_style == "mask-stream":
+        settings["mask_token_id"] = config.mask_token_id
+    if config.bidirectional_from is not None:
+        settings["bidirectional_from"] = config.bidirectional_from
+    if config.head.endswith("crf"):  # whose graph reads windows up to this size
+        settings["max_window_pieces"] = config.max_window_pieces
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().cpu().contiguous()
@@ -64,7 +64,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as beside:
         whole = Path(beside) / "fp32.onnx"
-        with _quiet():
+        # Without what torch and ONNX Runtime tell their developers.
+        with warnings.catch_warnings(action="ignore"), contextlib.ExitStack() as then:
+            then.callback(logging.disable, logging.root.manager.disable)
+            logging.disable(logging.WARNING)
             _write_fp32(model, whole, pad_id, in_int8)
             if in_int8:
                 quantization = importlib.import_module("onnxruntime.quantization")
@@ -189,7 +192,6 @@ def import_packages(*names: str) -> list[Any]:
 
 
 def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
-    graph = _Graph(model, in_int8)
     # Sizes above 1, which torch takes for constants.
     example = {
         "input_ids": torch.full((2, 12), pad_id + 1),
@@ -199,7 +201,7 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
     sizes = {"input_ids": {0: "B", 1: "P"}, "attention_mask": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}
     try:
         torch.onnx.export(
-            graph, (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
+            _Graph(model, in_int8), (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
             output_names=["logits"], external_data=False, verbose=False,
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
@@ -219,16 +221,3 @@ def _sign(path: Path, weights: str) -> None:
         node.doc_string = ""
         del node.metadata_props[:]
     onnx.save(graph, path)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what torch and ONNX Runtime tell their developers."""
-    disabled = logging.root.manager.disable
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
-        try:
-            yield
-        finally:
-            logging.disable(disabled)

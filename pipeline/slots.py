@@ -84,17 +84,12 @@ class SlotEncoder:
     def assemble(
         self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
     ) -> tuple[list[int], list[int]]:
-        """One window.
+        """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
 
-        Args:
-            pieces: the pieces of its words.
-            filled: for each word the label id that is shown in its slot, or None for a mask; None masks all.
-
-        Returns:
-            Piece ids from `<s>` to `</s>`, and for each word the index of its slot among them. Where masks join late
-            (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any text, and the
-            index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be
-            filled.
+        `filled` has for each word the label id that is shown in its slot, or None for a mask; None masks all. Where
+        masks join late (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any
+        text, and the index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing
+        can be filled.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):

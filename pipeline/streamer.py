@@ -178,7 +178,10 @@ class PunctuationStreamer:
         if shown[boundary:].strip():
             result = self._restore({**self._item(shown), "unfinished": not is_last}, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
-        edits = _open_edits(result["edits"], boundary, words[0]["start"] if words else len(shown))
+        first = words[0]["start"] if words else len(shown)
+        # Without the marks of words before the first open one, which are decided.
+        behind = (edit for edit in result["edits"] if edit["start"] >= boundary)
+        edits = [edit for edit in behind if edit["start"] > first or not follows(edit)]
         n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
         cut = boundary
@@ -243,11 +246,6 @@ class PunctuationStreamer:
             self._left = self._left[start:]
             self._left_labels = {end - start: label for end, label in self._left_labels.items() if end > start}
             self._n_dropped += start
-
-
-def _open_edits(edits: Sequence[Edit], boundary: int, first: int) -> list[Edit]:
-    """Those behind the boundary, without the marks of words before the first open one: those words are decided."""
-    return [edit for edit in edits if edit["start"] >= boundary and (edit["start"] > first or not follows(edit))]
 
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:

@@ -8,6 +8,7 @@ Takes a model and names of benchmarks, or JSONL, TSV or text files; prints table
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,14 +86,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     passed = parser.add_argument_group("passed on to the pipeline")
     for name, help_text in PIPELINE_SETTINGS.items():
         passed.add_argument("--" + name.replace("_", "-"), type=int, help=help_text)
-    passed.add_argument(
-        "--threshold",
-        nargs="+",
-        default=[],
-        type=read_threshold,
-        metavar="LABEL=P",
-        help="probability from which a mark is written",
-    )
+    about = "probability from which a mark is written"
+    passed.add_argument("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
     passed.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     passed.add_argument("--dtype", default="float32", help="float32, bfloat16, float16 (default: float32)")
     args = parser.parse_args(argv)
@@ -102,11 +97,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the command.
-
-    Raises:
-        ValueError, ImportError, OSError, ModelError: for a wrong input; the message says what to do.
-    """
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if args.list:
         for name, benchmark in BENCHMARKS.items():
@@ -132,9 +122,8 @@ def run(args: argparse.Namespace) -> None:
     for result in results:
         if args.details or len(results) == 1:
             console.print(*details(result), sep="\n")
-        if args.pictures:
-            for path in save_pictures(result, args.pictures):
-                console.print(f"wrote {path}")
+        for path in save_pictures(result, args.pictures) if args.pictures else ():
+            console.print(f"wrote {path}")
     for found in filter(None, mistakes):
         console.print(mistakes_table(found))
     console.print(overview(results))
@@ -148,11 +137,7 @@ def result_path(place: Path, name: str) -> Path:
 
 
 def score_one(
-    restore: Any,
-    name: str,
-    settings: dict[str, Any],
-    args: argparse.Namespace,
-    earlier: dict[str, Any] | None = None,
+    restore: Any, name: str, settings: dict[str, Any], args: argparse.Namespace, earlier: dict[str, Any] | None = None
 ) -> tuple[dict[str, Any], Sequence[Mistake]]:
     """The result of one benchmark, compared with an earlier one if there is one, and its worst mistakes."""
     is_basic = name in BENCHMARKS and not args.all_marks
@@ -162,22 +147,16 @@ def score_one(
     digest = digest_of(examples)
     if earlier:
         check_same_test(digest, label_set.names, earlier)
+    options = {**settings, "marks": "basic" if is_basic else "all", "n_mistakes": args.mistakes}
     with ProgressBar(name, sum(len(example.spans) for example in examples)) as bar:
-        evaluation = evaluate_examples(
-            restore,
-            examples,
-            label_set,
-            n_mistakes=args.mistakes,
-            on_document=lambda n_units: bar.count(n_units, "units"),
-            marks="basic" if is_basic else "all",
-            **settings,
-        )
+        count = functools.partial(bar.count, unit="units")
+        evaluation = evaluate_examples(restore, examples, label_set, on_document=count, **options)
     config = restore.model.config
     used = {key: getattr(config, key) for key in ("window", "left_context", "right_context", "max_window_pieces")}
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
-    used |= {"limit": args.limit} if args.limit else {}
-    used |= {"marks": "all"} if args.all_marks else {}
-    used |= {"ensemble": [shown_model(name) for name in args.ensemble]} if args.ensemble else {}
+    ensemble = [shown_model(name) for name in args.ensemble or ()]
+    chosen = {"limit": args.limit, "marks": "all" if args.all_marks else None, "ensemble": ensemble}
+    used |= {key: value for key, value in chosen.items() if value}
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
     result = to_result(evaluation, Path(name).name, about, digest, signed)

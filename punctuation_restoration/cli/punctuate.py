@@ -87,30 +87,29 @@ def _restore(args: Namespace, load: Load) -> int:
         _refuse_existing([job.target for job in jobs if job.target is not None])
     for name, problem in problems:
         say(f"{name}: {problem}")
-    n_done, n_failed = 0, len(problems)
+    n_done, n_all = 0, len(jobs) + len(problems)
     try:
         for number, job in enumerate(jobs, start=1):
             is_done, goes_on = _restore_one(job, args, load, f"{number} of {len(jobs)}: ")
-            n_done, n_failed = n_done + is_done, n_failed + (not is_done)
+            n_done += is_done
             if not goes_on:
                 break
     except KeyboardInterrupt:
         say(f"interrupted; {n_done} of {len(jobs)} files are done and kept")
         return INTERRUPTED
-    if n_failed and len(jobs) + len(problems) > 1:
-        say(f"{n_done} files done, {len(jobs) + len(problems) - n_done} not")
-    return SOME_FAILED if n_failed else DONE
+    if n_done < n_all > 1:
+        say(f"{n_done} files done, {n_all - n_done} not")
+    return SOME_FAILED if n_done < n_all else DONE
 
 
 def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
     """Whether it is done, and whether it makes sense to go on with others. `place` is that among the files."""
-    name, encoding, file_format = str(job.source or "standard input"), args.encoding, args.format
-    if args.text is not None:
-        name, encoding, file_format = "--text", "utf-8", args.format or "txt"
-    at_fault = name
+    at_fault = name = str(job.source or ("standard input" if args.text is None else "--text"))
+    encoding, file_format = args.encoding, args.format
     try:
         if args.text is not None:
-            content = f"{args.text}\n".encode("utf-8", "surrogateescape")
+            content, encoding = f"{args.text}\n".encode("utf-8", "surrogateescape"), "utf-8"
+            file_format = args.format or "txt"
         else:
             content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
         transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)

@@ -61,16 +61,13 @@ class RestoredTranscript:
 
         `paint` may dress up each change, for a terminal.
         """
-        edits = [speech.edits for speech in self.speeches]
-        return apply_to_source(self.transcript, edits, self._additions(), paint)
-
-    def _additions(self) -> Iterator[SourceEdit]:
+        additions = []
         for restored in self.speeches:
-            place = restored.speech.addition
-            if place is not None:
+            if place := restored.speech.addition:
                 rows = [sentence.row() for sentence in restored.sentences]
                 sentences = json.dumps(rows, ensure_ascii=self.transcript.is_ascii_json)
-                yield SourceEdit(place.start, place.end, place.lead + sentences)
+                additions.append(SourceEdit(place.start, place.end, place.lead + sentences))
+        return apply_to_source(self.transcript, [speech.edits for speech in self.speeches], additions, paint)
 
 
 def restore_transcript(
@@ -81,11 +78,9 @@ def restore_transcript(
     keep_words: bool = True,
     **options: Any,
 ) -> RestoredTranscript:
-    """Restore all speeches of a transcript.
+    """Restore all speeches of a transcript; the restorer gets `options`, and with `pause` among them also the times.
 
     Args:
-        transcript: what a reader gave.
-        restore: the restorer; it gets `options`. With an option `pause` it also gets the times.
         on_progress: called with the number of characters just done.
         keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; speeches
             that have a place for sentences keep them all the same.

@@ -12,6 +12,7 @@ from .recogniser_json import JsonReader
 from .transcript import Chunk, Speech, SpeechBuilder, Transcript
 
 _CTM_RECORD = re.compile(r"[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(?:[^\r\n]*)")
+_TAB = re.compile("\t")
 _TEXT_COLUMNS = ("text", "sentence", "transcript")
 
 
@@ -131,11 +132,8 @@ def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _fields(source: str, start: int, end: int) -> list[tuple[int, int]]:
-    places = []
-    for field in source[start:end].split("\t"):
-        places.append((start, start + len(field)))
-        start += len(field) + 1
-    return places
+    tabs = [match.start() for match in _TAB.finditer(source, start, end)]
+    return list(zip([start, *(tab + 1 for tab in tabs)], [*tabs, end], strict=True))
 
 
 def _milliseconds(field: str, number: int) -> float:
