@@ -120,12 +120,13 @@ class PunctuationRestorationModel(PreTrainedModel):
         new = {"mask_state"} if kwargs.get("slot_style") == "late-mask" else set()  # zeros where the style is changed
         place = pretrained_model_name_or_path
         try:
-            model, report = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
+            loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
         except SafetensorError as error:
             raise OSError(
                 f"Expected safetensors weights in {place}, could not read them: {error}. Download or copy the "
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
+        model, report = loaded
         missing = sorted(set(report["missing_keys"]) - new)
         if missing:
             raise ValueError(

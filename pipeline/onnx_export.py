@@ -120,15 +120,11 @@ AttentionInterface.register(ATTENTION, _attend)
 class _Int8Embedding(nn.Module):
     """Word embeddings with one scale a row."""
 
-    words: torch.Tensor  # (V, H)
-    scales: torch.Tensor  # (V, 1)
-
     def __init__(self, embedding: nn.Embedding) -> None:
         super().__init__()
         words = embedding.weight.detach().float()
-        scales = words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
-        self.register_buffer("words", (words / scales).round().to(torch.int8))
-        self.register_buffer("scales", scales)
+        self.scales = nn.Buffer(words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127)  # (V, 1)
+        self.words = nn.Buffer((words / self.scales).round().to(torch.int8))  # (V, H)
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         return self.words[input_ids].to(torch.float32) * self.scales[input_ids]
@@ -137,16 +133,13 @@ class _Int8Embedding(nn.Module):
 class _OnnxLSTM(nn.Module):
     """An LSTM as the one operation of ONNX, for any W; torch would write one step after the other, for a fixed W."""
 
-    inner: torch.Tensor  # (1, 4 H, H), as `outer`
-    outer: torch.Tensor
-    biases: torch.Tensor  # (1, 8 H)
-
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
         self.width = lstm.hidden_size
-        self.register_buffer("inner", self._gates(lstm.weight_ih_l0))
-        self.register_buffer("outer", self._gates(lstm.weight_hh_l0))
-        self.register_buffer("biases", torch.cat([self._gates(lstm.bias_ih_l0), self._gates(lstm.bias_hh_l0)], dim=1))
+        self.inner = nn.Buffer(self._gates(lstm.weight_ih_l0))  # (1, 4 H, H), as `outer`
+        self.outer = nn.Buffer(self._gates(lstm.weight_hh_l0))
+        biases = self._gates(lstm.bias_ih_l0), self._gates(lstm.bias_hh_l0)
+        self.biases = nn.Buffer(torch.cat(biases, dim=1))  # (1, 8 H)
 
     def forward(self, states: torch.Tensor) -> tuple[torch.Tensor, None]:
         inputs = states.transpose(0, 1), self.inner, self.outer, self.biases

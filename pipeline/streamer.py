@@ -181,7 +181,7 @@ class PunctuationStreamer:
         first = words[0]["start"] if words else len(shown)
         # Without the marks of words before the first open one, which are decided.
         behind = (edit for edit in result["edits"] if edit["start"] >= boundary)
-        edits = [edit for edit in behind if edit["start"] > first or not follows(edit)]
+        edits: list[Edit] = [edit for edit in behind if edit["start"] > first or not follows(edit)]
         n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
         cut = boundary

@@ -66,10 +66,7 @@ class Word(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A word on its way: where it stands and what is spoken. `script` is known already for a plain word.
-
-    A plain word has ASCII letters only, and blanks around it, so that quotes and neighbours do not matter.
-    """
+    """A word on its way. The script is known of a plain one: ASCII letters between blanks, which nothing touches."""
 
     start: int
     end: int

@@ -95,16 +95,11 @@ def read_values(source: str, start: int = 0, end: int | None = None) -> Iterator
 
 
 def _broken(source: str, reason: str, position: int) -> FormatError:
+    column, shown = position - source.rfind("\n", 0, position), source[position : position + 20]
+    problem = f"Expected JSON, got {shown!r} in column {column} ({reason.lower()})."
     if not source[position:].strip() or reason.startswith("Unterminated string"):
-        return FormatError(
-            f"Expected the rest of the JSON, got the end of the file ({reason.lower()}). Is the file cut off?",
-            line=line_of(source, position),
-        )
-    column = position - source.rfind("\n", 0, position)
-    return FormatError(
-        f"Expected JSON, got {source[position : position + 20]!r} in column {column} ({reason.lower()}).",
-        line=line_of(source, position),
-    )
+        problem = f"Expected the rest of the JSON, got the end of the file ({reason.lower()}). Is the file cut off?"
+    return FormatError(problem, line=line_of(source, position))
 
 
 def chunk_of(source: str, value: PlacedString) -> Chunk:

@@ -64,15 +64,15 @@ class JsonReader:
         """A list of words, of segments, of results that make one transcript (Vosk), or of separate transcripts."""
         if not values:
             return []
-        first = values[0]
+        first = values[0] if isinstance(values[0], dict) else {}
         builder = SpeechBuilder()
-        if all(isinstance(value, PlacedString) for value in values) or _is_word(first):
+        if isinstance(first.get("word"), str) or all(isinstance(value, PlacedString) for value in values):
             self._say_words(builder, values)
-        elif _is_segment(first):
+        elif isinstance(first.get("text"), str) and ("words" in first or "start" in first):
             for segment in values:
                 self._say_segment(builder, segment)
         elif not all(isinstance(value, PlacedObject) for value in values):
-            raise self._wrong(values, "a list of words, segments or transcripts", first)
+            raise self._wrong(values, "a list of words, segments or transcripts", values[0])
         elif self.text_key is None and _is_vosk_stream(values):
             for value in values:
                 self._say_vosk(builder, value)
@@ -103,13 +103,11 @@ class JsonReader:
             raise self._wrong(segment, "a segment with text or words", segment)
         builder.turn_to(segment.get("speaker"))
         builder.part()
-        words = segment.get("words") or []
-        text = segment.get("text")
+        text, words = segment.get("text"), segment.get("words") or []
         if not isinstance(text, PlacedString):
             self._say_words(builder, self._list(segment, "words"))
             return
-        chunk = chunk_of(self.source, text)
-        start, end = builder.say(chunk)
+        start, end = builder.say(chunk_of(self.source, text))
         chunks = [self._word_chunk(word) for word in words]
         ranges = builder.repeat(chunks, start, end) if chunks else None
         if ranges is None:
@@ -122,13 +120,11 @@ class JsonReader:
 
     def _say_chunks(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         for item in self._list(value, "chunks"):
-            if not isinstance(item, PlacedObject) or not isinstance(item.get("text"), PlacedString):
-                raise self._wrong(item, "a chunk with a text", item)
-            times = item.get("timestamp")
+            times = item.get("timestamp") if isinstance(item, PlacedObject) else None
             if not isinstance(times, list) or len(times) != 2:
-                raise self._wrong(item, 'a chunk with "timestamp": [start, end]', times)
+                raise self._wrong(item, 'a chunk with "text" and "timestamp": [start, end]', item)
             begins, ends = (self._number(time, item) for time in times)
-            builder.time(*builder.say_word(chunk_of(self.source, item["text"])), begins, ends)
+            builder.time(*builder.say_word(self._word_chunk(item)), begins, ends)
         self._copy_text(builder, value, "text")
 
     def _say_nemo(self, builder: SpeechBuilder, value: PlacedObject) -> None:
@@ -184,12 +180,10 @@ class JsonReader:
                 builder.time(*place, *self._times(word))
 
     def _word_chunk(self, word: Any) -> Chunk:
-        if isinstance(word, PlacedString):
-            return chunk_of(self.source, word)
-        if isinstance(word, PlacedObject):
-            for key in ("word", "text"):
-                if isinstance(word.get(key), PlacedString):
-                    return chunk_of(self.source, word[key])
+        spelled = (word.get("word"), word.get("text")) if isinstance(word, PlacedObject) else (word,)
+        for text in spelled:
+            if isinstance(text, PlacedString):
+                return chunk_of(self.source, text)
         raise self._wrong(word, 'a word: a string, or an object with "word"', word)
 
     def _times(self, value: PlacedObject) -> tuple[float | None, float | None]:
@@ -243,24 +237,14 @@ class JsonReader:
         return FormatError(f"Expected {expected}, got {got!r:.60}. Is the format right?", line=line)
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("word"), str)
-
-
-def _is_segment(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("text"), str) and ("words" in value or "start" in value)
-
-
 def _is_vosk_stream(values: Sequence[PlacedObject]) -> bool:
     """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
     return all(_key_of(value) == "result" for value in values) and any("result" in value for value in values)
 
 
 def _name_of(value: PlacedObject) -> str | None:
-    for key in ("id", "audio_filepath", "name"):
-        if isinstance(value.get(key), str | int):
-            return str(value[key])
-    return None
+    names = (value.get(key) for key in ("id", "audio_filepath", "name"))
+    return next((str(name) for name in names if isinstance(name, str | int)), None)
 
 
 def _text_key(value: PlacedObject) -> str | None:
@@ -268,14 +252,14 @@ def _text_key(value: PlacedObject) -> str | None:
     return next((key for key in known if isinstance(value.get(key), str)), None)
 
 
-def _key_of(value: PlacedObject) -> str | None:
+def _key_of(value: PlacedObject) -> str:
     """The key that tells whose output an object is; a text alone is Vosk's, too."""
-    kinds = {key: dict if key.startswith("time") else list for key in _SAY}
-    found = next((key for key, kind in kinds.items() if isinstance(value.get(key), kind)), None)
-    return "result" if value.keys() == {"text"} else found
+    if value.keys() == {"text"}:
+        return "result"
+    return next((key for key in _SAY if isinstance(value.get(key), dict if "time" in key else list)), "")
 
 
-_SAY: dict[str | None, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
+_SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
     "segments": JsonReader._say_segments,
     "chunks": JsonReader._say_chunks,
     "timestamp": JsonReader._say_nemo,

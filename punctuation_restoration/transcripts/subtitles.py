@@ -4,6 +4,7 @@ Files are edited in place: pysubs2 and webvtt-py rewrite indices, times, blank l
 file back byte for byte. It knows the two formats, and leaves what is visible in a cue to `cue_text`.
 """
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -154,7 +155,7 @@ def _after_line_end(source: str, place: int) -> int:
 
 def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple[float, float]:
     match = pattern.fullmatch(line.group())
-    begins, ends = (seconds_of(time) for time in match.groups()) if match else (0.0, -1.0)
+    begins, ends = map(_seconds, match.groups()) if match else (0.0, -1.0)
     if ends < begins:
         wanted = "a cue that ends after it begins" if match else f"cue times such as {example}"
         raise FormatError(
@@ -163,13 +164,10 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
     return begins, ends
 
 
-def seconds_of(time: str) -> float:
-    """Seconds of `01:02:03,450`, `02:03.450` or `3.45`."""
-    *larger, seconds = time.replace(",", ".").split(":")
-    minutes = 0
-    for part in larger:
-        minutes = minutes * 60 + int(part)
-    return round(minutes * 60 + float(seconds), 3)
+def _seconds(time: str) -> float:
+    """Of `01:02:03,450` or `02:03.450`."""
+    parts = map(float, time.replace(",", ".").split(":"))
+    return round(functools.reduce(lambda larger, part: larger * 60 + part, parts), 3)
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
@@ -193,10 +191,13 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
             places.append(place)
         begins_at = builder.length
         for line in lines[n_repeated:]:
-            repeated = _begin(builder, line)
+            builder.part()
+            is_told = line.name is not None and not builder.turn_to(line.name)
+            if line.is_turn and line.name is None:
+                builder.turn()
             places.append(builder.say(line.chunk))
             said_from, _ = places[-1]
-            shown = [(place, text) for place, text in line.asides if text != repeated]
+            shown = [(place, text) for place, text in line.asides if not is_told or text != f"{line.name}:"]
             builder.speech.asides += [Aside(said_from + place, text, place == 0) for place, text in shown]
         builder.time(begins_at, builder.length, cue.begins, cue.ends)
         if sound:
@@ -204,16 +205,6 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
         before = cue
     speeches = [builder.build()] if builder.length else []
     return Transcript(source, cue_format, speeches, warnings)
-
-
-def _begin(builder: SpeechBuilder, line: VisibleLine) -> str | None:
-    """Keep a line apart from what was said before, and note who says it; returns a name that is told already."""
-    builder.part()
-    if line.name and not builder.turn_to(line.name):
-        return f"{line.name}:"
-    if line.is_turn and not line.name:
-        builder.turn()
-    return None
 
 
 def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
