@@ -19,7 +19,7 @@ from typing import Any
 from .. import transcripts
 from ..data.progress import ProgressBar
 from ..transcripts import Encoding, FormatError, Transcript
-from ..transcripts.placing import SourceEdit
+from ..transcripts.restoring import SourceEdit
 from ..whole_files import FULL_DISK, is_special, write_whole
 from .input_files import Job, plan_jobs
 from .live import restore_live

@@ -12,8 +12,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from .errors import FormatError, line_of
-from .places import Runs
-from .transcript import Chunk
+from .transcript import Chunk, Runs
 
 _BLANKS: Any = re.compile(r"[ \t\n\r]*")  # matches anywhere
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")

@@ -3,17 +3,19 @@
 It knows nothing about formats, and leaves to the restorer how a long text is cut.
 """
 
+import heapq
+import io
 import itertools
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from ..pipeline.edits import Edit, edited
-from .placing import SourceEdit, apply_to_source
+from ..pipeline.edits import Edit, edited, follows
 from .timed_sentences import Sentence, find_sentences
-from .transcript import Speech, Transcript
+from .transcript import Runs, Speech, Transcript
 
 PLAIN_FORMATS = ("txt", "lines")
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
@@ -49,6 +51,15 @@ class RestoredSpeech:
         return find_sentences(self.speech, self.edits, self.words)
 
 
+class SourceEdit(NamedTuple):
+    """`source[start:end]` becomes `written`; `edit` is what it came from, None for sentences that are added."""
+
+    start: int
+    end: int
+    written: str
+    edit: Edit | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class RestoredTranscript:
     """A transcript and its restored speeches."""
@@ -61,13 +72,23 @@ class RestoredTranscript:
 
         `paint` may dress up each change, for a terminal.
         """
+        source, is_ascii_json = self.transcript.source, self.transcript.is_ascii_json
         additions = []
         for restored in self.speeches:
             if place := restored.speech.addition:
-                rows = [sentence.row() for sentence in restored.sentences]
-                sentences = json.dumps(rows, ensure_ascii=self.transcript.is_ascii_json)
+                sentences = json.dumps([each.row() for each in restored.sentences], ensure_ascii=is_ascii_json)
                 additions.append(SourceEdit(place.start, place.end, place.lead + sentences))
-        return apply_to_source(self.transcript, [speech.edits for speech in self.speeches], additions, paint)
+        # The marks are written into every copy of a speech.
+        tracks = [_in_track(track, restored.edits) for restored in self.speeches for track in restored.speech.tracks]
+        written, done = io.StringIO(), 0
+        for change in heapq.merge(additions, *tracks, key=itemgetter(0, 1)):
+            written.write(source[done : change.start])
+            if change.edit and is_ascii_json:
+                change = change._replace(written=json.dumps(change.written)[1:-1])
+            written.write(paint(change) if paint else change.written)
+            done = max(done, change.end)
+        written.write(source[done:])
+        return written.getvalue()
 
 
 def restore_transcript(
@@ -176,3 +197,19 @@ def _n_added(edit: Edit, text: str) -> int:
             f"{text[edit['start'] : edit['start'] + 20]!r}. A restorer must not change words."
         )
     return len(inserted) - len(removed)
+
+
+def _in_track(track: Runs, edits: Sequence[Edit]) -> Iterator[SourceEdit]:
+    """The edits in the order of the file, where they stand in one track; some do not, as the blank between two cues."""
+    if not track:
+        return
+    first, last = (bisect_left(edits, place, key=itemgetter("start")) for place in (track[0].start, track[-1].end + 1))
+    for edit in edits[first:last]:
+        is_behind = follows(edit) and edit["start"] > 0
+        offset = edit["start"] - is_behind
+        run = track.at(offset)
+        if run is not None:
+            start, end = run.place_of(offset)
+            if not edit["removed"]:
+                start = end = end if is_behind else start
+            yield SourceEdit(start, end, edit["inserted"], edit)

@@ -4,7 +4,6 @@ Files are edited in place: pysubs2 and webvtt-py rewrite indices, times, blank l
 file back byte for byte. It knows the two formats, and leaves what is visible in a cue to `cue_text`.
 """
 
-import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -166,8 +165,10 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
 
 def _seconds(time: str) -> float:
     """Of `01:02:03,450` or `02:03.450`."""
-    parts = map(float, time.replace(",", ".").split(":"))
-    return round(functools.reduce(lambda larger, part: larger * 60 + part, parts), 3)
+    seconds = 0.0
+    for part in time.replace(",", ".").split(":"):
+        seconds = seconds * 60 + float(part)
+    return round(seconds, 3)
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
