@@ -184,21 +184,17 @@ class PunctuationStreamer:
         edits: list[Edit] = [edit for edit in behind if edit["start"] > first or not follows(edit)]
         n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
-        cut = boundary
-        if is_last:
-            cut = len(shown)
-        elif n_commit:
+        cut = len(shown) if is_last else boundary
+        if n_commit and not is_last:
             next_start = words[n_commit]["start"] if n_commit < len(words) else len(shown)
             cut = _cut_after(shown, edits, words[n_commit - 1]["end"], next_start)
         n_edits = sum(edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits)
+        dropped = self._n_dropped
         step = StreamStep(
             edited(shown, edits[:n_edits], boundary, cut),
             edited(shown, edits[n_edits:], cut) + partial,
-            [{**edit, "start": edit["start"] + self._n_dropped} for edit in edits[:n_edits]],
-            [
-                {**word, "start": word["start"] + self._n_dropped, "end": word["end"] + self._n_dropped}
-                for word in words[:n_commit]
-            ],
+            [{**edit, "start": edit["start"] + dropped} for edit in edits[:n_edits]],
+            [{**word, "start": word["start"] + dropped, "end": word["end"] + dropped} for word in words[:n_commit]],
         )
         if cut > boundary:
             self._committed.append(step.committed)

@@ -131,15 +131,14 @@ class WordFinder:
                 link = match.group()[: self._link_tail.search(match.group()).start()]
                 yield Span(match.start(), match.start() + len(link), link)
             elif kind == "other" and HAS_LETTER_OR_DIGIT.search(match.group()):
-                yield self._other_span(match.group(), match.start(), match.end(), text)
-
-    def _other_span(self, word: str, start: int, end: int, text: str) -> Span:
-        """A word, with the point that follows it if that belongs to it; the point is never spoken."""
-        if text.startswith(".", end) and not text.startswith("..", end) and self._owns_point(word, text, end):
-            end += 1
-        return Span(start, end, word if word.isascii() and "`" not in word else word.translate(SPOKEN))
+                word, end = match.group(), match.end()
+                end += self._owns_point(word, text, end)  # but the point is never spoken
+                spoken = word if word.isascii() and "`" not in word else word.translate(SPOKEN)
+                yield Span(match.start(), end, spoken)
 
     def _owns_point(self, word: str, text: str, end: int) -> bool:
+        if not text.startswith(".", end) or text.startswith("..", end):
+            return False
         lower = word.lower()
         if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(word):
             return True

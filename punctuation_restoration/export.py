@@ -56,7 +56,10 @@ def export(
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     restore: Any = _load(source)
-    readme = _card_text(restore, source)
+    card = Path(source) / "README.md"
+    if source == HUB_MODEL or Path(source).resolve() == CHECKOUT_MODEL:
+        card = project_file("model_card.md")
+    readme = card.read_text(encoding="utf-8") if card.is_file() else _short_card(restore.model.config)
     with written_whole(output) as folder:
         restore.save_pretrained(folder)
         _store_small(folder / "model.safetensors")
@@ -126,14 +129,6 @@ def _load(source: str) -> Any:
         )
     build: Any = pipeline  # its overloads name only the tasks of transformers itself
     return build(TASK, model=source, device="cpu", model_kwargs={"use_safetensors": True})
-
-
-def _card_text(restore: Any, source: str) -> str:
-    """The text of the README."""
-    if source == HUB_MODEL or Path(source).resolve() == CHECKOUT_MODEL:
-        return project_file("model_card.md").read_text(encoding="utf-8")
-    own = Path(source) / "README.md"
-    return own.read_text(encoding="utf-8") if own.is_file() else _short_card(restore.model.config)
 
 
 def _short_card(config: Any) -> str:

@@ -64,8 +64,10 @@ def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
     for stretch in _stretches(restored):
         for part in _split(stretch, limits):
             lines = tuple(_layout(part, limits) or [_joined(part)])
-            begins = max(part[0].begins, cues[-1].ends if cues and cues[-1].ends <= part[-1].ends else part[0].begins)
-            cues.append(TimedCue(begins, max(begins, part[-1].ends), lines))
+            begins, ends = part[0].begins, part[-1].ends
+            if cues and cues[-1].ends <= ends:
+                begins = max(begins, cues[-1].ends)
+            cues.append(TimedCue(begins, max(begins, ends), lines))
     sounds = (TimedCue(sound.begins, sound.ends, (sound.text,)) for sound in restored.speech.sounds)
     cues = sorted([*cues, *sounds], key=lambda cue: cue.begins)
     return list(_readable(cues, limits))

@@ -70,7 +70,7 @@ def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding
         FormatError: the bytes are not valid in the encoding, or there is none of that name.
     """
     encoding = _encoding_of(content, name)
-    content = content[len(encoding.mark) :]
+    content = content.removeprefix(encoding.mark)
     if name is None and not encoding.mark and b"\x00" in content:
         line = content.count(b"\n", 0, content.index(b"\x00")) + 1
         raise FormatError(

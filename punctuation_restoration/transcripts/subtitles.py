@@ -19,6 +19,7 @@ _SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$
 # https://www.w3.org/TR/webvtt1/#webvtt-timestamp: hours optional, milliseconds always three digits
 _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
+_SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
 _ARROW_LINE = re.compile(r"[^\r\n]*-->[^\r\n]*")
 _LINE = re.compile(r"[^\r\n]+")
 _BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
@@ -77,7 +78,7 @@ def _srt_cues(source: str) -> Iterator[Cue]:
     number = _number_above(source, 0, times.start()) if times else None
     while times is not None:
         following = next(arrows, None)
-        seconds = _times(times, _SRT_TIMES, "00:00:01,000 --> 00:00:02,500")
+        seconds = _times(times, _SRT_TIMES, _SRT_EXAMPLE)
         start = _after_line_end(source, times.end())
         end = following.start() if following else len(source)
         next_number = _number_above(source, start, end) if following else None
@@ -116,12 +117,7 @@ def _check_body(
     source: str, start: int, end: int, number: re.Match[str] | None, following: re.Match[str] | None
 ) -> None:
     """Refuse text in which the times of another cue stand in ruins, or are missing."""
-    if damaged := _DAMAGED_TIMES.search(source, start, end):
-        shown = damaged.group().splitlines()[-1].strip()
-        raise FormatError(
-            f"Expected cue times such as 00:00:01,000 --> 00:00:02,500, got {shown!r:.80}.",
-            line=line_of(source, damaged.end() - len(shown)),
-        )
+    _refuse_damaged(source, start, end, _SRT_EXAMPLE)
     if number and following and int(following[1]) == int(number[1]) + 2:
         between = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE)
         if missing := between.search(source, start, end):
@@ -130,20 +126,23 @@ def _check_body(
             )
 
 
+def _refuse_damaged(source: str, start: int, end: int, example: str) -> None:
+    if damaged := _DAMAGED_TIMES.search(source[start:end]):
+        shown = damaged.group().splitlines()[-1].strip()
+        line = line_of(source, start + damaged.end() - len(shown))
+        raise FormatError(f"Expected cue times such as {example}, got {shown!r:.80}.", line=line)
+
+
 def _vtt_cues(source: str) -> Iterator[Cue]:
     for block in _BLOCK.finditer(source):
         if re.match(r"(?:NOTE|STYLE|REGION)(?:[ \t\r\n]|$)", block.group()):
             continue
         arrows = list(_ARROW_LINE.finditer(source, block.start(), block.end()))
-        damaged = None if arrows else _DAMAGED_TIMES.search(block.group())
-        if damaged:
-            raise FormatError(
-                f"Expected cue times such as 00:00:01.000 --> 00:00:02.500, got {damaged.group().strip()!r:.80}.",
-                line=line_of(source, block.start() + damaged.start()),
-            )
+        if not arrows:
+            _refuse_damaged(source, block.start(), block.end(), _VTT_EXAMPLE)
         ends_of_text = [*(times.start() for times in arrows[1:]), block.end()]
         for times, end in zip(arrows, ends_of_text, strict=False):
-            seconds = _times(times, _VTT_TIMES, "00:00:01.000 --> 00:00:02.500")
+            seconds = _times(times, _VTT_TIMES, _VTT_EXAMPLE)
             yield Cue(times.start(), *seconds, _after_line_end(source, times.end()), end)
 
 
@@ -157,9 +156,8 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
     begins, ends = map(_seconds, match.groups()) if match else (0.0, -1.0)
     if ends < begins:
         wanted = "a cue that ends after it begins" if match else f"cue times such as {example}"
-        raise FormatError(
-            f"Expected {wanted}, got {line.group().strip()!r:.80}.", line=line_of(line.string, line.start())
-        )
+        number = line_of(line.string, line.start())
+        raise FormatError(f"Expected {wanted}, got {line.group().strip()!r:.80}.", line=number)
     return begins, ends
 
 

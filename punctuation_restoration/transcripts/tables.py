@@ -19,11 +19,8 @@ _TEXT_COLUMNS = ("text", "sentence", "transcript")
 def read_text(source: str, by_line: bool = False) -> Transcript:
     """Plain text: one speech, or with `by_line` one a line."""
     lines = _numbered_lines(source) if by_line else [(1, 0, len(source))]
-    speeches = []
-    for _, start, end in lines:
-        if source[start:end].strip():
-            chunk = Chunk.plain(source, start, end)
-            speeches.append(Speech(chunk.text, [chunk.runs]))
+    chunks = (Chunk.plain(source, start, end) for _, start, end in lines)
+    speeches = [Speech(chunk.text, [chunk.runs]) for chunk in chunks if chunk.text.strip()]
     return Transcript(source, "lines" if by_line else "txt", speeches)
 
 
