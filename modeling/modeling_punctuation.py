@@ -4,6 +4,7 @@ Takes piece ids and the positions of the slots, gives one row of label logits a 
 languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, H hidden width.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -65,7 +66,6 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         if config.slot_style == "late-mask":
             self.mask_state = nn.Parameter(torch.zeros(hidden_size))  # what tells a mask from the word before it
-        self._attend_agrees: bool | None = None  # found out when it is first asked
         if config.bidirectional_from is not None:
             unmask_layers(self.encoder, config.bidirectional_from)
         self.post_init()
@@ -218,8 +218,6 @@ class PunctuationRestorationModel(PreTrainedModel):
         attention = self.config.get_text_config()._attn_implementation or "sdpa"
         if not self.is_layered or not attention.endswith(("sdpa", "eager")):
             return False
-        if self._attend_agrees is None:
-            self._attend_agrees = self._compare_layers()
         if not self.training or not self._attend_agrees:
             return self._attend_agrees
         layers = self.encoder.encoder.layer
@@ -284,8 +282,9 @@ class PunctuationRestorationModel(PreTrainedModel):
             slot_states = attend(layer, own, states, is_piece)
         return slot_states
 
+    @functools.cached_property
     @torch.no_grad()
-    def _compare_layers(self) -> bool:
+    def _attend_agrees(self) -> bool:
         """Whether `attend` gives what the encoder gives for a batch with padding, as nearly as the precision allows."""
         vocabulary = self.config.get_text_config().vocab_size
         input_ids = torch.arange(24, device=self.device).view(2, 12) % vocabulary

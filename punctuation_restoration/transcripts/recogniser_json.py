@@ -197,9 +197,9 @@ class JsonReader:
     def _number(self, time: Any, owner: PlacedObject) -> float | None:
         if time is None:
             return None
-        if isinstance(time, int | float) and not isinstance(time, bool):
-            return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
-        raise self._wrong(owner, "times as numbers of seconds", time)
+        if not isinstance(time, int | float) or isinstance(time, bool):
+            raise self._wrong(owner, "times as numbers of seconds", time)
+        return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
 
     def _list(self, value: Any, key: str) -> PlacedArray:
         if not isinstance(value, PlacedObject) or not isinstance(value.get(key), PlacedArray):
@@ -218,8 +218,7 @@ class JsonReader:
 
     def _addition(self, value: PlacedObject) -> Addition:
         """Where sentences go: over older ones, or behind the last value, laid out as the file is."""
-        older = value.get(SENTENCES_KEY)
-        if isinstance(older, PlacedArray):
+        if isinstance(older := value.get(SENTENCES_KEY), PlacedArray):
             return Addition(older.start, older.end, "")
         inside = self.source[value.start + 1 : value.end - 1]
         end = value.start + 1 + len(inside.rstrip())
