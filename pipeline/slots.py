@@ -134,10 +134,8 @@ class SlotEncoder:
         whole = self.tokenizer(BEFORE, verbose=False).input_ids
         place = next((i for i in range(len(whole)) if whole[i : i + len(self._before)] == self._before), 0)
         first, last = whole[:place], whole[place + len(self._before) :]
-        return (
-            first[0] if first else self._special_id("bos", "cls", "eos", "sep", "pad", "unk"),
-            last[-1] if last else self._special_id("eos", "sep", "bos", "cls", "pad", "unk"),
-        )
+        bos_id = first[0] if first else self._special_id("bos", "cls", "eos", "sep", "pad", "unk")
+        return bos_id, last[-1] if last else self._special_id("eos", "sep", "bos", "cls", "pad", "unk")
 
     def _special_id(self, *kinds: str) -> int:
         """The first of some special pieces that the tokenizer has; a period where it has none."""

@@ -85,12 +85,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m punctuation_restoration.export", description=(__doc__ or "").partition("\n\n")[0]
     )
-    parser.add_argument("output", type=Path, help="folder to write")
-    parser.add_argument("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
-    parser.add_argument("--force", action="store_true", help="replace an earlier export")
-    parser.add_argument(
-        "--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well"
-    )
+    add = parser.add_argument
+    add("output", type=Path, help="folder to write")
+    add("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
+    add("--force", action="store_true", help="replace an earlier export")
+    add("--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well")
     args = parser.parse_args(argv)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
