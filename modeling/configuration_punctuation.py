@@ -4,7 +4,7 @@ Takes what `config.json` holds, gives validated fields. Knows nothing about tens
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -135,21 +135,16 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             build: Any = PunctuationLSTMConfig if is_ours else AutoConfig.for_model
             self.encoder_config = build(**self.encoder_config)
         self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
-        if self.mark_labels is None:  # a label that this table lacks is a mark that is only removed
-            names = self.label_names
-            self.mark_labels = {mark: name if name in names else None for mark, name in DEFAULT_MARK_LABELS.items()}
-            alone = [label for label in self.labels if not label.get("before")]
-            own = {label["after"]: label.get("name") for label in alone if len(str(label.get("after", ""))) == 1}
-            for mark, meaning in self.mark_labels.items():
-                self.mark_labels[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
-            opening = [label for label in self.labels if label.get("before") and not label.get("after")]
-            self.mark_labels |= {label["before"]: label.get("name") for label in opening}
-        self.mark_labels = dict(self.mark_labels)
         self._check_labels()
+        self.mark_labels = self._default_mark_labels() if self.mark_labels is None else dict(self.mark_labels)
+        self._check_mark_labels()
+        self.check_thresholds(self.thresholds or {})
         self.mark_labels |= self.pairs
         self.check_slots()
-        self._check_windows()
         self.check_head()
+        self.window_sizes()
+        if self.max_window_pieces < 8:
+            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
         self.id2label = dict(enumerate(self.label_names))
@@ -179,15 +174,23 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def to_dict(self) -> dict[str, Any]:
         """All fields as they are saved, the Hub's `custom_pipelines` among them where there is one."""
         fields = super().to_dict()
-        custom_pipelines = fields.pop("_custom_pipelines", None)
-        if custom_pipelines:
+        if custom_pipelines := fields.pop("_custom_pipelines", None):
             fields.setdefault("custom_pipelines", custom_pipelines)
         return fields
+
+    def _default_mark_labels(self) -> dict[str, str | None]:
+        labels = self.labels or ()
+        own = {label["after"]: label["name"] for label in labels if not label["before"] and len(label["after"]) == 1}
+        found: dict[str, str | None] = {}
+        for mark, name in DEFAULT_MARK_LABELS.items():
+            meaning = name if name in self.label_names else None  # where the label is missing, it is only removed
+            found[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
+        return found | {label["before"]: label["name"] for label in labels if label["before"] and not label["after"]}
 
     @property
     def label_names(self) -> list[str]:
         """Names of the labels, in the order of their ids."""
-        return [label.get("name", "") for label in self.labels or ()]
+        return [label["name"] for label in self.labels or ()]
 
     @property
     def pairs(self) -> dict[str, str | None]:
@@ -202,12 +205,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         What a mark means is what `DEFAULT_MARK_LABELS` says, whatever labels this model has for it.
         """
         signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
-        basic = []
         places = {label["after"]: index for index, label in enumerate(self.labels or ()) if not label["before"]}
-        for index, label in enumerate(self.labels or ()):
-            meaning = DEFAULT_MARK_LABELS.get(label["after"][-1:])
-            basic.append(places.get(signs[meaning], index) if meaning else 0)
-        return basic
+        meanings = [DEFAULT_MARK_LABELS.get(label["after"][-1:]) for label in self.labels or ()]
+        return [places.get(signs[meaning], index) if meaning else 0 for index, meaning in enumerate(meanings)]
 
     def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> PreTrainedConfig:
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""
@@ -221,11 +221,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         Raises:
             ValueError: where they do not fit together.
         """
-        window = self.window if window is None else window
-        left = self.left_context if left_context is None else left_context
-        right = self.right_context if right_context is None else right_context
-        are_counts = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
-        if not are_counts or window <= left + right:
+        given = ((window, self.window), (left_context, self.left_context), (right_context, self.right_context))
+        window, left, right = (own if size is None else size for size, own in given)
+        if not all(isinstance(size, int) and size >= 0 for size in (window, left, right)) or window <= left + right:
             raise ValueError(
                 f"Expected whole numbers of words with window greater than left_context plus right_context, got window "
                 f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the "
@@ -249,18 +247,15 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         first = (self.labels or [{}])[0]
         if first["before"] or first["after"]:
             raise ValueError(f"Expected the first label to write nothing, got {first!r}. Put the no-mark label first.")
+
+    def _check_mark_labels(self) -> None:
         for mark, name in (self.mark_labels or {}).items():
             if mark not in self.pairs and (len(mark) != 1 or mark.isalnum() or mark.isspace()):
                 raise ValueError(f"Expected each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
-            if name is not None and name not in names:
+            if name not in (None, *self.label_names):
                 raise ValueError(
-                    f"Expected mark {mark!r} to mean one of {names} or None, got {name!r}. Change mark_labels."
-                )
-        for name, limit in (self.thresholds or {}).items():
-            if name not in names[1:] or not isinstance(limit, int | float) or not 0 <= limit <= 1:
-                raise ValueError(
-                    f"Expected thresholds from 0 to 1 for labels among {names[1:]}, got {name!r}: {limit!r}. Correct "
-                    "them."
+                    f"Expected mark {mark!r} to mean one of {self.label_names} or None, got {name!r}. Change "
+                    "mark_labels."
                 )
         unknown = {sign for label in self.labels or () for sign in label["after"] + label["before"]}
         unknown -= set(self.mark_labels or {})
@@ -270,12 +265,18 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 "so that restored text is read back as it was written."
             )
 
-    def check_slots(self) -> None:
-        """Check what the style of the slots needs; `from_pretrained` sets other fields after the others were checked.
+    def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
+        """Raises a ValueError if one is not a probability, or for no label that writes something."""
+        names = self.label_names[1:]
+        for name, limit in thresholds.items():
+            if name not in names or not isinstance(limit, int | float) or not 0 <= limit <= 1:
+                raise ValueError(
+                    f"Expected thresholds for labels among {names}, each from 0 to 1, got {name!r}: {limit!r}. "
+                    "Correct them."
+                )
 
-        Raises:
-            ValueError: if it is not there.
-        """
+    def check_slots(self) -> None:
+        """Raises a ValueError if the encoder lacks what the slots need; `from_pretrained` may change their fields."""
         if self.slot_style not in SLOT_STYLES:
             raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
         if self.shift < 0 or (self.shift and self.slot_style in LATE_STYLES):
@@ -289,6 +290,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             raise ValueError(
                 f"Expected mask_layers from 1 to the encoder's {n_layers} layers, got {self.mask_layers}. Correct it."
             )
+        if self.bidirectional_from is not None and not 0 <= self.bidirectional_from <= (n_layers or 0):
+            raise ValueError(
+                f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got "
+                f"{self.bidirectional_from}. Correct it."
+            )
         mask_id = -1 if self.mask_token_id is None else self.mask_token_id
         if self.slot_style == "mask-stream" and not 0 <= mask_id < (n_pieces or mask_id + 1):
             raise ValueError(
@@ -296,17 +302,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 f"{self.mask_token_id}. Give mask_token_id=tokenizer.mask_token_id; where the tokenizer has no mask, "
                 "use slot_style 'last-piece'."
             )
-
-    def _check_windows(self) -> None:
-        n_layers = getattr(self.get_text_config(), "num_hidden_layers", None)
-        if self.bidirectional_from is not None and not 0 <= self.bidirectional_from <= (n_layers or 0):
-            raise ValueError(
-                f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got "
-                f"{self.bidirectional_from}. Correct it."
-            )
-        self.window_sizes()
-        if self.max_window_pieces < 8:
-            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")
 
     def check_head(self) -> None:
         """Raises a ValueError if the head is unknown, or its sizes or its pauses cannot be."""

@@ -4,6 +4,7 @@ Takes piece ids and the positions of the slots, gives one row of label logits a 
 languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, H hidden width.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -68,7 +69,6 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         if config.slot_style == "late-mask":
             self.mask_state = nn.Parameter(torch.zeros(hidden_size))  # what tells a mask from the word before it
-        self._attend_agrees: bool | None = None  # found out when it is first asked
         if config.bidirectional_from is not None:
             unmask_layers(self.encoder, config.bidirectional_from)
         self.post_init()
@@ -99,9 +99,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         encoder = AutoModel.from_pretrained(name_or_path, revision=revision, dtype=torch.float32, **pooler)
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
-        encoder_config = encoder.config.to_dict()
-        for key in ("_name_or_path", "dtype"):  # a path of this machine, and how the weights were stored
-            encoder_config.pop(key, None)
+        local = ("_name_or_path", "dtype")  # a path of this machine, and how the weights were stored
+        encoder_config = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
         if is_causal(encoder):
             settings.setdefault("bidirectional_from", encoder.config.num_hidden_layers // 2)
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
@@ -174,23 +173,33 @@ class PunctuationRestorationModel(PreTrainedModel):
         Raises:
             ValueError: if `slot_positions` is missing or does not fit `labels`, or the model knows no pauses.
         """
-        slots = _checked(slot_positions, labels)
+        if slot_positions is None:
+            raise ValueError(
+                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
+                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
+            )
+        if labels is not None and labels.shape != slot_positions.shape:
+            raise ValueError(
+                f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
+                f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
+            )
         if pauses is not None and self.classifier.pauses is None:
             raise ValueError("Expected no pauses, the model has no pause_edges. Leave them out, or train it with them.")
         pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
-        defaults = {name: getattr(self.encoder.config, name, False) for name in WHOLE_OUTPUTS}
-        asked = {name: kwargs.get(name, default) for name, default in defaults.items()}
-        if self.reads_short and not any(asked.values()):
-            outputs, slot_states = BaseModelOutput(), self._read_short(pieces, attention_mask, slots)
-        else:
-            outputs, slot_states = self._read_whole(pieces, attention_mask, slots, asked)
+        asked = {name: kwargs.get(name, getattr(self.encoder.config, name, False)) for name in WHOLE_OUTPUTS}
+        outputs, slot_states = self._read(pieces, attention_mask, slot_positions, asked)
         slot_states = slot_states if pauses is None else slot_states + self.classifier.pauses(pauses)
-        logits, loss, nll = self.classifier(slot_states, slots != 0), None, None  # (B, W, M)
+        is_slot = slot_positions != 0
+        logits, loss, nll = self.classifier(slot_states, is_slot), None, None  # (B, W, M)
         if self.classifier.crf is not None:
-            nll = None if labels is None else self.classifier.crf.losses(logits, slots != 0, labels)
-            logits = self.classifier.crf(logits, slots != 0)
+            nll = None if labels is None else self.classifier.crf.losses(logits, is_slot, labels)
+            logits = self.classifier.crf(logits, is_slot)
         if labels is not None:
-            loss = slot_loss(logits, labels) if nll is None else nll.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
+            losses = nll
+            if losses is None:
+                flat = logits.flatten(0, 1).float(), labels.flatten()
+                losses = nn.functional.cross_entropy(*flat, ignore_index=NOT_SCORED, reduction="none")
+            loss = losses.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
         return SlotClassifierOutput(
             loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions, nll=nll
         )
@@ -219,8 +228,6 @@ class PunctuationRestorationModel(PreTrainedModel):
         attention = self.config.get_text_config()._attn_implementation or "sdpa"
         if not self.is_layered or not attention.endswith(("sdpa", "eager")):
             return False
-        if self._attend_agrees is None:
-            self._attend_agrees = self._compare_layers()
         if not self.training or not self._attend_agrees:
             return self._attend_agrees
         layers = self.encoder.encoder.layer
@@ -249,26 +256,20 @@ class PunctuationRestorationModel(PreTrainedModel):
         found = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         return found + self.mask_state if style == "late-mask" else found
 
-    def _read_short(
-        self, pieces: dict[str, Any], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor
-    ) -> torch.Tensor:
-        """The states (B, W, H) of the slots behind the last layer, which nothing but the slots goes through."""
-        is_piece = _is_piece(attention_mask)
-        seen = self._layer_by_layer(pieces, is_piece)
-        return self._through_last_layers(self.n_slot_layers or 1, seen, slot_positions, is_piece)
-
-    def _read_whole(
+    def _read(
         self, pieces: dict[str, Any], attention_mask: torch.Tensor | None, slot_positions: torch.Tensor, asked: Any
     ) -> tuple[Any, torch.Tensor]:
-        """What the encoder's own `forward` gives for all pieces, and the states (B, W, H) of the slots."""
-        n_layers = self.n_slot_layers
-        seen = asked["output_hidden_states"]
-        options = {**asked, "output_hidden_states": seen or n_layers > 0, "return_dict": True}
-        outputs = self.encoder(**pieces, attention_mask=attention_mask, **options)
+        """What was asked for of all pieces, and the states (B, W, H) of the slots."""
+        n_layers, is_piece = self.n_slot_layers, _is_piece(attention_mask)
+        if self.reads_short and not any(asked.values()):
+            seen = self._layer_by_layer(pieces, is_piece)
+            return BaseModelOutput(), self._through_last_layers(n_layers or 1, seen, slot_positions, is_piece)
+        options = {"output_hidden_states": asked["output_hidden_states"] or n_layers > 0, "return_dict": True}
+        outputs = self.encoder(**pieces, attention_mask=attention_mask, **{**asked, **options})
         if not n_layers:
             return outputs, self.slot_states(outputs.last_hidden_state, slot_positions)
-        states = self._through_last_layers(n_layers, outputs.hidden_states, slot_positions, _is_piece(attention_mask))
-        return outputs if seen else BaseModelOutput(attentions=outputs.attentions), states
+        states = self._through_last_layers(n_layers, outputs.hidden_states, slot_positions, is_piece)
+        return outputs if asked["output_hidden_states"] else BaseModelOutput(attentions=outputs.attentions), states
 
     def _layer_by_layer(self, pieces: dict[str, Any], is_piece: torch.Tensor | None) -> Iterator[torch.Tensor]:
         """The states (B, P, H) that each layer reads, and those behind the last one; each computed when it is taken."""
@@ -287,13 +288,13 @@ class PunctuationRestorationModel(PreTrainedModel):
         slot_states: Any = None
         # In this order nothing is taken from `seen`, and so computed, after the last layer.
         for layer, states in zip(layers[first:], itertools.islice(seen, first, None), strict=False):
-            if slot_states is None:
-                slot_states = self.slot_states(states, slot_positions)
-            slot_states = attend(layer, slot_states, states, is_piece)
+            own = self.slot_states(states, slot_positions) if slot_states is None else slot_states
+            slot_states = attend(layer, own, states, is_piece)
         return slot_states
 
+    @functools.cached_property
     @torch.no_grad()
-    def _compare_layers(self) -> bool:
+    def _attend_agrees(self) -> bool:
         """Whether `attend` gives what the encoder gives for a batch with padding, as nearly as the precision allows."""
         vocabulary = self.config.get_text_config().vocab_size
         input_ids = torch.arange(24, device=self.device).view(2, 12) % vocabulary
@@ -342,29 +343,6 @@ def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch
     return layer.output(layer.intermediate(states), states)
 
 
-def slot_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy of the scored slots, 0 where none is: `logits` (B, W, M), `labels` (B, W)."""
-    total = nn.functional.cross_entropy(
-        logits.flatten(0, 1).float(), labels.flatten(), ignore_index=NOT_SCORED, reduction="sum"
-    )
-    return total / (labels != NOT_SCORED).sum().clamp(min=1)
-
-
 def _is_piece(attention_mask: torch.Tensor | None) -> torch.Tensor | None:
     """(B, P) -> (B, 1, 1, P) of bool, as attention takes it."""
     return None if attention_mask is None else attention_mask.bool()[:, None, None, :]
-
-
-def _checked(slot_positions: torch.Tensor | None, labels: torch.Tensor | None) -> torch.Tensor:
-    """The positions of the slots, if they are there and fit the labels."""
-    if slot_positions is None:
-        raise ValueError(
-            "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
-            "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
-        )
-    if labels is not None and labels.shape != slot_positions.shape:
-        raise ValueError(
-            f"Expected one label a slot, got labels {tuple(labels.shape)} for slots {tuple(slot_positions.shape)}. "
-            f"Pad both alike, labels with {NOT_SCORED}."
-        )
-    return slot_positions

@@ -27,8 +27,8 @@ BACKENDS = ("torch", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration", "backends")
 
-# (input_ids (B, P), attention_mask (B, P) or None, slot_positions (B, W), perhaps pauses (B, W)) -> probabilities
-# (B, W, M)
+# Called with input_ids (B, P), attention_mask (B, P) or None, slot_positions (B, W), and perhaps pauses (B, W)
+# -> probabilities (B, W, M)
 Backend = Callable[..., torch.Tensor]
 
 
@@ -57,8 +57,8 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
 
 def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
     """Whether the processor computes in bf16, by the flags in `/proc/cpuinfo` (or the text given)."""
+    path = Path("/proc/cpuinfo")
     if cpuinfo is None:
-        path = Path("/proc/cpuinfo")
         cpuinfo = path.read_text(errors="ignore") if path.exists() else ""
     return bool({"avx512_bf16", "amx_bf16", "bf16"} & set(cpuinfo.split()))
 
@@ -103,8 +103,10 @@ def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
     """
     weights = fingerprint(model)
     beside = _beside_model(name, model)
-    if beside is not None and _is_made_from(beside, weights):
-        return beside
+    if beside is not None:
+        made = _session(beside, 1).get_modelmeta().custom_metadata_map
+        if (made.get("weights"), made.get("format")) == (weights, str(FORMAT)):
+            return beside
     path = Path(CACHE_FOLDER) / f"{weights[:32]}-{FORMAT}-torch{torch.__version__}" / Path(FILES[name]).name
     if path.is_file():
         return str(path)
@@ -124,21 +126,13 @@ def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
 
 def _beside_model(name: str, model: Any) -> str | None:
     """The file in the model's folder, or in its repository on the Hub, if there is one."""
-    source = model.config._name_or_path
+    source, revision = model.config._name_or_path, getattr(model.config, "_commit_hash", None)
     if not source:
         return None
-    quietly = {
-        f"_raise_exceptions_for_{what}": False for what in ("missing_entries", "gated_repo", "connection_errors")
-    }
     try:
-        return cached_file(source, FILES[name], revision=getattr(model.config, "_commit_hash", None), **quietly)
-    except OSError:  # a name that is neither folder nor repository
+        return cached_file(source, FILES[name], revision=revision, _raise_exceptions_for_connection_errors=False)
+    except OSError:  # no such file, or a name that is neither folder nor repository
         return None
-
-
-def _is_made_from(path: str, weights: str) -> bool:
-    properties = _session(path, 1).get_modelmeta().custom_metadata_map
-    return (properties.get("weights"), properties.get("format")) == (weights, str(FORMAT))
 
 
 def _session(file: str | bytes, n_threads: int) -> Any:

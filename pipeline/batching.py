@@ -11,12 +11,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 
 def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: int) -> Iterator[list[int]]:
-    """Indices of windows, those of like length together.
+    """Indices of windows, those of like length together, from the number of pieces of each.
 
-    Args:
-        n_pieces: pieces of each window.
-        batch_size: windows in one batch at most; None lets `budget` decide.
-        budget: pieces in one batch at most, padding included, where there is no `batch_size`; one window always goes.
+    A batch has `batch_size` windows at most, or where that is None `budget` pieces, padding included; one window
+    always goes.
     """
     batch: list[int] = []
     for index in sorted(range(len(n_pieces)), key=n_pieces.__getitem__):

@@ -55,24 +55,15 @@ def make_choice(
         signs = {label["after"] for label in config.labels if label["name"] in wanted}
         wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
     goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
-    limits = np.full(len(names), np.inf)
-    for name, limit in (thresholds or {}).items():
-        if name not in names[1:] or not isinstance(limit, int | float) or not 0 <= limit <= 1:
-            raise ValueError(
-                f"Expected thresholds for labels among {names[1:]}, each from 0 to 1, got {name!r}: {limit!r}. "
-                "Correct it."
-            )
-        limits[names.index(name)] = limit
-    return Choice(np.array(goes_to), limits)
+    config.check_thresholds(thresholds or {})
+    limits = [(thresholds or {}).get(name, np.inf) for name in names]
+    return Choice(np.array(goes_to), np.array(limits))
 
 
 def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) -> np.ndarray:
-    """Leave only marks that end a sentence to some words: which of them, the model says.
+    """Probabilities (W, M), each row summing to 1, in which only marks that end a sentence may follow some words.
 
-    Args:
-        probabilities: (W, M), each row summing to 1.
-        words: of which a sentence ends after each.
-        config: the model's configuration. If none of its labels ends a sentence, nothing changes.
+    Which of these marks it is, the model says. If none of its labels ends a sentence, nothing changes.
     """
     if not words or not any(is_end := [is_sentence_end(label) for label in config.labels]):
         return probabilities
@@ -95,12 +86,7 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     written. A label without one must be the most probable of all. What a label that is not allowed would have got goes
     to its basic label (that of `!` to the period), or to "no mark" where that is not allowed either.
 
-    Args:
-        probabilities: (W, M), each row summing to 1.
-        choice: from `make_choice`.
-
-    Returns:
-        (W,) label ids and (W,) probabilities of these labels.
+    Takes probabilities (W, M), each row summing to 1; gives (W,) label ids and (W,) probabilities of these labels.
     """
     scores = choice.shared(probabilities)
     ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold

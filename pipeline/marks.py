@@ -17,10 +17,7 @@ from .words import Word
 
 @dataclass(frozen=True, slots=True)
 class FoundMark:
-    """The mark that stands after a word, or before it where none stands after it.
-
-    Its label, and the offsets of its first and behind its last sign.
-    """
+    """The mark after a word, or before it where none stands after it; from its first sign to behind its last one."""
 
     label: str | None
     start: int

@@ -17,7 +17,6 @@ import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +30,16 @@ FORMAT = 5  # raised when files made by an earlier version of this module should
 
 def fingerprint(model: Any) -> str:
     """SHA-256 over weights and configuration: two models with the same one compute the same."""
-    settings = model.config.get_text_config().to_dict()
-    settings = {key: value for key, value in settings.items() if key not in NOT_COMPUTED}
+    config = model.config
+    encoder = config.get_text_config().to_dict().items()
+    settings = {key: value for key, value in encoder if key not in NOT_COMPUTED}
     settings["n_slot_layers"] = model.n_slot_layers
-    if model.config.slot_style == "mask-stream":
-        settings["mask_token_id"] = model.config.mask_token_id
-    if model.config.bidirectional_from is not None:
-        settings["bidirectional_from"] = model.config.bidirectional_from
-    if model.config.head.endswith("crf"):  # whose graph reads windows up to this size
-        settings["max_window_pieces"] = model.config.max_window_pieces
+    if config.slot_style == "mask-stream":
+        settings["mask_token_id"] = config.mask_token_id
+    if config.bidirectional_from is not None:
+        settings["bidirectional_from"] = config.bidirectional_from
+    if config.head.endswith("crf"):  # whose graph reads windows up to this size
+        settings["max_window_pieces"] = config.max_window_pieces
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().cpu().contiguous()
@@ -65,10 +65,19 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as beside:
         whole = Path(beside) / "fp32.onnx"
-        with _quiet():
+        # Without what torch and ONNX Runtime tell their developers.
+        with warnings.catch_warnings(action="ignore"), contextlib.ExitStack() as then:
+            then.callback(logging.disable, logging.root.manager.disable)
+            logging.disable(logging.WARNING)
             _write_fp32(model, whole, pad_id, in_int8)
             if in_int8:
-                whole = _quantised(whole, ["MatMul", "Gemm", *["LSTM"] * keeps_memory(model)])
+                quantization = importlib.import_module("onnxruntime.quantization")
+                whole = Path(beside) / "int8.onnx"
+                operations = ["MatMul", "Gemm", *["LSTM"] * keeps_memory(model)]
+                quantization.quantize_dynamic(
+                    Path(beside) / "fp32.onnx", whole, op_types_to_quantize=operations,
+                    weight_type=quantization.QuantType.QInt8, per_channel=True, reduce_range=True,
+                )  # fmt: skip
         _sign(whole, weights)
         os.replace(whole, path)
 
@@ -131,15 +140,11 @@ AttentionInterface.register(ATTENTION, _attend)
 class _Int8Embedding(nn.Module):
     """Word embeddings with one scale a row."""
 
-    words: torch.Tensor  # (V, H)
-    scales: torch.Tensor  # (V, 1)
-
     def __init__(self, embedding: nn.Embedding) -> None:
         super().__init__()
         words = embedding.weight.detach().float()
-        scales = words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
-        self.register_buffer("words", (words / scales).round().to(torch.int8))
-        self.register_buffer("scales", scales)
+        self.scales = nn.Buffer(words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127)  # (V, 1)
+        self.words = nn.Buffer((words / self.scales).round().to(torch.int8))  # (V, H)
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         return self.words[input_ids].to(torch.float32) * self.scales[input_ids]
@@ -148,16 +153,13 @@ class _Int8Embedding(nn.Module):
 class _OnnxLSTM(nn.Module):
     """An LSTM as the one operation of ONNX, for any W; torch would write one step after the other, for a fixed W."""
 
-    inner: torch.Tensor  # (1, 4 H, H), as `outer`
-    outer: torch.Tensor
-    biases: torch.Tensor  # (1, 8 H)
-
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
         self.width = lstm.hidden_size
-        self.register_buffer("inner", self._gates(lstm.weight_ih_l0))
-        self.register_buffer("outer", self._gates(lstm.weight_hh_l0))
-        self.register_buffer("biases", torch.cat([self._gates(lstm.bias_ih_l0), self._gates(lstm.bias_hh_l0)], dim=1))
+        self.inner = nn.Buffer(self._gates(lstm.weight_ih_l0))  # (1, 4 H, H), as `outer`
+        self.outer = nn.Buffer(self._gates(lstm.weight_hh_l0))
+        biases = self._gates(lstm.bias_ih_l0), self._gates(lstm.bias_hh_l0)
+        self.biases = nn.Buffer(torch.cat(biases, dim=1))  # (1, 8 H)
 
     def forward(self, states: torch.Tensor, before: Any = None) -> tuple[torch.Tensor, Any]:
         state = () if before is None else (None, *before)  # None: all sequences are as long as the longest
@@ -249,17 +251,6 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
         ) from error
 
 
-def _quantised(path: Path, operations: list[str]) -> Path:
-    """The file with matrix products in int8, beside the given one."""
-    quantization = importlib.import_module("onnxruntime.quantization")
-    output = path.with_name("int8.onnx")
-    quantization.quantize_dynamic(
-        path, output, op_types_to_quantize=operations, weight_type=quantization.QuantType.QInt8,
-        per_channel=True, reduce_range=True,
-    )  # fmt: skip
-    return output
-
-
 def _sign(path: Path, weights: str) -> None:
     """Write into the file which weights it was made from."""
     onnx = importlib.import_module("onnx")
@@ -270,16 +261,3 @@ def _sign(path: Path, weights: str) -> None:
         node.doc_string = ""
         del node.metadata_props[:]
     onnx.save(graph, path)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what torch and ONNX Runtime tell their developers."""
-    disabled = logging.root.manager.disable
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
-        try:
-            yield
-        finally:
-            logging.disable(disabled)

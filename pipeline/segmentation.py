@@ -18,8 +18,6 @@ from .simplified import SIMPLIFIED
 
 # jieba's own default is a file in the shared temporary folder, which another user may own or have written.
 JIEBA_CACHE = os.path.join(constants.HF_HOME, "punctuation-restoration")
-
-
 # This one, here and the like, which jieba would cut behind 呢. In Mandarin 呢 ends a clause, but their other halves do
 # not begin one unless in longer words (个人), which jieba prefers.
 CANTONESE_WORDS = "呢度 呢個 呢啲 呢位 呢次 呢件 呢間 呢排 呢樣 呢句".split()

@@ -91,17 +91,13 @@ class SlotEncoder:
     def assemble(
         self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
     ) -> tuple[list[int], list[int]]:
-        """One window.
+        """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
 
-        Args:
-            pieces: the pieces of its words.
-            filled: for each word the label id that is shown in its slot, or None for a mask; None masks all.
-
-        Returns:
-            Piece ids from `<s>` to `</s>`, and for each word the index of its slot among them. Where masks join late
-            (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any text, and the
-            index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing can be
-            filled. With a shift it is so many pieces later, and so many pieces of padding stand behind `</s>`.
+        `filled` has for each word the label id that is shown in its slot, or None for a mask; None masks all. Where
+        masks join late (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any
+        text, and the index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing
+        can be filled. With a shift the index is so many pieces later, and so many pieces of padding stand behind
+        `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
@@ -145,10 +141,8 @@ class SlotEncoder:
         whole = self.tokenizer(BEFORE, verbose=False).input_ids
         place = next((i for i in range(len(whole)) if whole[i : i + len(self._before)] == self._before), 0)
         first, last = whole[:place], whole[place + len(self._before) :]
-        return (
-            first[0] if first else self._special_id("bos", "cls", "eos", "sep", "pad", "unk"),
-            last[-1] if last else self._special_id("eos", "sep", "bos", "cls", "pad", "unk"),
-        )
+        bos_id = first[0] if first else self._special_id("bos", "cls", "eos", "sep", "pad", "unk")
+        return bos_id, last[-1] if last else self._special_id("eos", "sep", "bos", "cls", "pad", "unk")
 
     def _special_id(self, *kinds: str) -> int:
         """The first of some special pieces that the tokenizer has; a period where it has none."""

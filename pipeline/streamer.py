@@ -186,24 +186,23 @@ class PunctuationStreamer:
             kept = {"kept_to": boundary} if self._reader else {}
             result = (self._reader or self._restore)(item, **kept, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
-        edits = _open_edits(result["edits"], boundary, words[0]["start"] if words else len(shown))
+        first = words[0]["start"] if words else len(shown)
+        # Without the marks of words before the first open one, which are decided.
+        behind = (edit for edit in result["edits"] if edit["start"] >= boundary)
+        edits: list[Edit] = [edit for edit in behind if edit["start"] > first or not follows(edit)]
         n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
-        cut = boundary
-        if is_last:
-            cut = len(shown)
-        elif n_commit:
+        cut = len(shown) if is_last else boundary
+        if n_commit and not is_last:
             next_start = words[n_commit]["start"] if n_commit < len(words) else len(shown)
             cut = _cut_after(shown, edits, words[n_commit - 1]["end"], next_start)
         n_edits = sum(edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits)
+        dropped = self._n_dropped
         step = StreamStep(
             edited(shown, edits[:n_edits], boundary, cut),
             edited(shown, edits[n_edits:], cut) + partial,
-            [{**edit, "start": edit["start"] + self._n_dropped} for edit in edits[:n_edits]],
-            [
-                {**word, "start": word["start"] + self._n_dropped, "end": word["end"] + self._n_dropped}
-                for word in words[:n_commit]
-            ],
+            [{**edit, "start": edit["start"] + dropped} for edit in edits[:n_edits]],
+            [{**word, "start": word["start"] + dropped, "end": word["end"] + dropped} for word in words[:n_commit]],
         )
         if self._reader:
             self._reader.keep(n_commit)
@@ -253,11 +252,6 @@ class PunctuationStreamer:
             self._left = self._left[start:]
             self._left_labels = {end - start: label for end, label in self._left_labels.items() if end > start}
             self._n_dropped += start
-
-
-def _open_edits(edits: Sequence[Edit], boundary: int, first: int) -> list[Edit]:
-    """Those behind the boundary, without the marks of words before the first open one: those words are decided."""
-    return [edit for edit in edits if edit["start"] >= boundary and (edit["start"] > first or not follows(edit))]
 
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:

@@ -40,6 +40,9 @@ from .word_patterns import (
     word_pattern,
 )
 
+_OPENING = OPENERS | EITHER
+_OPENING_APART = _OPENING | TURNED_OPENERS
+
 
 class Word(NamedTuple):
     """One word of a text. (A tuple, since a text has many: frozen dataclasses take three times as long to make.)
@@ -63,10 +66,7 @@ class Word(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A word on its way: where it stands and what is spoken. `script` is known already for a plain word.
-
-    A plain word has ASCII letters only, and blanks around it, so that quotes and neighbours do not matter.
-    """
+    """A word on its way. The script is known of a plain one: ASCII letters between blanks, which nothing touches."""
 
     start: int
     end: int
@@ -95,7 +95,25 @@ class WordFinder:
 
     def __call__(self, text: str) -> list[Word]:
         """Words of `text`, in order and without overlap. Text without letter or digit has none."""
-        return _as_words(text, list(self._spans(text)), self.marks)
+        spans = list(self._spans(text))
+        words: list[Word] = []
+        quotes = _Quotes(text)
+        previous_end, previous_script = 0, "Latin"
+        for index, (start, end, spoken, script) in enumerate(spans):
+            if script is not None:
+                words.append(Word(start, end, spoken, spoken, start, end, script))
+            else:
+                following = spans[index + 1].start if index + 1 < len(spans) else len(text)
+                mark_from = _before_openers(text, previous_end, start)
+                mark_at = _after_closers(text, end, following, self.marks, quotes)
+                script = script_of(spoken)
+                if script is None:  # a number is written like what it touches (2020年), or like the word before it
+                    touches = bool(words) and not BLANK.search(text, previous_end, start)
+                    script = previous_script if touches or previous_script not in UNSPACED else "Latin"
+                words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
+                end = mark_at
+            previous_end, previous_script = end, script
+        return _with_han_neighbours(text, words)
 
     def _spans(self, text: str) -> Iterator[Span]:
         for match in self._pattern.finditer(text):
@@ -113,15 +131,14 @@ class WordFinder:
                 link = match.group()[: self._link_tail.search(match.group()).start()]
                 yield Span(match.start(), match.start() + len(link), link)
             elif kind == "other" and HAS_LETTER_OR_DIGIT.search(match.group()):
-                yield self._other_span(match.group(), match.start(), match.end(), text)
-
-    def _other_span(self, word: str, start: int, end: int, text: str) -> Span:
-        """A word, with the point that follows it if that belongs to it; the point is never spoken."""
-        if text.startswith(".", end) and not text.startswith("..", end) and self._owns_point(word, text, end):
-            end += 1
-        return Span(start, end, word if word.isascii() and "`" not in word else word.translate(SPOKEN))
+                word, end = match.group(), match.end()
+                end += self._owns_point(word, text, end)  # but the point is never spoken
+                spoken = word if word.isascii() and "`" not in word else word.translate(SPOKEN)
+                yield Span(match.start(), end, spoken)
 
     def _owns_point(self, word: str, text: str, end: int) -> bool:
+        if not text.startswith(".", end) or text.startswith("..", end):
+            return False
         lower = word.lower()
         if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(word):
             return True
@@ -133,43 +150,14 @@ class WordFinder:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
         places = [match.span() for match in HAN_CHARACTER.finditer(run)]
         characters = "".join(run[start] for start, _ in places)
+        cuts = set(itertools.accumulate(map(len, self.segment(characters)), initial=0))
         # A jieba word never reaches over a mark that the user has written.
-        borders = set()
         if places[-1][1] != len(places):
-            borders = {
-                index
-                for index in range(1, len(places))
-                if not self.marks.isdisjoint(run[places[index - 1][1] : places[index][0]])
-            }
-        first = 0
-        for word in self.segment(characters):
-            end = first + len(word)
-            inner = (index for index in range(first + 1, end) if index in borders)
-            for start, stop in itertools.pairwise([first, *inner, end]):
-                yield Span(offset + places[start][0], offset + places[stop - 1][1], characters[start:stop])
-            first = end
-
-
-def _as_words(text: str, spans: Sequence[Span], marks: frozenset[str]) -> list[Word]:
-    """Words from spans: with the places for their marks, and their scripts."""
-    words: list[Word] = []
-    quotes = _Quotes(text)
-    previous_end, previous_script = 0, "Latin"
-    for index, (start, end, spoken, script) in enumerate(spans):
-        if script is not None:
-            words.append(Word(start, end, spoken, spoken, start, end, script))
-        else:
-            following = spans[index + 1].start if index + 1 < len(spans) else len(text)
-            mark_from = _before_openers(text, previous_end, start)
-            mark_at = _after_closers(text, end, following, marks, quotes)
-            script = script_of(spoken)
-            if script is None:  # a number is written like what it touches (2020年), or like the word before it
-                touches = bool(words) and not BLANK.search(text, previous_end, start)
-                script = previous_script if touches or previous_script not in UNSPACED else "Latin"
-            words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
-            end = mark_at
-        previous_end, previous_script = end, script
-    return _with_han_neighbours(text, words)
+            for index, ((_, end), (start, _)) in enumerate(itertools.pairwise(places), start=1):
+                if not self.marks.isdisjoint(run[end:start]):
+                    cuts.add(index)
+        for first, stop in itertools.pairwise(sorted(cuts)):
+            yield Span(offset + places[first][0], offset + places[stop - 1][1], characters[first:stop])
 
 
 def _before_openers(text: str, previous_end: int, start: int) -> int:
@@ -178,11 +166,9 @@ def _before_openers(text: str, previous_end: int, start: int) -> int:
     while run_start > previous_end and text[run_start - 1] in QUOTES_AND_BRACKETS:
         run_start -= 1
     touches = 0 < run_start == previous_end
+    opening = _OPENING if touches else _OPENING_APART
     place = start
-    while place > run_start:
-        sign = text[place - 1]
-        if sign not in OPENERS and sign not in EITHER and (touches or sign not in TURNED_OPENERS):
-            break
+    while place > run_start and text[place - 1] in opening:
         place -= 1
     return place
 

@@ -31,16 +31,10 @@ from punctuation_restoration.whole_files import written_whole
 
 # How this machine loaded a tokenizer is no business of those who download it.
 LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")
-CONFIGURATIONS = ("config.json", "tokenizer_config.json")
-WEIGHTS = "model.safetensors"
 
 
 def export(
-    output: str | Path,
-    model: str | Path | None = None,
-    *,
-    replace: bool = False,
-    backends: Sequence[str] = (),
+    output: str | Path, model: str | Path | None = None, *, replace: bool = False, backends: Sequence[str] = ()
 ) -> list[Path]:
     """Write the folder: whole, or not at all.
 
@@ -62,13 +56,16 @@ def export(
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     restore: Any = _load(source)
-    readme = _card_text(restore, source)
+    card = Path(source) / "README.md"
+    if source == HUB_MODEL or Path(source).resolve() == CHECKOUT_MODEL:
+        card = project_file("model_card.md")
+    readme = card.read_text(encoding="utf-8") if card.is_file() else _short_card(restore.model.config)
     with written_whole(output) as folder:
         restore.save_pretrained(folder)
-        _store_small(folder / WEIGHTS)
+        _store_small(folder / "model.safetensors")
         (folder / "README.md").write_text(readme, encoding="utf-8")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
-        for name in CONFIGURATIONS:
+        for name in ("config.json", "tokenizer_config.json"):
             _forget_this_machine(folder / name)
         for backend in backends:
             export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, in_int8=backend == "onnx-int8")
@@ -78,35 +75,22 @@ def export(
 
 
 def project_file(name: str) -> Path:
-    """A file of the project: inside the package in a wheel, beside it in a checkout.
-
-    Raises:
-        FileNotFoundError: if this installation lacks it.
-    """
+    """A file of the project: inside the package in a wheel, beside it in a checkout."""
     here = Path(__file__).resolve().parent
-    for place in (here / name, here.parent / name):
-        if place.is_file():
-            return place
-    raise FileNotFoundError(f"Expected {name} in {here} or beside it, found none. Install the package again.")
-
-
-def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m punctuation_restoration.export", description=(__doc__ or "").partition("\n\n")[0]
-    )
-    parser.add_argument("output", type=Path, help="folder to write")
-    parser.add_argument("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
-    parser.add_argument("--force", action="store_true", help="replace an earlier export")
-    parser.add_argument(
-        "--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well"
-    )
-    return parser.parse_args(argv)
+    return here / name if (here / name).is_file() else here.parent / name
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if all went well, 2 where something was wrong."""
-    args = parse_args(argv)
+    parser = argparse.ArgumentParser(
+        prog="python -m punctuation_restoration.export", description=(__doc__ or "").partition("\n\n")[0]
+    )
+    add = parser.add_argument
+    add("output", type=Path, help="folder to write")
+    add("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
+    add("--force", action="store_true", help="replace an earlier export")
+    add("--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well")
+    args = parser.parse_args(argv)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
@@ -120,11 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:
-    """Refuse a place that holds something else than an earlier export, or one that may not be replaced.
-
-    Raises:
-        FileExistsError: if so.
-    """
+    """Raises a FileExistsError for a place that may not be replaced, or that holds anything but an earlier export."""
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if source and Path(source).is_dir() and Path(source).resolve() == output.resolve():
@@ -148,14 +128,6 @@ def _load(source: str) -> Any:
         )
     build: Any = pipeline  # its overloads name only the tasks of transformers itself
     return build(TASK, model=source, device="cpu", model_kwargs={"use_safetensors": True})
-
-
-def _card_text(restore: Any, source: str) -> str:
-    """The text of the README."""
-    if source == HUB_MODEL or Path(source).resolve() == CHECKOUT_MODEL:
-        return project_file("model_card.md").read_text(encoding="utf-8")
-    own = Path(source) / "README.md"
-    return own.read_text(encoding="utf-8") if own.is_file() else _short_card(restore.model.config)
 
 
 def _short_card(config: Any) -> str:

@@ -36,20 +36,18 @@ class DefaultModel(dict):
         return super().__getitem__(key)
 
 
-class _Finder(MetaPathFinder):
-    """Finds nothing itself: it adds the action to what the others find."""
+class _Acting(MetaPathFinder):
+    """Finds nothing itself: to what the others find for some names it adds an action, once the module is loaded."""
 
-    def __init__(self) -> None:
-        self.actions: dict[str, Callable[[], object]] = {}
+    def __init__(self, actions: dict[str, Callable[[], object]]) -> None:
+        self.actions = actions
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         action = self.actions.pop(name, None)  # gone, so that the search below passes this finder by
-        if action is None:
-            return None
-        spec = find_spec(name)
-        if spec is None or spec.loader is None:
+        spec = find_spec(name) if action else None
+        if not action or spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module
 
@@ -61,30 +59,20 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-_finder = _Finder()
-
-
-def after_import(name: str, action: Callable[[], object]) -> None:
-    """Call `action` once the module `name` has been imported: at once, if it has been already."""
-    if name in sys.modules:
-        action()
-        return
-    _finder.actions[name] = action
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
-
-
 def register_when_loaded() -> None:
     """Load each part of ours after that of transformers to which it belongs, whoever loads that, and register it."""
+    actions: dict[str, Callable[[], object]] = {}
     for theirs, ours, action in (
         ("models.auto.configuration_auto", "modeling.configuration_punctuation", register_configuration),
         ("models.auto.modeling_auto", "modeling.modeling_punctuation", register_model),
         ("pipelines", "pipeline.restoration_pipeline", register_task),
     ):
-        module = f"punctuation_restoration.{ours}"
-        # Ours first: where theirs is loaded already, it loads ours at once.
-        after_import(module, action)
-        after_import(f"transformers.{theirs}", functools.partial(importlib.import_module, module))
+        actions[f"punctuation_restoration.{ours}"] = action
+        load = functools.partial(importlib.import_module, f"punctuation_restoration.{ours}")
+        actions[f"transformers.{theirs}"] = load
+    sys.meta_path.insert(0, _Acting(actions))
+    for name in [name for name in actions if name in sys.modules]:
+        actions.pop(name)()
 
 
 def register_configuration() -> None:

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 UNFINISHED = ".part"
@@ -62,14 +62,10 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
         FileExistsError: it exists, and `force` is not set.
         OSError: it cannot be written, for example because the disk is full; nothing is left behind.
     """
-    parts = [content] if isinstance(content, bytes) else content
-    if is_special(path):
-        with path.open("wb") as file:
-            file.writelines(parts)
-        return
-    path = path.resolve() if path.is_symlink() else path  # what it leads to is replaced, not the link
-    with written_whole(path, replace=force) as beside, beside.open("wb") as file:
-        file.writelines(parts)
+    path = path.resolve() if path.is_symlink() and not is_special(path) else path  # the link itself stays
+    place = nullcontext(path) if is_special(path) else written_whole(path, replace=force)
+    with place as beside, beside.open("wb") as file:
+        file.writelines([content] if isinstance(content, bytes) else content)
 
 
 def remove_unfinished(folder: Path, name: str = "") -> None:
@@ -89,10 +85,8 @@ def _rename_to_new(whole: Path, place: Path) -> None:
     """A link fails where the name is taken, even by a program that was faster; a rename would replace it."""
     try:
         os.link(whole, place)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if place.exists():
+    except OSError as error:  # perhaps a file system without links
+        if isinstance(error, FileExistsError) or place.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from None
         whole.replace(place)
 

@@ -121,15 +121,12 @@ def _text_tab() -> dict[str, Any]:
 def _file_tab() -> dict[str, Any]:
     with gr.Row():
         with gr.Column(min_width=320):
-            upload = {
-                "file": gr.File(
-                    label=f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES / 1e6:.0f} MB",
-                    file_types=FILE_TYPES, height=180, elem_id="upload",
-                ),
-                "to": gr.Dropdown(
-                    [AS_IT_IS, *WRITABLE], value=AS_IT_IS, label="Format of the result", elem_id="to"
-                ),
-            }  # fmt: skip
+            label = f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES / 1e6:.0f} MB"
+            formats = [AS_IT_IS, *WRITABLE]
+            upload: dict[str, Any] = {
+                "file": gr.File(label=label, file_types=FILE_TYPES, height=180, elem_id="upload"),
+                "to": gr.Dropdown(formats, value=AS_IT_IS, label="Format of the result", elem_id="to"),
+            }
             gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")
         with gr.Column(min_width=320):
             upload["download"] = gr.DownloadButton("Download", interactive=False, variant="primary", elem_id="download")
@@ -162,9 +159,9 @@ def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[A
         with _told():
             restored = restorer.restore(text, marks, existing, *others)
         words = restored["words"]
+        certain = certainty_html(highlights(text, restored["edits"], words))
         masks = masks_html(restorer.slots(text, words, existing), words)
-        line = speed_line(words, restored["seconds"])
-        return restored["text"], certainty_html(highlights(text, restored["edits"], words)), line, masks
+        return restored["text"], certain, speed_line(words, restored["seconds"]), masks
 
     def show_live(text: str, is_live: bool, *given: Any) -> Any:
         if not is_live:
@@ -175,11 +172,8 @@ def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[A
 
     gr.on([typed["press"].click, spoken.submit], show, [spoken, *options], typed["outputs"], **ONE_AT_A_TIME)
     gr.on(
-        [spoken.change, *(option.change for option in options)],
-        show_live,
-        [spoken, typed["live"], *options],
-        typed["outputs"],
-        trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
+        [spoken.change, *(option.change for option in options)], show_live, [spoken, typed["live"], *options],
+        typed["outputs"], trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
     )  # fmt: skip
 
 
@@ -189,7 +183,10 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
     def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, str, str]:
         if path is None:
             return gr.DownloadButton(value=None, interactive=False), "", ""
-        _sweep(results)
+        results.mkdir(exist_ok=True)
+        for folder in results.iterdir():
+            if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(dir=results))
         with _told():
             target, restored = restorer.restore_file(Path(path), folder, to.replace(AS_IT_IS, ""), *given)
@@ -235,14 +232,6 @@ def _told() -> Iterator[None]:
         yield
     except ValueError as error:
         raise gr.Error(str(error), title="Not restored", print_exception=False) from error
-
-
-def _sweep(results: Path) -> None:
-    """Make the folder of results, and delete what has lain in it too long."""
-    results.mkdir(parents=True, exist_ok=True)
-    for folder in results.iterdir():
-        if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,7 @@ N_SHOWN_MASKS = 30  # words whose masks are shown
 
 
 class PageRestorer:
-    """Restores texts and files. The messages of its errors are for visitors.
-
-    Args:
-        model: folder or Hub id; None for the package's default model.
-        revision: revision on the Hub: a commit, so that the weights do not change under the page.
-    """
+    """Restores texts and files, with the package's default model if none is named; its errors are for visitors."""
 
     def __init__(self, model: str | None = None, revision: str | None = None) -> None:
         logging.disable_progress_bar()
@@ -74,11 +69,8 @@ class PageRestorer:
     def restore_file(self, path: Path, folder: Path, to: str = "", *options: Any) -> tuple[Path, dict[str, Any]]:
         """Restore a transcript into a file of `folder`; gives its path, and `text`, `words` and `seconds`.
 
-        Args:
-            path: the file.
-            folder: where the new one goes.
-            to: another format to write it in; "" keeps it as it is, but for the marks.
-            options: those of `_keywords`.
+        `to` is another format to write it in; "" keeps it as it is, but for the marks. `options` are those of
+        `_keywords`.
 
         Raises:
             ValueError: if it cannot be read, is too large, or cannot be written in the other format.

@@ -52,28 +52,23 @@ def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str
     Args:
         parts: what `highlights` gives.
     """
-    shown, kinds = [], set()
+    shown = []
+    names = dict(CLASSES)
+    if not any(edit and certainty_of(edit) == OWN for _, edit in parts):
+        del names[OWN]
     for text, edit in parts:
-        if edit is None:
-            shown.append(html.escape(text))
-            continue
-        kind = certainty_of(edit)
-        kinds.add(kind)
-        title = kind if edit["source"] == "input" else f"{edit['label'].lower()}, {edit['score']:.0%}"
-        shown.append(f'<mark class="{CLASSES[kind]}" title="{html.escape(title)}">{html.escape(text)}</mark>')
-    legend = "".join(
-        f'<li><span class="{name}"></span>{kind}</li>' for kind, name in CLASSES.items() if kind != OWN or OWN in kinds
-    )
+        said = html.escape(text)
+        if edit:
+            kind = certainty_of(edit)
+            title = kind if kind == OWN else f"{edit['label'].lower()}, {edit['score']:.0%}"
+            said = f'<mark class="{CLASSES[kind]}" title="{html.escape(title)}">{said}</mark>'
+        shown.append(said)
+    legend = "".join(f'<li><span class="{name}"></span>{kind}</li>' for kind, name in names.items())
     return f'{TITLE}<p class="certain">{"".join(shown)}</p><ul class="legend" aria-label="Colours">{legend}</ul>'
 
 
 def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, Any]]) -> str:
-    """Each word's pieces, its slot, and what was decided for it.
-
-    Args:
-        slots: for each of the first words its pieces, joined by blanks, and what stands in its slot.
-        words: all words as the pipeline gave them.
-    """
+    """Each of the first words with its pieces, what stands in its slot (`slots` has both), and what was decided."""
     if not slots:
         return NOTHING_TO_SHOW
     items = []
@@ -93,9 +88,6 @@ def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, An
 def speed_line(words: Sequence[Mapping[str, Any]], seconds: float) -> str:
     """One line about a restored text."""
     n_marks = sum(bool(word["mark"]) and word["source"] != "input" for word in words)
-    told = f"{_count(len(words), 'word')}, {_count(n_marks, 'mark')} inserted"
-    return f"{told} in {seconds * 1000:,.0f} ms: **{len(words) / seconds:,.0f} words a second**"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    counts = (f"{n:,} {thing}{'' if n == 1 else 's'}" for n, thing in ((len(words), "word"), (n_marks, "mark")))
+    told = f"{', '.join(counts)} inserted in {seconds * 1000:,.0f} ms"
+    return f"{told}: **{len(words) / seconds:,.0f} words a second**"

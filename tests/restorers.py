@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from punctuation_restoration.transcripts import RestoredTranscript, read_bytes, restore_transcript
-from punctuation_restoration.transcripts.placing import apply_to_source
 
 SIGN = "‡"  # stands for a mark; it occurs nowhere else
 ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
@@ -59,4 +59,5 @@ def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
 
 def source_without_sentences(restored: RestoredTranscript) -> str:
     """The file with its marks alone."""
-    return apply_to_source(restored.transcript, [speech.edits for speech in restored.speeches])
+    speeches = [replace(each, speech=replace(each.speech, addition=None)) for each in restored.speeches]
+    return replace(restored, speeches=speeches).source()

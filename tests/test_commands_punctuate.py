@@ -271,14 +271,14 @@ def test_interrupting_keeps_what_is_done(
 ) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text("a b c d")
-    restore = punctuate.restored_parts
+    restore = punctuate.transcripts.restored_parts
 
     def interrupted_at_b(transcript: Any, *args: Any, **kwargs: Any) -> Any:
         if (tmp_path / "out" / "a.txt").exists():
             raise KeyboardInterrupt
         return restore(transcript, *args, **kwargs)
 
-    monkeypatch.setattr(punctuate, "restored_parts", interrupted_at_b)
+    monkeypatch.setattr(punctuate.transcripts, "restored_parts", interrupted_at_b)
     assert punctuate.main([str(tmp_path), "-o", str(tmp_path / "out")]) == 130
     assert "interrupted; 1 of 3 files are done and kept" in capfd.readouterr().err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.txt"]

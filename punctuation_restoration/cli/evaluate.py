@@ -8,6 +8,7 @@ Takes a model and names of benchmarks, or JSONL, TSV or text files; prints table
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ from punctuation_restoration.evaluation.runner import evaluate_examples
 from punctuation_restoration.evaluation.signature import shown_model, signature
 
 RESULTS = Path("results")
+RECIPE = Path("recipes/en-zh-ms.yaml")
 WIDTH = 120  # columns, where the output goes to a file
 SCORED = "benchmarks, groups (all, test, validation), files, or folders of prepared data for their test share"
 PIPELINE_SETTINGS = {
@@ -63,38 +65,27 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="evaluate.py", description="Score a model on benchmarks or on your own files."
     )
-    parser.add_argument("--model", help="folder or name of the model (default: the one that the pipeline loads)")
-    parser.add_argument("--ensemble", nargs="+", metavar="MODEL", help="further models; scores of all are averaged")
-    parser.add_argument("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
-    parser.add_argument("--list", action="store_true", help="name the benchmarks and end")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="JSON file, or a folder for several")
-    parser.add_argument(
-        "--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder"
-    )
-    parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
-    parser.add_argument("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
-    parser.add_argument("--details", action="store_true", help="tables per mark, source and document of each benchmark")
-    parser.add_argument("--limit", type=int, metavar="WORDS", help="score only so many words, for a quick look")
-    parser.add_argument("--bench-root", type=Path, default=default_root(), help="folder of the benchmarks")
-    parser.add_argument(
-        "--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"), help="recipe whose held-out documents are scored"
-    )
-    parser.add_argument(
-        "--all-marks", action="store_true", help="score in all labels of the model, as files of your own always are"
-    )
-    passed = parser.add_argument_group("passed on to the pipeline")
-    for name, help_text in PIPELINE_SETTINGS.items():
-        passed.add_argument("--" + name.replace("_", "-"), type=int, help=help_text)
-    passed.add_argument(
-        "--threshold",
-        nargs="+",
-        default=[],
-        type=read_threshold,
-        metavar="LABEL=P",
-        help="probability from which a mark is written",
-    )
-    passed.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
-    passed.add_argument("--dtype", default="float32", help="float32, bfloat16, float16 (default: float32)")
+    add = parser.add_argument
+    add("--model", help="folder or name of the model (default: the one that the pipeline loads)")
+    add("--ensemble", nargs="+", metavar="MODEL", help="further models; scores of all are averaged")
+    add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
+    add("--list", action="store_true", help="name the benchmarks and end")
+    add("--output", type=Path, default=RESULTS, help="JSON file, or a folder for several")
+    add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
+    add("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
+    add("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
+    add("--details", action="store_true", help="tables per mark, source and document of each benchmark")
+    add("--limit", type=int, metavar="WORDS", help="score only so many words, for a quick look")
+    add("--bench-root", type=Path, default=default_root(), help="folder of the benchmarks")
+    add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
+    add("--all-marks", action="store_true", help="score in all labels of the model, as files of your own always are")
+    add = parser.add_argument_group("passed on to the pipeline").add_argument
+    for name, about in PIPELINE_SETTINGS.items():
+        add("--" + name.replace("_", "-"), type=int, help=about)
+    about = "probability from which a mark is written"
+    add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
+    add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
+    add("--dtype", default="float32", help="float32, bfloat16, float16 (default: float32)")
     args = parser.parse_args(argv)
     if not (args.benchmark or args.list):
         parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")
@@ -102,11 +93,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the command.
-
-    Raises:
-        ValueError, ImportError, OSError, ModelError: for a wrong input; the message says what to do.
-    """
+    """Run the command; raises ValueError, ImportError, OSError or ModelError, which say what to do."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if args.list:
         for name, benchmark in BENCHMARKS.items():
@@ -132,9 +119,8 @@ def run(args: argparse.Namespace) -> None:
     for result in results:
         if args.details or len(results) == 1:
             console.print(*details(result), sep="\n")
-        if args.pictures:
-            for path in save_pictures(result, args.pictures):
-                console.print(f"wrote {path}")
+        for path in save_pictures(result, args.pictures) if args.pictures else ():
+            console.print(f"wrote {path}")
     for found in filter(None, mistakes):
         console.print(mistakes_table(found))
     console.print(overview(results))
@@ -148,11 +134,7 @@ def result_path(place: Path, name: str) -> Path:
 
 
 def score_one(
-    restore: Any,
-    name: str,
-    settings: dict[str, Any],
-    args: argparse.Namespace,
-    earlier: dict[str, Any] | None = None,
+    restore: Any, name: str, settings: dict[str, Any], args: argparse.Namespace, earlier: dict[str, Any] | None = None
 ) -> tuple[dict[str, Any], Sequence[Mistake]]:
     """The result of one benchmark, compared with an earlier one if there is one, and its worst mistakes."""
     is_basic = name in BENCHMARKS and not args.all_marks
@@ -162,22 +144,16 @@ def score_one(
     digest = digest_of(examples)
     if earlier:
         check_same_test(digest, label_set.names, earlier)
+    options = {**settings, "marks": "basic" if is_basic else "all", "n_mistakes": args.mistakes}
     with ProgressBar(name, sum(len(example.spans) for example in examples)) as bar:
-        evaluation = evaluate_examples(
-            restore,
-            examples,
-            label_set,
-            n_mistakes=args.mistakes,
-            on_document=lambda n_units: bar.count(n_units, "units"),
-            marks="basic" if is_basic else "all",
-            **settings,
-        )
+        count = functools.partial(bar.count, unit="units")
+        evaluation = evaluate_examples(restore, examples, label_set, on_document=count, **options)
     config = restore.model.config
     used = {key: getattr(config, key) for key in ("window", "left_context", "right_context", "max_window_pieces")}
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
-    used |= {"limit": args.limit} if args.limit else {}
-    used |= {"marks": "all"} if args.all_marks else {}
-    used |= {"ensemble": [shown_model(name) for name in args.ensemble]} if args.ensemble else {}
+    ensemble = [shown_model(name) for name in args.ensemble or ()]
+    chosen = {"limit": args.limit, "marks": "all" if args.all_marks else None, "ensemble": ensemble}
+    used |= {key: value for key, value in chosen.items() if value}
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
     result = to_result(evaluation, Path(name).name, about, digest, signed)

@@ -40,9 +40,9 @@ def plan_jobs(
     for given in inputs:
         if given.is_dir():
             below = [(file, file.relative_to(given)) for file in _files_below(given, output, problems)]
+            found += below
             if not below:
                 problems.append((str(given), "no file in it has a known extension; use --format on single files"))
-            found.extend(below)
         elif given.exists():
             found.append((given, Path(given.name)))
         else:
@@ -74,9 +74,8 @@ def _files_below(folder: Path, output: Path | None, problems: list[tuple[str, st
         problems.append((str(error.filename), error.strerror or str(error)))
 
     for parent, folders, names in os.walk(folder, onerror=note):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and (Path(parent) / name).resolve() != skipped
-        )
+        shown = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = [name for name in shown if Path(parent, name).resolve() != skipped]
         for name in sorted(names):
             if not name.startswith(".") and format_of_name(name):
-                yield Path(parent) / name
+                yield Path(parent, name)

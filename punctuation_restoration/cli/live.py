@@ -25,13 +25,8 @@ def restore_live(
 ) -> None:
     """Write what is committed as soon as it is; an empty line ends an utterance, and commits all that came before.
 
-    Args:
-        source: what the words are read from, such as `sys.stdin.buffer`.
-        write: takes text that will not change any more.
-        restore: the pipeline.
-        look_ahead: so many words must follow a word before it is written.
-        encoding: of the source.
-        options: keywords of the pipeline.
+    `write` takes text that will not change any more; so many words as `look_ahead` says must follow it. `options` are
+    keywords of the pipeline.
 
     Raises:
         FormatError: the source is in another encoding; all words before that are written.

@@ -15,13 +15,10 @@ class OptionError(Exception):
 def load_pipeline(
     model: str | None = None, device: str | None = None, options: Mapping[str, Any] | None = None, **construction: Any
 ) -> Any:
-    """The pipeline, silently; None stands for transformers' own choice, in `construction` too.
+    """The pipeline, silently; None stands for transformers' own choice.
 
-    Args:
-        model: folder or Hub id.
-        device: "cpu", "cuda", "cuda:1", "mps".
-        options: keywords of its calls, to be checked.
-        construction: keywords with which it is made: `backend`, `dtype`, `ensemble`, `jieba_dictionary`.
+    `options` are keywords of its calls, to be checked; `construction` are those with which it is made (`backend`,
+    `dtype`, `ensemble`, `jieba_dictionary`).
 
     Raises:
         ModelError: it cannot be loaded; with what to do.

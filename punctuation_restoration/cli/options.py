@@ -2,6 +2,7 @@
 
 import argparse
 import codecs
+import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -142,13 +143,10 @@ def _at_least(least: float) -> Callable[[str], Any]:
     """Reads a number of the limit's own type."""
 
     def read(given: str) -> float:
-        try:
-            number = type(least)(given)
-        except ValueError:
-            number = None
-        if number is None or not number >= least:
-            raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}.")
-        return number
+        with contextlib.suppress(ValueError):
+            if (number := type(least)(given)) >= least:
+                return number
+        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}.")
 
     return read
 
@@ -162,9 +160,8 @@ def _encoding(name: str) -> str:
 
 
 def _mark_names(marks: str) -> str | list[str]:
-    if marks in ("basic", "all", "sentence-ends"):
-        return marks
-    return [name.strip() for name in marks.split(",") if name.strip()]
+    is_set = marks in ("basic", "all", "sentence-ends")
+    return marks if is_set else [name.strip() for name in marks.split(",") if name.strip()]
 
 
 def read_threshold(given: str) -> tuple[str, float]:

@@ -16,29 +16,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import transcripts
 from ..data.progress import ProgressBar
-from ..transcripts import (
-    PLAIN_FORMATS,
-    UTF8,
-    UTF8_ONLY,
-    Encoding,
-    FormatError,
-    Transcript,
-    read_bytes,
-    restore_transcript,
-    restored_parts,
-    review,
-    write_as,
-)
+from ..transcripts import Encoding, FormatError, Transcript
+from ..transcripts.restoring import SourceEdit
 from ..whole_files import FULL_DISK, is_special, write_whole
 from .input_files import Job, plan_jobs
 from .live import restore_live
 from .models import ModelError, OptionError, first_line, load_pipeline
 from .options import parse_args
-from .terminal import legend, paint, say
 
 DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
+# From these scores on a mark is shown in this colour: green, yellow, red. Bold, and red on its head, for poor screens.
+COLOURS = {0.9: "\x1b[32m\x1b[1m", 0.7: "\x1b[33m\x1b[1m", 0.0: "\x1b[31m\x1b[1m\x1b[7m"}
+PLAIN = "\x1b[0m"
 # Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
 Load = Callable[[], Any]
 
@@ -66,8 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _restore_live(args: Namespace, load: Load) -> int:
     encoding = args.encoding or "utf-8"
+
+    def write(text: str) -> None:
+        _write_out([text.encode(encoding)])
+
     try:
-        write: Callable[[str], None] = lambda text: _write_out([text.encode(encoding)])  # noqa: E731
         restore_live(sys.stdin.buffer, write, load(), args.look_ahead, encoding, args.options)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -92,37 +87,37 @@ def _restore(args: Namespace, load: Load) -> int:
         _refuse_existing([job.target for job in jobs if job.target is not None])
     for name, problem in problems:
         say(f"{name}: {problem}")
-    n_done, n_failed = 0, len(problems)
+    n_done, n_all = 0, len(jobs) + len(problems)
     try:
         for number, job in enumerate(jobs, start=1):
             is_done, goes_on = _restore_one(job, args, load, f"{number} of {len(jobs)}: ")
-            n_done, n_failed = n_done + is_done, n_failed + (not is_done)
+            n_done += is_done
             if not goes_on:
                 break
     except KeyboardInterrupt:
         say(f"interrupted; {n_done} of {len(jobs)} files are done and kept")
         return INTERRUPTED
-    if n_failed and len(jobs) + len(problems) > 1:
-        say(f"{n_done} files done, {len(jobs) + len(problems) - n_done} not")
-    return SOME_FAILED if n_failed else DONE
+    if n_done < n_all > 1:
+        say(f"{n_done} files done, {n_all - n_done} not")
+    return SOME_FAILED if n_done < n_all else DONE
 
 
 def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
     """Whether it is done, and whether it makes sense to go on with others. `place` is that among the files."""
-    name, encoding, file_format = str(job.source or "standard input"), args.encoding, args.format
-    is_text = job.source is None and args.text is not None
-    if is_text:
-        name, encoding, file_format = "--text", "utf-8", args.format or "txt"
-    at_fault = name
+    at_fault = name = str(job.source or ("standard input" if args.text is None else "--text"))
+    encoding, file_format = args.encoding, args.format
     try:
-        if is_text:
-            content = f"{args.text}\n".encode("utf-8", "surrogateescape")
+        if args.text is not None:
+            content, encoding = f"{args.text}\n".encode("utf-8", "surrogateescape"), "utf-8"
+            file_format = args.format or "txt"
         else:
             content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
-        transcript, own = read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)
+        transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)
         _warn(transcript, name, args.quiet)
         if args.color:
-            print(legend(), file=sys.stderr)
+            meanings = ("sure (90% or more)", "less sure (70% or more)", "unsure")
+            shown = (colour + meaning + PLAIN for colour, meaning in zip(COLOURS.values(), meanings, strict=True))
+            print(", ".join(shown), file=sys.stderr)
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         with ProgressBar(place + name[-40:], max(1, n_characters), not args.quiet) as bar:
             parts = _restored(transcript, own, args, load, bar)
@@ -150,19 +145,20 @@ def _restored(
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": lambda n: bar.count_more(n, "characters"), **args.options}
     is_edited = new_format is None and args.review is None
-    if transcript.format in PLAIN_FORMATS and is_edited and not args.color:
-        return encoding.encode_parts(restored_parts(transcript, restore, **options))
-    result = restore_transcript(transcript, restore, keep_words=not is_edited, **options)
+    if transcript.format in transcripts.PLAIN_FORMATS and is_edited and not args.color:
+        return encoding.encode_parts(transcripts.restored_parts(transcript, restore, **options))
+    result = transcripts.restore_transcript(transcript, restore, keep_words=not is_edited, **options)
     if args.review is not None:
-        return encoding.encode_parts([review(result, args.review)])
-    if new_format is None:
-        return encoding.encode_parts([result.source(paint if args.color else None)])
-    if new_format in UTF8_ONLY and new_format != transcript.format:
-        encoding = UTF8
-    written = write_as(result, new_format, args.limits)
-    # Subtitles that get new cues keep their line ends.
-    is_windows = new_format == transcript.format and "\r\n" in transcript.source
-    return encoding.encode_parts([written.replace("\n", "\r\n") if is_windows else written])
+        written = transcripts.review(result, args.review)
+    elif new_format is None:
+        written = result.source(_paint if args.color else None)
+    else:
+        written = transcripts.write_as(result, new_format, args.limits)
+        if new_format != transcript.format:
+            encoding = transcripts.UTF8 if new_format in transcripts.UTF8_ONLY else encoding
+        elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends
+            written = written.replace("\n", "\r\n")
+    return encoding.encode_parts([written])
 
 
 def _write_out(parts: Iterable[bytes]) -> None:
@@ -178,6 +174,19 @@ def _format_to_write(transcript: Transcript, args: Namespace) -> str | None:
     if args.to is not None or args.extension_format not in (None, own):
         return args.to or args.extension_format
     return own if args.resegment and own in ("srt", "vtt") else None
+
+
+def _paint(change: SourceEdit) -> str:
+    """A mark in the colour of its score. What was not written by the model stays plain."""
+    sure = change.edit["score"] if change.edit else None
+    if not change.written or sure is None:
+        return change.written
+    return next(colour for score, colour in COLOURS.items() if sure >= score) + change.written + PLAIN
+
+
+def say(message: str) -> None:
+    """A message for people, on standard error."""
+    print(f"punctuate: {message}", file=sys.stderr)
 
 
 def _warn(transcript: Transcript, name: str, quiet: bool) -> None:

@@ -11,9 +11,8 @@ from .encodings import UTF8, Encoding
 from .errors import FormatError
 from .reading import READABLE, format_of_name, read_bytes, read_source
 from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
-from .review import review
 from .transcript import Speech, Transcript
-from .writing import UTF8_ONLY, WRITABLE, write_as
+from .writing import UTF8_ONLY, WRITABLE, review, write_as
 
 __all__ = [
     "PLAIN_FORMATS",

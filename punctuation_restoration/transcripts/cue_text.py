@@ -7,11 +7,11 @@ What is left out stays where it is in the file; it is only not shown to the mode
 """
 
 import html
+import itertools
 import re
 from dataclasses import dataclass
 
-from .places import Runs
-from .transcript import Chunk
+from .transcript import Chunk, Runs
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
 _SRT_TAG = (
@@ -37,59 +37,57 @@ class VisibleLine:
     asides: list[tuple[int, str]]
 
 
-class CueTextReader:
-    """Reads cue texts of one format, "srt" or "vtt"."""
+def _patterns(tag: str) -> list[re.Pattern[str]]:
+    """What is markup; a dash at the start of a line; and a name there, in capitals, as for the hard of hearing."""
+    hidden = rf"(?:[ \t\ufeff\u200e\u200f]|{tag}|{_SOUND})*"
+    markup = rf"(?P<tag>{tag})|(?P<sound>{_SOUND}|{_WHOLE_LINE})|(?P<entity>{_ENTITY})"
+    dash = rf"^{hidden}(?P<shown>(?:[-‐‑–—](?![-‐‑–—\d])|(?:>|&gt;){{2,3}})[ \t]*)"
+    name = rf"^{hidden}(?:[-‐‑–—>]|&gt;)*[ \t]*(?P<shown>[^\W\d_a-z][A-Z0-9 .'’\-]{{1,30}}:(?=[ \t\r\n]))"
+    return [re.compile(pattern, re.MULTILINE) for pattern in (markup, dash, name)]
 
-    def __init__(self, cue_format: str):
-        tag = _VTT_TAG if cue_format == "vtt" else _SRT_TAG
-        markup = rf"(?P<tag>{tag})|(?P<sound>{_SOUND}|{_WHOLE_LINE})|(?P<entity>{_ENTITY})"
-        self._markup = re.compile(markup, re.MULTILINE)
-        hidden = rf"(?:[ \t\ufeff\u200e\u200f]|{tag}|{_SOUND})*"
-        self._dash = re.compile(rf"^{hidden}(?P<dash>(?:[-‐‑–—](?![-‐‑–—\d])|(?:>|&gt;){{2,3}})[ \t]*)", re.MULTILINE)
-        # A name in capitals before a colon, as in captions for the hard of hearing
-        self._name = re.compile(
-            rf"^{hidden}(?:[-‐‑–—>]|&gt;)*[ \t]*(?P<name>[^\W\d_a-z][A-Z0-9 .'’\-]{{1,30}}:(?=[ \t\r\n]))", re.MULTILINE
-        )
 
-    def read(self, source: str, start: int, end: int) -> tuple[list[VisibleLine], str]:
-        """The lines of `source[start:end]` in which something is said, and what is shown if there are none."""
-        body = source[start:end].rstrip()
-        markup = list(self._markup.finditer(body))
-        entities = {match.start(): match.end() for match in markup if match["entity"]}
-        spans = [match.span() for match in markup if not match["entity"]]
-        asides = {match.start(): match.group() for match in markup if match["sound"]}
-        names: dict[int, str] = {}
-        turns = [match.end() for match in markup if match["tag"] and match["tag"].startswith(("<v ", "<v."))]
-        for pattern, group in ((self._dash, "dash"), (self._name, "name")):
-            for match in pattern.finditer(body):
-                spans.append(match.span(group))
-                turns.append(match.end(group))
-                asides[match.start(group)] = match[group]
-                if group == "name":
-                    names[match.start(group)] = match[group].rstrip(":")
-        hidden = {place for span in spans for place in range(*span)}
-        lines: list[VisibleLine] = []
-        waiting: list[tuple[int, str]] = []  # above the first words
-        at = 0
-        for line in body.splitlines(keepends=True):
-            line_end = at + len(line.rstrip("\r\n"))
-            text, runs, shown = "", Runs(), waiting
-            place = at
-            while place < line_end:
-                following = entities.get(place, place + 1)
-                if place in asides:
-                    shown.append((len(text) if text.strip() else 0, asides[place].strip()))
-                sign = html.unescape(body[place:following]) if place in entities else body[place]
-                if place not in hidden and len(sign) == 1:
-                    runs.add(len(text), len(text) + 1, start + place, start + following)
-                    text += sign
-                place = following
-            if text.strip():
-                is_turn = any(at <= turn <= line_end for turn in turns)
-                name = next((name for start, name in names.items() if at <= start < line_end), None)
-                lines.append(VisibleLine(Chunk(text, runs), is_turn, name, shown))
-                waiting = []
-            at += len(line)
-        if lines:
-            lines[-1].asides.extend((len(lines[-1].chunk.text), text) for _, text in waiting)
-        return lines, "" if lines else " ".join(text for _, text in waiting)
+_PATTERNS = {"srt": _patterns(_SRT_TAG), "vtt": _patterns(_VTT_TAG)}
+
+
+def read_cue(cue_format: str, source: str, start: int, end: int) -> tuple[list[VisibleLine], str]:
+    """The lines of `source[start:end]` in which something is said, and what is shown if there are none."""
+    body = source[start:end].rstrip()
+    markup_pattern, dash_pattern, name_pattern = _PATTERNS[cue_format]
+    markup = list(markup_pattern.finditer(body))
+    entities = {match.start(): match.end() for match in markup if match["entity"]}
+    spans = [match.span() for match in markup if not match["entity"]]
+    asides = {match.start(): match.group() for match in markup if match["sound"]}
+    names: dict[int, str] = {}
+    turns = [match.end() for match in markup if match["tag"] and match["tag"].startswith(("<v ", "<v."))]
+    for match in itertools.chain(dash_pattern.finditer(body), name_pattern.finditer(body)):
+        spans.append(match.span("shown"))
+        turns.append(match.end("shown"))
+        asides[match.start("shown")] = match["shown"]
+        if match.re is name_pattern:
+            names[match.start("shown")] = match["shown"].rstrip(":")
+    hidden = {place for span in spans for place in range(*span)}
+    lines: list[VisibleLine] = []
+    waiting: list[tuple[int, str]] = []  # above the first words
+    at = 0
+    for line in body.splitlines(keepends=True):
+        line_end = at + len(line.rstrip("\r\n"))
+        text, runs, shown = "", Runs(), waiting
+        place = at
+        while place < line_end:
+            following = entities.get(place, place + 1)
+            if place in asides:
+                shown.append((len(text) if text.strip() else 0, asides[place].strip()))
+            sign = html.unescape(body[place:following]) if place in entities else body[place]
+            if place not in hidden and len(sign) == 1:
+                runs.add(len(text), len(text) + 1, start + place, start + following)
+                text += sign
+            place = following
+        if text.strip():
+            is_turn = any(at <= turn <= line_end for turn in turns)
+            name = next((name for start, name in names.items() if at <= start < line_end), None)
+            lines.append(VisibleLine(Chunk(text, runs), is_turn, name, shown))
+            waiting = []
+        at += len(line)
+    if lines:
+        lines[-1].asides.extend((len(lines[-1].chunk.text), text) for _, text in waiting)
+    return lines, "" if lines else " ".join(text for _, text in waiting)

@@ -3,7 +3,6 @@
 It knows widths and times; how a cue is written in SRT or WebVTT is the business of `writing`.
 """
 
-import itertools
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -65,8 +64,10 @@ def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
     for stretch in _stretches(restored):
         for part in _split(stretch, limits):
             lines = tuple(_layout(part, limits) or [_joined(part)])
-            begins = max(part[0].begins, cues[-1].ends if cues and cues[-1].ends <= part[-1].ends else part[0].begins)
-            cues.append(TimedCue(begins, max(begins, part[-1].ends), lines))
+            begins, ends = part[0].begins, part[-1].ends
+            if cues and cues[-1].ends <= ends:
+                begins = max(begins, cues[-1].ends)
+            cues.append(TimedCue(begins, max(begins, ends), lines))
     sounds = (TimedCue(sound.begins, sound.ends, (sound.text,)) for sound in restored.speech.sounds)
     cues = sorted([*cues, *sounds], key=lambda cue: cue.begins)
     return list(_readable(cues, limits))
@@ -105,18 +106,19 @@ def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]
             cost = costs[start] + _CUE_COST + break_cost + (1 - width / widest) ** 2
             if cost < costs[end]:
                 costs[end], came_from[end] = cost, start
-    cuts = [len(stretch)]
-    while cuts[-1]:
-        cuts.append(came_from[cuts[-1]])
-    cuts.reverse()
-    return [stretch[start:end] for start, end in itertools.pairwise(cuts)]
+    parts: list[Sequence[_Unit]] = []
+    end = len(stretch)
+    while end:
+        parts.insert(0, stretch[came_from[end] : end])
+        end = came_from[end]
+    return parts
 
 
 def _layout(units: Sequence[_Unit], limits: CueLimits) -> list[str] | None:
     """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
-    if width_of(_joined(units)) <= limits.line_width or len(units) == 1:
-        return [_joined(units)]
     total = width_of(_joined(units))
+    if total <= limits.line_width or len(units) == 1:
+        return [_joined(units)]
     for n_lines in range(2, limits.n_lines + 1):
         for width in range(-(-total // n_lines) - 1, limits.line_width + 1):
             lines = _filled(units, width)

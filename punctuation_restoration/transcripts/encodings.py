@@ -64,15 +64,13 @@ UTF8 = Encoding("utf-8")
 def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding]:
     """A file's bytes as text, with the encoding to write it back in.
 
-    Args:
-        content: the bytes.
-        name: the encoding; None for that of the byte order mark, or UTF-8 where there is no mark.
+    Without the encoding's name it is that of the byte order mark, or UTF-8 where there is no mark.
 
     Raises:
         FormatError: the bytes are not valid in the encoding, or there is none of that name.
     """
     encoding = _encoding_of(content, name)
-    content = content[len(encoding.mark) :]
+    content = content.removeprefix(encoding.mark)
     if name is None and not encoding.mark and b"\x00" in content:
         line = content.count(b"\n", 0, content.index(b"\x00")) + 1
         raise FormatError(

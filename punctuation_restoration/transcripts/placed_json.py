@@ -12,10 +12,9 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from .errors import FormatError, line_of
-from .places import Runs
-from .transcript import Chunk
+from .transcript import Chunk, Runs
 
-_BLANKS = re.compile(r"[ \t\n\r]*")
+_BLANKS: Any = re.compile(r"[ \t\n\r]*")  # matches anywhere
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -44,24 +43,23 @@ class PlacedArray(list):
     end: int
 
 
-def _placed(value: Any, start: int, end: int) -> Any:
-    value.start, value.end = start, end
-    return value
-
-
 def _placing(read: Any, kind: type) -> Any:
     """A reader of the standard library, called behind the bracket, whose result knows its place."""
 
     def parse(source_and_start: tuple[str, int], *arguments: Any) -> tuple[Any, int]:
         value, end = read(source_and_start, *arguments)
-        return _placed(kind(value), source_and_start[1] - 1, end), end
+        placed = kind(value)
+        placed.start, placed.end = source_and_start[1] - 1, end
+        return placed, end
 
     return parse
 
 
 def _parse_string(source: str, start: int, strict: bool) -> tuple[PlacedString, int]:
     value, end = scanstring(source, start, strict)
-    return _placed(PlacedString(value), start, end - 1), end
+    placed = PlacedString(value)
+    placed.start, placed.end = start, end - 1
+    return placed, end
 
 
 _DECODER: Any = json.JSONDecoder()
@@ -78,7 +76,7 @@ def read_values(source: str, start: int = 0, end: int | None = None) -> Iterator
         FormatError: with the line at which the text stops being JSON, or is cut off.
     """
     stop = len(source) if end is None else end
-    position = _skip_blanks(source, start)
+    position = _BLANKS.match(source, start).end()
     while position < stop:
         try:
             value, value_end = _SCAN(source, position)
@@ -92,25 +90,15 @@ def read_values(source: str, start: int = 0, end: int | None = None) -> Iterator
         if value_end > stop:
             raise _broken(source[:stop], "Unterminated value", stop)
         yield value
-        position = _skip_blanks(source, value_end)
-
-
-def _skip_blanks(source: str, position: int) -> int:
-    match = _BLANKS.match(source, position)
-    return match.end() if match else position
+        position = _BLANKS.match(source, value_end).end()
 
 
 def _broken(source: str, reason: str, position: int) -> FormatError:
+    column, shown = position - source.rfind("\n", 0, position), source[position : position + 20]
+    problem = f"Expected JSON, got {shown!r} in column {column} ({reason.lower()})."
     if not source[position:].strip() or reason.startswith("Unterminated string"):
-        return FormatError(
-            f"Expected the rest of the JSON, got the end of the file ({reason.lower()}). Is the file cut off?",
-            line=line_of(source, position),
-        )
-    column = position - source.rfind("\n", 0, position)
-    return FormatError(
-        f"Expected JSON, got {source[position : position + 20]!r} in column {column} ({reason.lower()}).",
-        line=line_of(source, position),
-    )
+        problem = f"Expected the rest of the JSON, got the end of the file ({reason.lower()}). Is the file cut off?"
+    return FormatError(problem, line=line_of(source, position))
 
 
 def chunk_of(source: str, value: PlacedString) -> Chunk:

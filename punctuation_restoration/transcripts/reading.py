@@ -52,12 +52,7 @@ def sniff_format(source: str) -> str:
 
 
 def read_source(source: str, file_format: str, field: str | None = None) -> Transcript:
-    """Read a file's text.
-
-    Args:
-        source: the text, as decoded; line ends must not have been changed.
-        file_format: one of `READABLE`.
-        field: name of the JSON key or TSV column that has the text.
+    """Read a file's text, with its own line ends; `field` names the JSON key or TSV column in which the speech is.
 
     Raises:
         FormatError: the text is not of this format; with the line.

@@ -64,47 +64,31 @@ class JsonReader:
         """A list of words, of segments, of results that make one transcript (Vosk), or of separate transcripts."""
         if not values:
             return []
-        first = values[0]
+        first = values[0] if isinstance(values[0], dict) else {}
         builder = SpeechBuilder()
-        if all(isinstance(value, PlacedString) for value in values) or _is_word(first):
+        if isinstance(first.get("word"), str) or all(isinstance(value, PlacedString) for value in values):
             self._say_words(builder, values)
-        elif _is_segment(first):
+        elif isinstance(first.get("text"), str) and ("words" in first or "start" in first):
             for segment in values:
                 self._say_segment(builder, segment)
-        elif self._is_vosk_stream(values):
+        elif not all(isinstance(value, PlacedObject) for value in values):
+            raise self._wrong(values, "a list of words, segments or transcripts", values[0])
+        elif self.text_key is None and _is_vosk_stream(values):
             for value in values:
                 self._say_vosk(builder, value)
-        elif all(isinstance(value, PlacedObject) for value in values):
-            return [self.read_object(value) for value in values]
         else:
-            raise self._wrong(values, "a list of words, segments or transcripts", first)
+            return [self.read_object(value) for value in values]
         return [builder.build()]
-
-    def _is_vosk_stream(self, values: Sequence[Any]) -> bool:
-        """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-        is_vosk = all(isinstance(value, PlacedObject) and self._shape_of(value) == "vosk" for value in values)
-        return is_vosk and any("result" in value for value in values)
 
     def read_object(self, value: PlacedObject) -> Speech:
         """One transcript."""
         builder = SpeechBuilder(_name_of(value))
-        _SAY[self._shape_of(value)](self, builder, value)
+        say = JsonReader._say_text if self.text_key else _SAY.get(_key_of(value), JsonReader._say_text)
+        say(self, builder, value)
         speech = builder.build()
         if speech.timings:
             speech.addition = self._addition(value)
         return speech
-
-    def _shape_of(self, value: PlacedObject) -> str:
-        if self.text_key is not None:
-            return "text"
-        for key, shape in _KEYS_OF_SHAPES.items():
-            if isinstance(value.get(key), dict if shape == "nemo" else list):
-                return shape
-        if value.keys() == {"text"}:
-            return "vosk"
-        if _text_key(value) is None:
-            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", list(value))
-        return "text"
 
     def _say_segments(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         for segment in self._list(value, "segments"):
@@ -119,13 +103,11 @@ class JsonReader:
             raise self._wrong(segment, "a segment with text or words", segment)
         builder.turn_to(segment.get("speaker"))
         builder.part()
-        words = segment.get("words") or []
-        text = segment.get("text")
+        text, words = segment.get("text"), segment.get("words") or []
         if not isinstance(text, PlacedString):
             self._say_words(builder, self._list(segment, "words"))
             return
-        chunk = chunk_of(self.source, text)
-        start, end = builder.say(chunk)
+        start, end = builder.say(chunk_of(self.source, text))
         chunks = [self._word_chunk(word) for word in words]
         ranges = builder.repeat(chunks, start, end) if chunks else None
         if ranges is None:
@@ -138,13 +120,11 @@ class JsonReader:
 
     def _say_chunks(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         for item in self._list(value, "chunks"):
-            if not isinstance(item, PlacedObject) or not isinstance(item.get("text"), PlacedString):
-                raise self._wrong(item, "a chunk with a text", item)
-            times = item.get("timestamp")
+            times = item.get("timestamp") if isinstance(item, PlacedObject) else None
             if not isinstance(times, list) or len(times) != 2:
-                raise self._wrong(item, 'a chunk with "timestamp": [start, end]', times)
+                raise self._wrong(item, 'a chunk with "text" and "timestamp": [start, end]', item)
             begins, ends = (self._number(time, item) for time in times)
-            builder.time(*builder.say_word(chunk_of(self.source, item["text"])), begins, ends)
+            builder.time(*builder.say_word(self._word_chunk(item)), begins, ends)
         self._copy_text(builder, value, "text")
 
     def _say_nemo(self, builder: SpeechBuilder, value: PlacedObject) -> None:
@@ -187,9 +167,10 @@ class JsonReader:
 
     def _say_text(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         key = self.text_key or _text_key(value)
-        text = value.get(key) if key else None
-        if not isinstance(text, PlacedString):
-            raise self._wrong(value, f"a text under {key or 'text'!r}", text)
+        if key is None:
+            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", dict(value))
+        if not isinstance(text := value.get(key), PlacedString):
+            raise self._wrong(value, f"a text under {key!r}", text)
         builder.say(chunk_of(self.source, text))
 
     def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
@@ -199,12 +180,10 @@ class JsonReader:
                 builder.time(*place, *self._times(word))
 
     def _word_chunk(self, word: Any) -> Chunk:
-        if isinstance(word, PlacedString):
-            return chunk_of(self.source, word)
-        if isinstance(word, PlacedObject):
-            for key in ("word", "text"):
-                if isinstance(word.get(key), PlacedString):
-                    return chunk_of(self.source, word[key])
+        spelled = (word.get("word"), word.get("text")) if isinstance(word, PlacedObject) else (word,)
+        for text in spelled:
+            if isinstance(text, PlacedString):
+                return chunk_of(self.source, text)
         raise self._wrong(word, 'a word: a string, or an object with "word"', word)
 
     def _times(self, value: PlacedObject) -> tuple[float | None, float | None]:
@@ -218,9 +197,9 @@ class JsonReader:
     def _number(self, time: Any, owner: PlacedObject) -> float | None:
         if time is None:
             return None
-        if isinstance(time, int | float) and not isinstance(time, bool):
-            return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
-        raise self._wrong(owner, "times as numbers of seconds", time)
+        if not isinstance(time, int | float) or isinstance(time, bool):
+            raise self._wrong(owner, "times as numbers of seconds", time)
+        return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
 
     def _list(self, value: Any, key: str) -> PlacedArray:
         if not isinstance(value, PlacedObject) or not isinstance(value.get(key), PlacedArray):
@@ -239,8 +218,7 @@ class JsonReader:
 
     def _addition(self, value: PlacedObject) -> Addition:
         """Where sentences go: over older ones, or behind the last value, laid out as the file is."""
-        older = value.get(SENTENCES_KEY)
-        if isinstance(older, PlacedArray):
+        if isinstance(older := value.get(SENTENCES_KEY), PlacedArray):
             return Addition(older.start, older.end, "")
         inside = self.source[value.start + 1 : value.end - 1]
         end = value.start + 1 + len(inside.rstrip())
@@ -258,19 +236,14 @@ class JsonReader:
         return FormatError(f"Expected {expected}, got {got!r:.60}. Is the format right?", line=line)
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("word"), str)
-
-
-def _is_segment(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("text"), str) and ("words" in value or "start" in value)
+def _is_vosk_stream(values: Sequence[PlacedObject]) -> bool:
+    """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
+    return all(_key_of(value) == "result" for value in values) and any("result" in value for value in values)
 
 
 def _name_of(value: PlacedObject) -> str | None:
-    for key in ("id", "audio_filepath", "name"):
-        if isinstance(value.get(key), str | int):
-            return str(value[key])
-    return None
+    names = (value.get(key) for key in ("id", "audio_filepath", "name"))
+    return next((str(name) for name in names if isinstance(name, str | int)), None)
 
 
 def _text_key(value: PlacedObject) -> str | None:
@@ -278,15 +251,18 @@ def _text_key(value: PlacedObject) -> str | None:
     return next((key for key in known if isinstance(value.get(key), str)), None)
 
 
-_KEYS_OF_SHAPES = {
-    "segments": "whisper", "chunks": "chunks", "timestamp": "nemo", "timestep": "nemo", "result": "vosk",
-    "words": "words",
-}  # fmt: skip
+def _key_of(value: PlacedObject) -> str:
+    """The key that tells whose output an object is; a text alone is Vosk's, too."""
+    if value.keys() == {"text"}:
+        return "result"
+    return next((key for key in _SAY if isinstance(value.get(key), dict if "time" in key else list)), "")
+
+
 _SAY: dict[str, Callable[[JsonReader, SpeechBuilder, PlacedObject], None]] = {
-    "whisper": JsonReader._say_segments,
+    "segments": JsonReader._say_segments,
     "chunks": JsonReader._say_chunks,
-    "nemo": JsonReader._say_nemo,
-    "vosk": JsonReader._say_vosk,
+    "timestamp": JsonReader._say_nemo,
+    "timestep": JsonReader._say_nemo,
+    "result": JsonReader._say_vosk,
     "words": JsonReader._say_list,
-    "text": JsonReader._say_text,
 }

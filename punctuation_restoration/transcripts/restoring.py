@@ -3,17 +3,19 @@
 It knows nothing about formats, and leaves to the restorer how a long text is cut.
 """
 
+import heapq
+import io
 import itertools
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from ..pipeline.edits import Edit, edited
-from .placing import SourceEdit, apply_to_source
+from ..pipeline.edits import Edit, edited, follows
 from .timed_sentences import Sentence, find_sentences
-from .transcript import Speech, Transcript
+from .transcript import Runs, Speech, Transcript
 
 PLAIN_FORMATS = ("txt", "lines")
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
@@ -49,6 +51,15 @@ class RestoredSpeech:
         return find_sentences(self.speech, self.edits, self.words)
 
 
+class SourceEdit(NamedTuple):
+    """`source[start:end]` becomes `written`; `edit` is what it came from, None for sentences that are added."""
+
+    start: int
+    end: int
+    written: str
+    edit: Edit | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class RestoredTranscript:
     """A transcript and its restored speeches."""
@@ -61,16 +72,23 @@ class RestoredTranscript:
 
         `paint` may dress up each change, for a terminal.
         """
-        edits = [speech.edits for speech in self.speeches]
-        return apply_to_source(self.transcript, edits, self._additions(), paint)
-
-    def _additions(self) -> Iterator[SourceEdit]:
+        source, is_ascii_json = self.transcript.source, self.transcript.is_ascii_json
+        additions = []
         for restored in self.speeches:
-            place = restored.speech.addition
-            if place is not None:
-                rows = [sentence.row() for sentence in restored.sentences]
-                sentences = json.dumps(rows, ensure_ascii=self.transcript.is_ascii_json)
-                yield SourceEdit(place.start, place.end, place.lead + sentences)
+            if place := restored.speech.addition:
+                sentences = json.dumps([each.row() for each in restored.sentences], ensure_ascii=is_ascii_json)
+                additions.append(SourceEdit(place.start, place.end, place.lead + sentences))
+        # The marks are written into every copy of a speech.
+        tracks = [_in_track(track, restored.edits) for restored in self.speeches for track in restored.speech.tracks]
+        written, done = io.StringIO(), 0
+        for change in heapq.merge(additions, *tracks, key=itemgetter(0, 1)):
+            written.write(source[done : change.start])
+            if change.edit and is_ascii_json:
+                change = change._replace(written=json.dumps(change.written)[1:-1])
+            written.write(paint(change) if paint else change.written)
+            done = max(done, change.end)
+        written.write(source[done:])
+        return written.getvalue()
 
 
 def restore_transcript(
@@ -81,11 +99,9 @@ def restore_transcript(
     keep_words: bool = True,
     **options: Any,
 ) -> RestoredTranscript:
-    """Restore all speeches of a transcript.
+    """Restore all speeches of a transcript; the restorer gets `options`, and with `pause` among them also the times.
 
     Args:
-        transcript: what a reader gave.
-        restore: the restorer; it gets `options`. With an option `pause` it also gets the times.
         on_progress: called with the number of characters just done.
         keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; speeches
             that have a place for sentences keep them all the same.
@@ -94,7 +110,7 @@ def restore_transcript(
         ValueError: the restorer changed words, or gave another number of results than it got texts.
     """
     speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
-    for n, result in _results(transcript.speeches, restore, on_progress, options):
+    for n, result in _restored(transcript.speeches, restore, on_progress, options):
         speeches[n].edits.extend(result["edits"])
         if keep_words or speeches[n].speech.addition is not None:
             speeches[n].words.extend(result["words"])
@@ -118,48 +134,43 @@ def restored_parts(
     if transcript.format not in PLAIN_FORMATS:
         raise ValueError(f"Expected plain text to restore part by part, got {transcript.format}.")
     done = 0
-    for n, result in _results(transcript.speeches, restore, on_progress, options):
+    for n, result in _restored(transcript.speeches, restore, on_progress, options):
         run = transcript.speeches[n].tracks[0][0]
         yield transcript.source[done : run.source_start] + result["text"]
         done = run.source_end
     yield transcript.source[done:]
 
 
-def _results(
+def _restored(
     speeches: Sequence[Speech],
     restore: Restorer,
     on_progress: Callable[[int], None] | None,
     options: Mapping[str, Any],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """What the restorer gives for each speech, by its number; checked, and told to who watches."""
-    for n, result in _restored(speeches, restore, options):
-        n_added = sum(_n_added(edit, speeches[n].text) for edit in result["edits"])
-        if on_progress:
-            on_progress(len(result["text"]) - n_added)
-        yield n, result
+    """What the restorer gives for each speech, by its number, checked.
 
-
-def _restored(
-    speeches: Sequence[Speech], restore: Restorer, options: Mapping[str, Any]
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Short speeches are restored together, so that batches are full; a long one comes in parts."""
-
+    Short speeches are restored together, so that batches are full; a long one comes in parts.
+    """
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
+        results: Iterable[tuple[int, Mapping[str, Any]]]
         if is_long:
-            condition = bool(options.get("truecase"))  # capitals depend on the marks before
-            for n in numbers:
-                known = {"spans": _spans(speeches[n], options), "turns": speeches[n].turns, "condition": condition}
-                for result in restore.stream_results([speeches[n].text], **known, **options):
-                    yield n, result
-            continue
-        results = iter(restore((_item(speeches[n], options) for n in numbers), **options))
-        for n in numbers:
-            first = next(results, None)
-            if first is None:
-                raise ValueError(f"Expected one result a text, got fewer than {len(numbers)}. Is the restorer right?")
-            yield n, first
+            results = ((n, result) for n in numbers for result in _in_parts(speeches[n], restore, options))
+        else:
+            items = (_item(speeches[n], options) for n in numbers)
+            results = zip(numbers, restore(items, **options), strict=True)
+        for n, result in results:
+            n_added = sum(_n_added(edit, speeches[n].text) for edit in result["edits"])
+            if on_progress:
+                on_progress(len(result["text"]) - n_added)
+            yield n, result
+
+
+def _in_parts(speech: Speech, restore: Restorer, options: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    condition = bool(options.get("truecase"))  # capitals depend on the marks before
+    known = {"spans": _spans(speech, options), "turns": speech.turns, "condition": condition}
+    return restore.stream_results([speech.text], **known, **options)
 
 
 def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
@@ -186,3 +197,19 @@ def _n_added(edit: Edit, text: str) -> int:
             f"{text[edit['start'] : edit['start'] + 20]!r}. A restorer must not change words."
         )
     return len(inserted) - len(removed)
+
+
+def _in_track(track: Runs, edits: Sequence[Edit]) -> Iterator[SourceEdit]:
+    """The edits in the order of the file, where they stand in one track; some do not, as the blank between two cues."""
+    if not track:
+        return
+    first, last = (bisect_left(edits, place, key=itemgetter("start")) for place in (track[0].start, track[-1].end + 1))
+    for edit in edits[first:last]:
+        is_behind = follows(edit) and edit["start"] > 0
+        offset = edit["start"] - is_behind
+        run = track.at(offset)
+        if run is not None:
+            start, end = run.place_of(offset)
+            if not edit["removed"]:
+                start = end = end if is_behind else start
+            yield SourceEdit(start, end, edit["inserted"], edit)

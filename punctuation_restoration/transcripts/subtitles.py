@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .cue_text import CueTextReader, VisibleLine
+from .cue_text import VisibleLine, read_cue
 from .errors import LINE_END, FormatError, line_of, n_line_ends
 from .transcript import Aside, Sound, SpeechBuilder, Transcript
 
@@ -19,6 +19,7 @@ _SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$
 # https://www.w3.org/TR/webvtt1/#webvtt-timestamp: hours optional, milliseconds always three digits
 _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
+_SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
 _ARROW_LINE = re.compile(r"[^\r\n]*-->[^\r\n]*")
 _LINE = re.compile(r"[^\r\n]+")
 _BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
@@ -77,12 +78,12 @@ def _srt_cues(source: str) -> Iterator[Cue]:
     number = _number_above(source, 0, times.start()) if times else None
     while times is not None:
         following = next(arrows, None)
-        begins, ends = _times(times, _SRT_TIMES, "00:00:01,000 --> 00:00:02,500")
+        seconds = _times(times, _SRT_TIMES, _SRT_EXAMPLE)
         start = _after_line_end(source, times.end())
         end = following.start() if following else len(source)
         next_number = _number_above(source, start, end) if following else None
         _check_body(source, start, end, number, next_number)
-        yield Cue(times.start(), begins, ends, start, next_number.start() if next_number else end)
+        yield Cue(times.start(), *seconds, start, next_number.start() if next_number else end)
         times, number = following, next_number
 
 
@@ -100,37 +101,36 @@ def _number_above(source: str, start: int, end: int) -> re.Match[str] | None:
 
 def _check_head(source: str, end: int) -> None:
     """Before the first cue's times, only its number may stand."""
-    lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
-    for n, line in enumerate(lines):
-        text = line.group().strip("\ufeff \t")
-        number = line_of(source, line.start())
+    places = [(match.group().strip("\ufeff \t"), match.start()) for match in _LINE.finditer(source, 0, end)]
+    lines = [(text, place) for text, place in places if text]
+    for n, (text, place) in enumerate(lines):
+        problem = ""
         if not text.isdigit():
-            raise FormatError(
-                f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?", line=number
-            )
-        if n + 1 < len(lines) or end == len(source):
-            raise FormatError(f"Expected cue times below the number {text}, got none.", line=number)
+            problem = f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?"
+        elif n + 1 < len(lines) or end == len(source):
+            problem = f"Expected cue times below the number {text}, got none."
+        if problem:
+            raise FormatError(problem, line=line_of(source, place))
 
 
 def _check_body(
     source: str, start: int, end: int, number: re.Match[str] | None, following: re.Match[str] | None
 ) -> None:
     """Refuse text in which the times of another cue stand in ruins, or are missing."""
-    damaged = _DAMAGED_TIMES.search(source, start, end)
-    if damaged:
-        shown = damaged.group().splitlines()[-1].strip()
-        raise FormatError(
-            f"Expected cue times such as 00:00:01,000 --> 00:00:02,500, got {shown!r:.80}.",
-            line=line_of(source, damaged.end() - len(shown)),
-        )
+    _refuse_damaged(source, start, end, _SRT_EXAMPLE)
     if number and following and int(following[1]) == int(number[1]) + 2:
-        missing = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE).search(
-            source, start, end
-        )
-        if missing:
+        between = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE)
+        if missing := between.search(source, start, end):
             raise FormatError(
                 f"Expected cue times below the number {missing[1]}, got none.", line=line_of(source, missing.start(1))
             )
+
+
+def _refuse_damaged(source: str, start: int, end: int, example: str) -> None:
+    if damaged := _DAMAGED_TIMES.search(source[start:end]):
+        shown = damaged.group().splitlines()[-1].strip()
+        line = line_of(source, start + damaged.end() - len(shown))
+        raise FormatError(f"Expected cue times such as {example}, got {shown!r:.80}.", line=line)
 
 
 def _vtt_cues(source: str) -> Iterator[Cue]:
@@ -138,17 +138,12 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
         if re.match(r"(?:NOTE|STYLE|REGION)(?:[ \t\r\n]|$)", block.group()):
             continue
         arrows = list(_ARROW_LINE.finditer(source, block.start(), block.end()))
-        damaged = None if arrows else _DAMAGED_TIMES.search(block.group())
-        if damaged:
-            raise FormatError(
-                f"Expected cue times such as 00:00:01.000 --> 00:00:02.500, got {damaged.group().strip()!r:.80}.",
-                line=line_of(source, block.start() + damaged.start()),
-            )
-        for m, times in enumerate(arrows):
-            begins, ends = _times(times, _VTT_TIMES, "00:00:01.000 --> 00:00:02.500")
-            start = _after_line_end(source, times.end())
-            end = arrows[m + 1].start() if m + 1 < len(arrows) else block.end()
-            yield Cue(times.start(), begins, ends, start, end)
+        if not arrows:
+            _refuse_damaged(source, block.start(), block.end(), _VTT_EXAMPLE)
+        ends_of_text = [*(times.start() for times in arrows[1:]), block.end()]
+        for times, end in zip(arrows, ends_of_text, strict=False):
+            seconds = _times(times, _VTT_TIMES, _VTT_EXAMPLE)
+            yield Cue(times.start(), *seconds, _after_line_end(source, times.end()), end)
 
 
 def _after_line_end(source: str, place: int) -> int:
@@ -158,27 +153,24 @@ def _after_line_end(source: str, place: int) -> int:
 
 def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple[float, float]:
     match = pattern.fullmatch(line.group())
-    begins, ends = (seconds_of(time) for time in match.groups()) if match else (0.0, -1.0)
+    begins, ends = map(_seconds, match.groups()) if match else (0.0, -1.0)
     if ends < begins:
         wanted = "a cue that ends after it begins" if match else f"cue times such as {example}"
-        raise FormatError(
-            f"Expected {wanted}, got {line.group().strip()!r:.80}.", line=line_of(line.string, line.start())
-        )
+        number = line_of(line.string, line.start())
+        raise FormatError(f"Expected {wanted}, got {line.group().strip()!r:.80}.", line=number)
     return begins, ends
 
 
-def seconds_of(time: str) -> float:
-    """Seconds of `01:02:03,450`, `02:03.450` or `3.45`."""
-    *larger, seconds = time.replace(",", ".").split(":")
-    minutes = 0
-    for part in larger:
-        minutes = minutes * 60 + int(part)
-    return round(minutes * 60 + float(seconds), 3)
+def _seconds(time: str) -> float:
+    """Of `01:02:03,450` or `02:03.450`."""
+    seconds = 0.0
+    for part in time.replace(",", ".").split(":"):
+        seconds = seconds * 60 + float(part)
+    return round(seconds, 3)
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
-    reader = CueTextReader(cue_format)
-    pairs = ((cue, *reader.read(source, cue.start, cue.end)) for cue in cues)
+    pairs = ((cue, *read_cue(cue_format, source, cue.start, cue.end)) for cue in cues)
     first = list(itertools.islice(pairs, _N_LOOKED_AT))
     scrolls = _scrolls([_texts(lines) for _, lines, _ in first])
     builder = SpeechBuilder()
@@ -198,30 +190,20 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
             places.append(place)
         begins_at = builder.length
         for line in lines[n_repeated:]:
-            repeated = _begin(builder, line)
+            builder.part()
+            is_told = line.name is not None and not builder.turn_to(line.name)
+            if line.is_turn and line.name is None:
+                builder.turn()
             places.append(builder.say(line.chunk))
             said_from, _ = places[-1]
-            builder.asides += [
-                Aside(said_from + place, text, place == 0) for place, text in line.asides if text != repeated
-            ]
-        if len(places) > n_repeated:
-            begins_at = places[n_repeated][0]
+            shown = [(place, text) for place, text in line.asides if not is_told or text != f"{line.name}:"]
+            builder.speech.asides += [Aside(said_from + place, text, place == 0) for place, text in shown]
         builder.time(begins_at, builder.length, cue.begins, cue.ends)
         if sound:
-            builder.sounds.append(Sound(cue.begins, cue.ends, sound))
+            builder.speech.sounds.append(Sound(cue.begins, cue.ends, sound))
         before = cue
     speeches = [builder.build()] if builder.length else []
     return Transcript(source, cue_format, speeches, warnings)
-
-
-def _begin(builder: SpeechBuilder, line: VisibleLine) -> str | None:
-    """Keep a line apart from what was said before, and note who says it; returns a name that is told already."""
-    builder.part()
-    if line.name and not builder.turn_to(line.name):
-        return f"{line.name}:"
-    if line.is_turn and not line.name:
-        builder.turn()
-    return None
 
 
 def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:

@@ -12,17 +12,15 @@ from .recogniser_json import JsonReader
 from .transcript import Chunk, Speech, SpeechBuilder, Transcript
 
 _CTM_RECORD = re.compile(r"[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(?:[^\r\n]*)")
+_TAB = re.compile("\t")
 _TEXT_COLUMNS = ("text", "sentence", "transcript")
 
 
 def read_text(source: str, by_line: bool = False) -> Transcript:
     """Plain text: one speech, or with `by_line` one a line."""
     lines = _numbered_lines(source) if by_line else [(1, 0, len(source))]
-    speeches = []
-    for _, start, end in lines:
-        if source[start:end].strip():
-            chunk = Chunk.plain(source, start, end)
-            speeches.append(Speech(chunk.text, [chunk.runs]))
+    chunks = (Chunk.plain(source, start, end) for _, start, end in lines)
+    speeches = [Speech(chunk.text, [chunk.runs]) for chunk in chunks if chunk.text.strip()]
     return Transcript(source, "lines" if by_line else "txt", speeches)
 
 
@@ -131,11 +129,8 @@ def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _fields(source: str, start: int, end: int) -> list[tuple[int, int]]:
-    places = []
-    for field in source[start:end].split("\t"):
-        places.append((start, start + len(field)))
-        start += len(field) + 1
-    return places
+    tabs = [match.start() for match in _TAB.finditer(source, start, end)]
+    return list(zip([start, *(tab + 1 for tab in tabs)], [*tabs, end], strict=True))
 
 
 def _milliseconds(field: str, number: int) -> float:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
 from ..pipeline.edits import Edit, edited_between
-from .places import Timing
 from .transcript import UNSPACED_SIGNS, Aside, Speech
 
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
@@ -67,13 +66,7 @@ class SpokenWord(NamedTuple):
 def spoken_sentences(
     speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]
 ) -> Iterator[list[SpokenWord]]:
-    """The words of each sentence; what follows the last final mark is one as well.
-
-    Args:
-        speech: the speech.
-        edits: what the restorer changed in its text.
-        words: with "start" and "end" in the text, as restorers give them.
-    """
+    """The words of each sentence; what follows the last final mark is one as well. Edits and words are a restorer's."""
     text, turns = speech.text, sorted(speech.turns)
     before, after = _asides_by_word(speech.asides, words)
     sentence: list[SpokenWord] = []
@@ -113,9 +106,10 @@ def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[Mappin
         final = _FINAL.search(gap)
         text = "".join(word.said + word.gap for word in spoken)
         text = text[: len(text) - len(gap) + final.end()] if final else text
-        times, speaker = clock.between(start, end), _speaker_at(speech, start)
+        n_before = bisect_right(speech.speakers, start, key=itemgetter(0))
+        speaker = speech.speakers[n_before - 1][1] if n_before else None
         shown = _in_one_line("".join(word.shown for word in spoken))
-        sentences.append(Sentence(_in_one_line(text), start, end, *times, speaker, shown))
+        sentences.append(Sentence(_in_one_line(text), start, end, *clock.between(start, end), speaker, shown))
     return sentences
 
 
@@ -125,11 +119,6 @@ def clock_time(seconds: float, point: str = ".", n_hour_digits: int = 1) -> str:
     hours, rest = divmod(milliseconds, 3_600_000)
     minutes, rest = divmod(rest, 60_000)
     return f"{hours:0{n_hour_digits}}:{minutes:02}:{rest // 1000:02}{point}{rest % 1000:03}"
-
-
-def _speaker_at(speech: Speech, offset: int) -> str | None:
-    n_before = bisect_right(speech.speakers, offset, key=lambda speaker: speaker[0])
-    return speech.speakers[n_before - 1][1] if n_before else None
 
 
 def _in_one_line(text: str) -> str:
@@ -144,8 +133,12 @@ class Clock:
     """
 
     def __init__(self, speech: Speech):
-        known = (timing for timing in speech.timings if timing.begins is not None and timing.ends is not None)
-        self._timings = [_without_marks(timing, speech.text) for timing in known]
+        self._timings: list[tuple[int, int, float, float]] = []
+        for start, end, begins, ends in speech.timings:
+            if begins is not None and ends is not None:
+                # A word ends where its last letter does, whatever marks it has.
+                said = _LETTERS.search(speech.text, start, end)
+                self._timings.append((*(said.span() if said else (start, end)), begins, ends))
 
     def __bool__(self) -> bool:
         return bool(self._timings)
@@ -156,21 +149,14 @@ class Clock:
             return None, None
         first = self._timings[min(bisect_right(self._timings, start, key=itemgetter(1)), len(self._timings) - 1)]
         last_index = bisect_left(self._timings, end, key=itemgetter(1))
-        if last_index == len(self._timings) or (self._timings[last_index].start >= end and last_index > 0):
+        if last_index == len(self._timings) or (self._timings[last_index][0] >= end and last_index > 0):
             last_index -= 1
         last = self._timings[last_index]
         begins, ends = _share(first, start), _share(last, end)
         return round(min(begins, ends), 3), round(max(begins, ends), 3)
 
 
-def _without_marks(timing: Timing, text: str) -> Timing:
-    """The timing of a word without the marks it may have, so that it ends where its last letter does."""
-    said = _LETTERS.search(text, timing.start, timing.end)
-    return timing._replace(start=said.start(), end=said.end()) if said else timing
-
-
-def _share(timing: Timing, offset: int) -> float:
-    assert timing.begins is not None  # a clock keeps no others
-    assert timing.ends is not None
-    share = (offset - timing.start) / max(1, timing.end - timing.start)
-    return timing.begins + min(1.0, max(0.0, share)) * (timing.ends - timing.begins)
+def _share(timing: tuple[int, int, float, float], offset: int) -> float:
+    start, end, begins, ends = timing
+    share = (offset - start) / max(1, end - start)
+    return begins + min(1.0, max(0.0, share)) * (ends - begins)

@@ -9,11 +9,73 @@ This module knows nothing about formats, models or marks.
 """
 
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .places import Runs, Timing
+
+class Run(NamedTuple):
+    """A stretch of speech and where it stands in the file: `text[start:end]` is `source[source_start:source_end]`.
+
+    The two are equally long, or the run is one character that the file writes as several (`&amp;`, `\\u4f60`).
+    """
+
+    start: int
+    end: int
+    source_start: int
+    source_end: int
+
+    def place_of(self, offset: int) -> tuple[int, int]:
+        """Where one character of the text stands in the file."""
+        if self.end - self.start != self.source_end - self.source_start:
+            return self.source_start, self.source_end
+        place = self.source_start + offset - self.start
+        return place, place + 1
+
+
+class Timing(NamedTuple):
+    """When `text[start:end]` was said, in seconds; None where the file does not tell."""
+
+    start: int
+    end: int
+    begins: float | None
+    ends: float | None
+
+
+class Runs(Sequence[Run]):
+    """Runs in the order of the text; one that goes on where the last one ended becomes part of it.
+
+    A file of 100 MB has millions of them, so they are kept in an array.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+
+    def add(self, start: int, end: int, source_start: int, source_end: int) -> None:
+        """Append a run."""
+        numbers = self._numbers
+        if numbers and end - start == source_end - source_start:
+            last_start, last_end, last_source_start, last_source_end = numbers[-4:]
+            goes_on = last_end == start and last_source_end == source_start
+            if goes_on and last_end - last_start == last_source_end - last_source_start:
+                numbers[-3], numbers[-1] = end, source_end
+                return
+        numbers.extend((start, end, source_start, source_end))
+
+    def at(self, offset: int) -> Run | None:
+        """The run that holds the character at `offset` of the text."""
+        n_before = bisect_right(range(len(self)), offset, key=lambda n: self._numbers[4 * n + 1])
+        run = self[n_before] if n_before < len(self) else None
+        return run if run and run.start <= offset else None
+
+    def __len__(self) -> int:
+        return len(self._numbers) // 4
+
+    def __getitem__(self, index: Any) -> Any:
+        at = 4 * range(len(self))[index]
+        return Run(*self._numbers[at : at + 4])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +110,7 @@ class Speech:
     text: str
     # Each covers the text, or a part of it, once and in the order of text and file; copies have tracks of their own.
     tracks: list[Runs]
-    timings: Sequence[Timing] = ()
+    timings: list[Timing] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
     speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
     name: str | None = None
@@ -92,19 +154,12 @@ class SpeechBuilder:
     """Puts a speech together from chunks, in the order in which they were said."""
 
     def __init__(self, name: str | None = None):
-        self.name = name
+        self.speech = Speech("", [Runs()], name=name)  # its text comes last
         self.length = 0
-        self.timings: list[Timing] = []
-        self.turns: list[int] = []
-        self.speakers: list[tuple[int, str]] = []
-        self.asides: list[Aside] = []
-        self.sounds: list[Sound] = []
         self._parts: list[str] = []
         self._last = ""
         self._parting = False
         self._speaker: object = None
-        self._main = Runs()
-        self._copies: list[Runs] = []
 
     def say(self, chunk: Chunk) -> tuple[int, int]:
         """Append a chunk. Returns its range in the speech's text."""
@@ -116,16 +171,15 @@ class SpeechBuilder:
         start = self.length
         self._append(chunk.text)
         for run in chunk.runs:
-            self._main.add(run.start + start, run.end + start, run.source_start, run.source_end)
+            self.speech.tracks[0].add(run.start + start, run.end + start, run.source_start, run.source_end)
         return start, self.length
 
     def time(self, start: int, end: int, begins: float | None, ends: float | None) -> None:
         """Note when `text[start:end]`, without the blanks at its ends, was said."""
         said = self._said(start, end)
         if said.strip():
-            self.timings.append(
-                Timing(start + len(said) - len(said.lstrip()), start + len(said.rstrip()), begins, ends)
-            )
+            first, last = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+            self.speech.timings.append(Timing(first, last, begins, ends))
 
     def part(self) -> None:
         """Keep what was said and what comes next apart, by a blank that stands nowhere in the file."""
@@ -141,8 +195,8 @@ class SpeechBuilder:
         """Keep apart as well, and note that another speaker begins here."""
         self.part()
         self._speaker = None
-        if self._last and (not self.turns or self.turns[-1] != self.length):
-            self.turns.append(self.length)
+        if self._last and self.length not in self.speech.turns[-1:]:
+            self.speech.turns.append(self.length)
 
     def turn_to(self, speaker: object) -> bool:
         """Note a turn if the speaker, as the file names them, is another one than before; returns whether so."""
@@ -150,7 +204,7 @@ class SpeechBuilder:
         if is_turn:
             self.turn()
             self._speaker = speaker
-            self.speakers.append((self.length, str(speaker)))
+            self.speech.speakers.append((self.length, str(speaker)))
         return is_turn
 
     def repeat(self, chunks: list[Chunk], start: int, end: int) -> list[tuple[int, int]] | None:
@@ -179,17 +233,16 @@ class SpeechBuilder:
     def _copy_track(self, start: int, chunks: Sequence[Chunk]) -> Runs:
         """The last track of copies if these go on behind it, both in the text and in the file; else a new one."""
         first = next((chunk.runs[0] for chunk in chunks if chunk.runs), None)
-        last = self._copies[-1][-1] if self._copies and self._copies[-1] else None
+        _, *copies = self.speech.tracks
+        last = copies[-1][-1] if copies and copies[-1] else None
         if first is None or last is None or last.end > start or last.source_end > first.source_start:
-            self._copies.append(Runs())
-        return self._copies[-1]
+            self.speech.tracks.append(Runs())
+        return self.speech.tracks[-1]
 
-    def build(self, addition: Addition | None = None) -> Speech:
-        tracks = [self._main, *self._copies]
-        text = "".join(self._parts)
-        return Speech(
-            text, tracks, self.timings, self.turns, self.speakers, self.name, addition, self.asides, self.sounds
-        )
+    def build(self) -> Speech:
+        """The speech, complete."""
+        self.speech.text = "".join(self._parts)
+        return self.speech
 
     def _said(self, start: int, end: int) -> str:
         """`text[start:end]`, joined from the last parts only: a copy mostly follows directly after what it repeats."""

@@ -1,18 +1,21 @@
-"""Takes a restored transcript, gives it in another format: SRT, WebVTT, TSV, JSON, JSON lines, or plain text.
+"""Takes a restored transcript, gives it in another format, or as a table of the places where the model was unsure.
 
 It writes files anew; a file that keeps its format is edited in place by `RestoredTranscript.source` instead.
 """
 
 import html
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .cues import CueLimits, make_cues
 from .restoring import RestoredSpeech, RestoredTranscript
-from .timed_sentences import Clock, clock_time
+from .timed_sentences import Clock, clock_time, spoken_sentences
 
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
+COLUMNS = ("time", "score", "words", "alternatives")  # of a review
+N_BEFORE = 6  # words are shown before a doubtful place
+LEAST = 0.05  # probability from which an alternative is worth a look
 
 
 def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:
@@ -26,35 +29,32 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
     """
     if file_format not in WRITABLE:
         raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
-    return _WRITERS[file_format](restored.speeches, limits or CueLimits())
+    if file_format in ("srt", "vtt"):
+        return _subtitles(restored.speeches, file_format, limits or CueLimits())
+    return _WRITERS[file_format](restored.speeches)
 
 
-def _txt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
-
-
-def _srt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    cues = _cues(speeches, limits, ",")
-    return "\n".join(f"{number}\n{times}\n{text}\n" for number, (times, text) in enumerate(cues, start=1))
-
-
-def _vtt(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
-    cues = _cues(speeches, limits, ".")
-    return "\n".join(["WEBVTT\n", *(f"{times}\n{html.escape(text, quote=False)}\n" for times, text in cues)])
-
-
-def _cues(speeches: Sequence[RestoredSpeech], limits: CueLimits, point: str) -> Iterator[tuple[str, str]]:
-    """Line of times and text of each cue of the one speech that a subtitle file can hold."""
+def _subtitles(speeches: Sequence[RestoredSpeech], file_format: str, limits: CueLimits) -> str:
+    """The cues of the one speech that a subtitle file can hold; a silent recording makes an empty file."""
     if len(speeches) > 1:
         raise ValueError(
             f"Expected one transcript to make subtitles of, got {len(speeches)}. Write jsonl, or split it."
         )
+    is_vtt = file_format == "vtt"
+    blocks = ["WEBVTT\n"] if is_vtt else []
     for speech in speeches:
-        for cue in make_cues(speech, limits) if speech.words else ():  # a silent recording makes an empty file
-            yield " --> ".join(clock_time(time, point, 2) for time in (cue.begins, cue.ends)), "\n".join(cue.lines)
+        for number, cue in enumerate(make_cues(speech, limits) if speech.words else (), start=1):
+            times = " --> ".join(clock_time(time, "." if is_vtt else ",", 2) for time in (cue.begins, cue.ends))
+            text = "\n".join(cue.lines)
+            blocks.append(f"{times}\n{html.escape(text, quote=False)}\n" if is_vtt else f"{number}\n{times}\n{text}\n")
+    return "\n".join(blocks)
 
 
-def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+def _txt(speeches: Sequence[RestoredSpeech]) -> str:
+    return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
+
+
+def _tsv(speeches: Sequence[RestoredSpeech]) -> str:
     """Whisper's columns; a row is a sentence. Of several recordings each row has the name as well."""
     has_names = len(speeches) > 1 and any(speech.speech.name for speech in speeches)
     rows = ["start\tend\ttext" + ("\tname" if has_names else "") + "\n"]
@@ -68,12 +68,12 @@ def _tsv(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
     return "".join(rows)
 
 
-def _json(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+def _json(speeches: Sequence[RestoredSpeech]) -> str:
     rows = [_row(speech) for speech in speeches] or [{"text": "", "words": [], "sentences": []}]
     return json.dumps(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
 
 
-def _jsonl(speeches: Sequence[RestoredSpeech], limits: CueLimits) -> str:
+def _jsonl(speeches: Sequence[RestoredSpeech]) -> str:
     return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
 
 
@@ -91,12 +91,38 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
     return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
 
 
-_WRITERS: dict[str, Callable[[Sequence[RestoredSpeech], CueLimits], str]] = {
-    "txt": _txt,
-    "srt": _srt,
-    "vtt": _vtt,
-    "tsv": _tsv,
-    "json": _json,
-    "jsonl": _jsonl,
-}
-WRITABLE = tuple(_WRITERS)
+_WRITERS: dict[str, Callable[[Sequence[RestoredSpeech]], str]] = {
+    "txt": _txt, "tsv": _tsv, "json": _json, "jsonl": _jsonl,
+}  # fmt: skip
+WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
+
+
+def review(restored: RestoredTranscript, doubt: float) -> str:
+    """A table for who checks by eye: a row for each word whose mark, or want of one, has a score below `doubt`.
+
+        time          score  words                             alternatives
+        0:01:02.480   0.43   and then we met the director.     no mark 0.31, COMMA 0.22
+
+    Tabs part the columns. The words need `"scores"`: restore with `all_scores=True`. Of several recordings the time has
+    the name before it.
+    """
+    rows = (row for speech in restored.speeches for row in _doubtful(speech, doubt))
+    return "\n".join(("\t".join(COLUMNS), *("\t".join(row) for row in rows), ""))
+
+
+def _doubtful(restored: RestoredSpeech, doubt: float) -> Iterator[tuple[str, str, str, str]]:
+    speech, clock = restored.speech, Clock(restored.speech)
+    sentences = spoken_sentences(speech, restored.edits, restored.words)
+    said = [word.said + word.gap for sentence in sentences for word in sentence]
+    for index, word in enumerate(restored.words):
+        if word["source"] == "model" and word["score"] < doubt:
+            begins, _ = clock.between(word["start"], word["end"])
+            time = " ".join(filter(None, (speech.name, "" if begins is None else clock_time(begins))))
+            shown = " ".join("".join(said[max(0, index - N_BEFORE) : index + 1]).split())
+            yield time, f"{word['score']:.2f}", shown, _alternatives(word)
+
+
+def _alternatives(word: Mapping[str, Any]) -> str:
+    others = {name: score for name, score in word["scores"].items() if name != word["label"] and score >= LEAST}
+    ranked = sorted(others.items(), key=lambda item: -item[1])
+    return ", ".join(f"{'no mark' if name == 'O' else name} {score:.2f}" for name, score in ranked)
