@@ -105,22 +105,28 @@ class NumberSpeller:
     """Spells out the numbers of one language's text.
 
     Args:
-        language: a language code; `en`, `ms`, `id` and `zh` say amounts, percentages and links too.
+        language: a language code; `en`, `ms`, `id` and `zh` say amounts, percentages and links too. One that the CLDR
+            does not know keeps its dates, times and units.
 
     Raises:
         ValueError: if num2words does not know the language.
     """
 
     def __init__(self, language: str):
-        self.language = language
+        self.language, self.is_han = language, language == "zh"
         self.wording = WORDINGS.get(language)
-        self.read_forms = FormReader(language)
-        self.spell: Callable[[str], str] = han_number if language == "zh" else number_words(language)
-        self.joint = "" if language == "zh" else " "
+        self.spell: Callable[[str], str] = han_number if self.is_han else number_words(language)
+        self.joint = "" if self.is_han else " "
+        try:
+            self.locale: Locale | None = Locale(language)
+        except UnknownLocaleError:
+            self.locale = None
 
     def __call__(self, text: str) -> str:
-        """The text with numbers in words. Nothing else changes."""
-        return _ANY.sub(self._replace, self.read_forms(text))
+        """The text with numbers, dates, times and units in words. Marks are neither added nor lost."""
+        if self.locale:
+            text = _UNIT.sub(self._unit, _TIME.sub(self._time, _DATE.sub(self._date, text)))
+        return _ANY.sub(self._replace, text)
 
     def _replace(self, match: re.Match[str]) -> str:
         found = match.group()
@@ -129,7 +135,7 @@ class NumberSpeller:
         if match["phone"]:
             return self.joint.join(self.spell(digit) for digit in found if digit.isdigit())
         if match["year"]:
-            return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.language == "zh" else self.spell(found)
+            return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.is_han else self.spell(found)
         if match["ordinal"]:
             return self._ordinal(match)
         if match["plain"]:
@@ -161,6 +167,25 @@ class NumberSpeller:
         link = re.sub(r"^https?://", "", link).rstrip("/")
         said = {".": self.wording.dot, "/": self.wording.slash, "@": self.wording.at}
         return " ".join(said.get(part, part) for part in re.split(r"([./@])", link) if part)
+
+    def _date(self, match: re.Match[str]) -> str:
+        try:
+            day = date(*map(int, match.groups()))
+        except ValueError:  # the 31st of June
+            return match.group()
+        return format_date(day, "y年M月d日" if self.is_han else "d MMMM y", locale=self.locale)
+
+    def _time(self, match: re.Match[str]) -> str:
+        hour, minute, half = int(match[1]), int(match[2]), match[3] or ""
+        if self.is_han:
+            return f"{hour}点" + (f"{minute}分" if minute else "") + half
+        said = f"oh {minute}" if minute < 10 and self.language == "en" else f"{minute}"
+        return (f"{hour} {said}" if minute or not half else f"{hour}") + (half and f" {half.lstrip()}")
+
+    def _unit(self, match: re.Match[str]) -> str:
+        # The CLDR's long Chinese forms are those of its short ones, which Babel does not follow.
+        said = format_unit(Decimal(match[1]), UNITS[match[2]], "short" if self.is_han else "long", locale=self.locale)
+        return said.replace(" ", "") if self.is_han else said
 
 
 def number_words(language: str) -> Callable[[str], str]:
@@ -200,43 +225,3 @@ def han_number(digits: str) -> str:
         said += part.rstrip("零") + HAN_GROUPS[n_groups - 1 - index] if int(group) else "零"
     said = re.sub("零+", "零", said).strip("零") or "零"  # one for each run of zeros, none at the ends
     return re.sub("^一十", "十", said) + tail
-
-
-class FormReader:
-    """Rewrites the dates, times and units of one language's text. Digits stay digits.
-
-    Args:
-        language: a language code. One that the CLDR does not know keeps its text.
-    """
-
-    def __init__(self, language: str):
-        try:
-            self.locale: Locale | None = Locale(language)
-        except UnknownLocaleError:
-            self.locale = None
-        self.han, self.english = language == "zh", language == "en"
-
-    def __call__(self, text: str) -> str:
-        """The text with these forms in words. Marks are neither added nor lost."""
-        if self.locale is None:
-            return text
-        return _UNIT.sub(self._unit, _TIME.sub(self._time, _DATE.sub(self._date, text)))
-
-    def _date(self, match: re.Match[str]) -> str:
-        try:
-            day = date(*map(int, match.groups()))
-        except ValueError:  # the 31st of June
-            return match.group()
-        return format_date(day, "y年M月d日" if self.han else "d MMMM y", locale=self.locale)
-
-    def _time(self, match: re.Match[str]) -> str:
-        hour, minute, half = int(match[1]), int(match[2]), match[3] or ""
-        if self.han:
-            return f"{hour}点" + (f"{minute}分" if minute else "") + half
-        said = f"oh {minute}" if minute < 10 and self.english else f"{minute}"
-        return (f"{hour} {said}" if minute or not half else f"{hour}") + (half and f" {half.lstrip()}")
-
-    def _unit(self, match: re.Match[str]) -> str:
-        # The CLDR's long Chinese forms are those of its short ones, which Babel does not follow.
-        said = format_unit(Decimal(match[1]), UNITS[match[2]], "short" if self.han else "long", locale=self.locale)
-        return said.replace(" ", "") if self.han else said

@@ -21,10 +21,9 @@ from typing import Any
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.conversion import Converter, converted, start_workers
-from punctuation_restoration.data.label_counts import check_labels
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
+from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
 from punctuation_restoration.data.recipe import (
     LABEL_KEYS,
     Filters,
@@ -37,7 +36,7 @@ from punctuation_restoration.data.recipe import (
 )
 from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
 from punctuation_restoration.data.splits import read_hashes, split_of
-from punctuation_restoration.data.summary import SPLITS, describe, table
+from punctuation_restoration.data.summary import SPLITS, check_labels, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
@@ -113,7 +112,8 @@ def prepare(
     rows: list[dict[str, Any]] = []
     seen: set[int] = set()
     leaks: list[dict[str, Any]] = []
-    n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
+    files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
+    n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
         for source in recipe.sources:
             validation, test = held_out_shares(source, recipe)
@@ -189,12 +189,6 @@ def prepare_source(
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": {split: writer.finish() for split, writer in writers.items()},
     }
-
-
-def total_bytes(recipe: Recipe) -> int:
-    """Size of a recipe's files."""
-    paths = [Path(recipe.root) / source.path for source in recipe.sources]
-    return sum(file.stat().st_size for path in paths for file in (path, *path.rglob("*")) if file.is_file())
 
 
 def usable(

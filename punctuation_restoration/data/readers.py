@@ -83,9 +83,7 @@ def list_files(path: Path) -> list[Path]:
     """
     if not path.exists():
         raise ValueError(f"Expected text at {path}, there is no such file or folder. Check the path.")
-    files = [path]
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    files = sorted(file for file in path.rglob("[!.]*") if file.is_file()) if path.is_dir() else [path]
     known = [file for file in files if plain_suffix(file) in SUFFIX_FORMATS]
     if not known:
         raise ValueError(

@@ -30,16 +30,11 @@ class WordStream:
         self.piece_ids, self.piece_counts, self.labels = (
             arrays[key] for key in ("piece_ids", "piece_counts", "labels")
         )
-        self.document_starts = arrays["document_starts"]
         self.n_words = len(self.labels)
+        self.document_borders = np.append(arrays["document_starts"], self.n_words)
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
         sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, OFFSET_WORDS), dtype=np.int64)
         self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
-
-    def piece_offset(self, word: int) -> int:
-        """Where the pieces of a word begin."""
-        block = word // OFFSET_WORDS
-        return int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : word].sum(dtype=np.int64))
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
@@ -47,19 +42,18 @@ class WordStream:
         if end > self.n_words and first:
             return joined(self.words(first, self.n_words - first), self.words(0, min(end - self.n_words, first)))
         counts = self.piece_counts[first:end]
-        offset = self.piece_offset(first)
+        block = first // OFFSET_WORDS
+        offset = int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : first].sum(dtype=np.int64))
         ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
         return ids, counts, self.labels[first:end], self.soft[first:end]
 
     def document_start(self, generator: np.random.Generator) -> int:
         """First word of a random document."""
-        return int(self.document_starts[generator.integers(len(self.document_starts))])
+        return int(self.document_borders[generator.integers(len(self.document_borders) - 1)])
 
     def document_end(self, generator: np.random.Generator) -> int:
         """The word behind the last one of a random document."""
-        document = int(generator.integers(len(self.document_starts)))
-        ends = self.document_starts[document + 1 : document + 2]
-        return int(ends[0]) if len(ends) else self.n_words
+        return int(self.document_borders[1 + generator.integers(len(self.document_borders) - 1)])
 
 
 def joined(*parts: Words) -> Words:
