@@ -22,9 +22,8 @@ from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples, named
 from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
-from punctuation_restoration.evaluation.pictures import save_pictures
 from punctuation_restoration.evaluation.reference_files import digest_of
-from punctuation_restoration.evaluation.report import against_line, details, mistakes_table, overview
+from punctuation_restoration.evaluation.report import against_line, details, mistakes_table, overview, save_pictures
 from punctuation_restoration.evaluation.result_files import (
     check_same_test,
     compare,

@@ -12,25 +12,25 @@ were, and `choice.json` with what was ranked. Prints the sample's distribution o
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from transformers import AutoTokenizer
 
+from punctuation_restoration.data import shards
+from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.ngrams import NgramModel
-from punctuation_restoration.data.prepare import clear_folder, explain
-from punctuation_restoration.data.samples import (
-    Sample,
-    build_converter,
-    describe_stops,
-    read_sample,
-    stop_shares,
-    word_hashes,
-)
-from punctuation_restoration.data.shards import open_shard, read_index, shard_documents, write_index, write_split
+from punctuation_restoration.data.prepare import clear_folder, explain, slot_config
+from punctuation_restoration.data.readers import SourceDocument, read_documents
+from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.summary import markdown_table
+
+MOST_STOPS = 20  # an utterance with more does not fit into a window
+POWERS = np.cumprod(np.full(256, 0x9E3779B97F4A7C15, dtype=np.uint64))  # modulo 2^64; no word has more pieces
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tokenizer", help="of the pool, where it is not where it was: folder or Hub id")
     args = parser.parse_args(argv)
     try:
-        index = of_language(read_index(*args.pool), args.language)
+        index = of_language(shards.read_index(*args.pool), args.language)
         sample = read_sample(args.sample, build_converter(index, args.tokenizer), args.language)
         print(describe_stops(sample))
         ranking = rank(index, NgramModel(sample.words, sample.starts), sample)
@@ -57,6 +57,82 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     print(table(report))
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Words of the text that a model is to read."""
+
+    words: np.ndarray  # (n_words,) uint64
+    starts: np.ndarray  # (n_documents,) first word of each
+    hashes: np.ndarray  # (n_documents,) uint64, of its words, as in a shard
+    stops: Counter[int]  # how many utterances have so many stops
+
+
+def build_converter(index: Mapping[str, Any], tokenizer: str | None = None) -> Converter:
+    """What made a pool's words, for the words of a sample."""
+    name = tokenizer or index["tokenizer"]
+    model = {key: index[key] for key in ("labels", "lowercase", "words_alone")}
+    return Converter(AutoTokenizer.from_pretrained(name), slot_config(name, Recipe("sample", (), model=model)))
+
+
+def read_sample(paths: Iterable[str | Path], converter: Converter, language: str) -> Sample:
+    """Words and stops of the sample's texts.
+
+    Raises:
+        ValueError: if they cannot be read, or have no words.
+    """
+    documents: list[shards.PackedDocument] = []
+    stops: Counter[int] = Counter()
+    for document in (document for path in paths for document in read_documents(path)):
+        spoken, labels = converter.words_and_labels(document, language)
+        if spoken:
+            documents.append(converter.pack(document.id, spoken, labels))
+        for utterance in utterances(document):
+            labels = labels if utterance is document else converter.words_and_labels(utterance, language)[1]
+            stops[int(np.isin(labels, converter.stop_ids).sum())] += 1
+    if not documents:
+        raise ValueError(f"Expected words in the sample, got none in {[str(path) for path in paths]}. Give text.")
+    lengths = [len(document.labels) for document in documents]
+    return Sample(
+        np.concatenate([word_hashes(document.piece_ids, document.piece_counts) for document in documents]),
+        np.cumsum([0, *lengths[:-1]]),
+        np.array([document.word_hash for document in documents], dtype=np.uint64),
+        stops,
+    )
+
+
+def utterances(document: SourceDocument) -> list[SourceDocument]:
+    """The lines of a text; a text of one line, and words with labels, are one utterance."""
+    lines = [line for line in document.text.splitlines() if line.strip()]
+    return [replace(document, text=line) for line in lines] if len(lines) > 1 else [document]
+
+
+def word_hashes(piece_ids: np.ndarray, piece_counts: np.ndarray) -> np.ndarray:
+    """A number for each word that depends on its pieces alone, (n_words,) uint64."""
+    starts = np.cumsum(piece_counts, dtype=np.int64) - piece_counts
+    places = np.arange(len(piece_ids)) - np.repeat(starts, piece_counts)  # of each piece in its word
+    return np.add.reduceat((piece_ids.astype(np.uint64) + np.uint64(1)) * POWERS[places], starts)
+
+
+def stop_shares(stops: Mapping[int, int]) -> tuple[float, dict[int, float]]:
+    """The share of utterances with 1 to 20 stops, and among them the share of each number."""
+    fitting = {number: n for number, n in sorted(stops.items()) if 1 <= number <= MOST_STOPS}
+    total = sum(fitting.values())
+    return round(total / max(sum(stops.values()), 1), 3), {number: round(n / total, 3) for number, n in fitting.items()}
+
+
+def describe_stops(sample: Sample) -> str:
+    """The sample's distribution of stops, as a recipe has it."""
+    share, stops = stop_shares(sample.stops)
+    head = f"Sample: {len(sample.starts):,} documents, {len(sample.words):,} words, {sample.stops.total():,} utterances"
+    if not stops:
+        return (
+            f"{head}; none has 1 to {MOST_STOPS} stops. If speakers take turns in it, write each turn on a line of its "
+            "own and keep the marks; for running text leave sampling.utterances at 0."
+        )
+    listed = ", ".join(f"{number}: {part:g}" for number, part in stops.items())
+    return f"{head}; {share:.0%} have 1 to {MOST_STOPS} stops. For a recipe:\nsampling:\n  stops: {{{listed}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +174,7 @@ def rank(index: Mapping[str, Any], model: NgramModel, sample: Sample) -> Ranking
     parts = []
     for source_id, row in enumerate(index["sources"]):
         for shard in row["splits"]["train"]["shards"]:
-            arrays = open_shard(shard["file"])
+            arrays = shards.open_shard(shard["file"])
             starts = arrays["document_starts"].astype(np.int64)
             n_words = np.diff([*starts, len(arrays["labels"])])
             logs = model.log_probabilities(word_hashes(arrays["piece_ids"], arrays["piece_counts"]), starts)
@@ -179,21 +255,21 @@ def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path, report
         ValueError: if `out` is a folder of the pool.
         FileExistsError: if it holds something else.
     """
-    shards = [shard for row in index["sources"] for counts in row["splits"].values() for shard in counts["shards"]]
-    if out.resolve() in {Path(shard["file"]).resolve().parent for shard in shards}:
+    splits = (counts for row in index["sources"] for counts in row["splits"].values())
+    if out.resolve() in {Path(shard["file"]).resolve().parent for counts in splits for shard in counts["shards"]}:
         raise ValueError(f"Expected --out to be another folder than the pool, got {out}. Choose another one.")
     clear_folder(out)
     wanted = iter(chosen.tolist())
     rows = []
     for row in index["sources"]:
-        splits = {}
+        written = {}
         for split, counts in row["splits"].items():
-            documents = (one for shard in counts["shards"] for one in shard_documents(shard["file"]))
+            documents = (one for shard in counts["shards"] for one in shards.shard_documents(shard["file"]))
             kept = (one for one in documents if split != "train" or next(wanted))
-            splits[split] = write_split(out, f"{row['name']}-{split}", kept)
-        rows.append({**row, "splits": splits})
+            written[split] = shards.write_split(out, f"{row['name']}-{split}", kept)
+        rows.append({**row, "splits": written})
     (out / "choice.json").write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    write_index(out, {**index, "sources": rows})
+    shards.write_index(out, {**index, "sources": rows})
 
 
 if __name__ == "__main__":

@@ -34,8 +34,7 @@ from punctuation_restoration.data.recipe import (
     load_recipe,
     read_labels,
 )
-from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
-from punctuation_restoration.data.splits import read_hashes, split_of
+from punctuation_restoration.data.shards import ShardWriter, hash_id, read_hashes, read_index, split_of, write_index
 from punctuation_restoration.data.summary import SPLITS, check_labels, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 

@@ -39,7 +39,7 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
-    held_out: str | None = None  # file of hashes of ids, see `data.held_out`: these documents are a benchmark, not read
+    held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`: these documents are a benchmark, not read
     labelled: bool = True  # False: its marks are thrown away, for self-training
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)

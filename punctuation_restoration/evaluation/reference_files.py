@@ -10,18 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.data.readers import (
-    SourceDocument,
-    json_rows,
-    labelled_words,
-    paragraphs,
-    plain_stem,
-    plain_suffix,
-    read_documents,
-)
+from punctuation_restoration.data import readers
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
-from punctuation_restoration.data.shards import hash_id, open_shard, read_index
-from punctuation_restoration.data.splits import read_hashes, split_of
+from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
@@ -46,9 +37,9 @@ def read_examples(
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"Expected a file to score at {path}, found none. Check the path or --bench-root.")
-    if keep is not None and plain_suffix(path) != ".jsonl":
+    if keep is not None and readers.plain_suffix(path) != ".jsonl":
         raise ValueError(f"Expected a JSONL file to choose documents from, got {path}. Convert it.")
-    examples = _examples(_documents(path, keep or bool), plain_stem(path), label_set)
+    examples = _examples(_documents(path, keep or bool), readers.plain_stem(path), label_set)
     if not examples and keep is None:
         raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
     return examples
@@ -73,12 +64,9 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) 
     for source in (sources[name] for name in names):
         listed, filters = read_hashes(source.held_out), source.filters
         validation, _ = held_out_shares(source, made)
-        documents = [(hash_id(one.id), one) for one in read_documents(Path(made.root) / source.path, source.text_field)]
-        kept = [
-            document
-            for number, document in documents
-            if (number in listed if listed else split_of(number, validation) == "validation")
-        ]
+        documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
+        hashed = ((hash_id(one.id), one) for one in documents)
+        kept = [one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation")]
         for example in _examples(kept, source.name, label_set):
             density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
             if filters.min_marks_per_word <= density <= filters.max_marks_per_word:
@@ -98,7 +86,7 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
     for row in read_index(folder)["sources"]:
         shards = row["splits"].get("test", {"shards": ()})["shards"]
         kept = {hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()}
-        documents = read_documents(*row["read_from"]) if kept else ()
+        documents = readers.read_documents(*row["read_from"]) if kept else ()
         mine = [document for document in documents if hash_id(document.id) in kept]
         if len({document.id for document in mine}) < len(kept):
             raise ValueError(
@@ -120,34 +108,35 @@ def digest_of(examples: Sequence[Example]) -> str:
     return digest.hexdigest()
 
 
-def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[SourceDocument]:
+def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[readers.SourceDocument]:
     """The documents of a file whole, where training reads parts of long ones."""
-    name, suffix = plain_stem(path), plain_suffix(path)
+    name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
     if suffix == ".jsonl":
-        for number, row in json_rows(path):
+        for number, row in readers.json_rows(path):
             if keep(row):
                 yield _document_of({"id": f"{name}:{number}", **row}, str(path))
     elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
-        documents = list(labelled_words(path))
+        documents = list(readers.labelled_words(path))
         for number, (_, words, labels) in enumerate(documents, 1):
-            yield SourceDocument(f"{name}:{number}" if len(documents) > 1 else name, "", str(path), words, labels)
+            id = f"{name}:{number}" if len(documents) > 1 else name
+            yield readers.SourceDocument(id, "", str(path), words, labels)
     else:
-        for number, (_, lines) in enumerate(paragraphs(path), 1):
+        for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
             # Lines are joined: ends of lines would show stops.
-            yield SourceDocument(f"{name}:{number}", " ".join(line.strip() for line in lines), str(path))
+            yield readers.SourceDocument(f"{name}:{number}", " ".join(line.strip() for line in lines), str(path))
 
 
-def _document_of(row: dict[str, Any], place: str) -> SourceDocument:
+def _document_of(row: dict[str, Any], place: str) -> readers.SourceDocument:
     id, domain = str(row["id"]), str(row.get("domain") or "")
     match row:
         case {"text": str(text)}:
-            return SourceDocument(id, text, place, domain=domain)
+            return readers.SourceDocument(id, text, place, domain=domain)
         case {"words": [*words], "labels": [*labels]}:
-            return SourceDocument(id, "", place, tuple(map(str, words)), tuple(map(str, labels)), domain)
+            return readers.SourceDocument(id, "", place, tuple(map(str, words)), tuple(map(str, labels)), domain)
     raise ValueError(f"Expected the key text, or the keys words and labels, in {place}, {id}, got {sorted(row)}.")
 
 
-def _examples(documents: Iterable[SourceDocument], source: str, label_set: LabelSet) -> list[Example]:
+def _examples(documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet) -> list[Example]:
     """Documents as examples of their domain, or else of their source; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
     found = []

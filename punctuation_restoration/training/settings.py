@@ -36,13 +36,12 @@ class TrainingSettings:
     layers: int | None = setting(None, "keep only the first N layers of the encoder", "above 0")
     slot_style: str | None = setting(
         None,
-        "mask (fill slots), mask-stream (unread by words), late-mask (in last layers), last-piece (tag)",
+        "mask (slot filling), mask-stream (masks that the words do not read), late-mask (they join in the last layers) "
+        "or last-piece (tagging)",
         SLOT_STYLES,
     )
     head: str | None = setting(None, "what labels the slots; default: as in --from, or linear", HEADS)
-    bidirectional_from: int | None = setting(
-        None, "first layer of a decoder to read both ways; default: the middle one"
-    )
+    bidirectional_from: int | None = setting(None, "first decoder layer to read both ways; default: the middle one")
     frozen_layers: int = setting(0, "first layers that keep their weights, as word embeddings do", "of 0 or more")
     adapter_rank: int = setting(0, "rank of low-rank adapters to train, not the encoder; 0: none", "of 0 or more")
     dropout: float = setting(0.1, "dropout of hidden states, or of what adapters read", "from 0 to below 1")
@@ -90,9 +89,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line of `train.py`. Settings that were not given are absent, so that the recipe's stand."""
     parser = argparse.ArgumentParser(prog="train.py", description="Train a punctuation model.")
     parser.add_argument("--recipe", help="recipe file (YAML); without it the defaults hold")
-    parser.add_argument(
-        "--data", required=True, nargs="+", help="prepared folders, or texts in one language to prepare"
-    )
+    parser.add_argument("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
     parser.add_argument("--language", default="xx", help="language code of texts under --data")
     parser.add_argument("--add-pieces", type=int, default=0, help="pieces of the texts to add to the model of --from")
     parser.add_argument("--out", required=True, help="folder of the run; a run that is there goes on")
