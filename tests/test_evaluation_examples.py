@@ -2,7 +2,6 @@
 
 import pytest
 
-from punctuation_restoration.evaluation.alignment import align, count_blocks, find_mistakes
 from punctuation_restoration.evaluation.counts import Counts, add_counts
 from punctuation_restoration.evaluation.examples import (
     Example,
@@ -12,7 +11,7 @@ from punctuation_restoration.evaluation.examples import (
     example_from_tokens,
 )
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
-from punctuation_restoration.evaluation.runner import evaluate_examples
+from punctuation_restoration.evaluation.runner import align, count_blocks, evaluate_examples, find_mistakes
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,

@@ -157,8 +157,7 @@ class Ranking:
         n_there = int(ends[-1]) if len(ends) else 0
         if n_there < n_words:
             raise ValueError(
-                f"Expected a pool of {n_words:,} words or more, got {n_there:,} outside the sample. Lower --words, or "
-                "give more folders."
+                f"Expected a pool of {n_words:,} words or more, got {n_there:,} outside the sample. Lower --words."
             )
         chosen = np.zeros(len(self.n_words), dtype=bool)
         chosen[order[: int(ends.searchsorted(n_words)) + 1]] = True

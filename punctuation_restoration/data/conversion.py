@@ -97,8 +97,7 @@ class Converter:
             unknown = sorted(set(document.labels) - set(self.label_names))
             if unknown:
                 raise ValueError(
-                    f"Expected the labels {self.label_names} from {document.place} on, got {unknown}. Rename them, or "
-                    "configure labels of these names."
+                    f"Expected the labels {self.label_names} from {document.place} on, got {unknown}. Rename them."
                 )
             spoken, names = list(document.words), list(document.labels)
         else:

@@ -58,8 +58,7 @@ def read_file(path: Path, text_field: str = "text") -> Iterator[SourceDocument]:
             text, place = row.get(text_field), f"{path}, line {number}"
             if not isinstance(text, str):
                 raise ValueError(
-                    f"Expected a document with the text key {text_field!r} in {place}, got {sorted(row)}. "
-                    "Correct the line, or name the key as 'text_field' in the recipe."
+                    f"Expected the text key {text_field!r} in {place}, got {sorted(row)}. Correct it, or text_field."
                 )
             name, domain = str(row.get("id", f"{path.name}:{number}")), str(row.get("domain") or "")
             yield SourceDocument(name, text, place, domain=domain)
@@ -113,13 +112,13 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}: {error}. Correct the line, or "
-                "give the file another suffix (.txt for plain text)."
-            ) from error
+        except json.JSONDecodeError:
+            row = None
         if not isinstance(row, dict):
-            raise ValueError(f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}. Correct the line.")
+            raise ValueError(
+                f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}. Correct the line, or give the "
+                "file another suffix (.txt for plain text)."
+            )
         yield number, row
 
 
@@ -181,8 +180,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"Expected {encoding} in {path}, line {number + 1} is not ({error.reason}). Convert the file to UTF-8; "
-            "where it mixes encodings, that line."
+            f"Expected {encoding} in {path}, line {number + 1} is not ({error.reason}). Convert it to UTF-8."
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(

@@ -39,7 +39,9 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
-    held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`: these documents are a benchmark, not read
+    held_out: str | None = (
+        None  # file of hashes of ids, see `shards.read_hashes`: these documents are a benchmark, not read
+    )
     labelled: bool = True  # False: its marks are thrown away, for self-training
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
@@ -131,8 +133,7 @@ def read_labels(path: str | Path) -> dict[str, Any]:
     fields = content["model"] if is_recipe else content
     if not isinstance(fields.get("labels"), list) or (not is_recipe and set(fields) - set(LABEL_KEYS)):
         raise ValueError(
-            f"Expected in {path} a list 'labels' and, if need be, 'mark_labels', got {sorted(fields)}. See "
-            "recipes/all-marks.yaml."
+            f"Expected in {path} 'labels' and perhaps 'mark_labels', got {sorted(fields)}. See recipes/all-marks.yaml."
         )
     return {key: fields[key] for key in LABEL_KEYS if key in fields}
 

@@ -17,7 +17,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from punctuation_restoration.data.shards import document_borders, document_keys, open_shard, save_arrays
-from punctuation_restoration.whole_files import written_whole
+from punctuation_restoration.whole_files import write_whole, written_whole
 
 TEACHER_FILE = "teacher.json"
 
@@ -38,8 +38,7 @@ class SoftLabels:
             self.parts = [load_file(path) for path in sorted(folder.glob("part-*.safetensors"))]
         except Exception as error:
             raise ValueError(
-                f"Expected a folder of soft labels at {folder}, could not read it: {error}. Write one with `python -m "
-                "punctuation_restoration.training.labelling`."
+                f"Expected a folder of soft labels, by training.labelling, at {folder}, could not read it: {error}."
             ) from error
         self.places = {key: (part, row) for part in self.parts for row, key in enumerate(document_keys(part))}
 
@@ -133,8 +132,7 @@ def claim_folder(out: Path, about: Mapping[str, Any]) -> None:
     """
     path = out / TEACHER_FILE
     if not path.is_file():
-        with written_whole(path) as beside:
-            beside.write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(about, ensure_ascii=False, indent=1).encode())
     there = json.loads(path.read_text(encoding="utf-8"))
     if there["weights"] != about["weights"]:
         raise ValueError(

@@ -132,8 +132,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     if not examples:
         wanted = "held-out" if benchmark.held_out else "punctuated"
         raise ValueError(
-            f"Expected {wanted} documents in {name}, found none. Check the files; of held-out documents, raise the "
-            "share in the recipe, and prepare and train again."
+            f"Expected {wanted} documents in {name}, found none. Check the files, and the validation share of --recipe."
         )
     return examples
 

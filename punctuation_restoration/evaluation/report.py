@@ -12,10 +12,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.calibration import ROWS, calibration_error, reliability_curve
 from punctuation_restoration.evaluation.counts import add_counts
 from punctuation_restoration.evaluation.result_files import brief_scores, file_name, unpack_blocks
+from punctuation_restoration.evaluation.runner import Mistake
 
 KINDS = ("precision", "recall", "f1")
 N_GROUPS = 20  # sources or documents shown, the lowest first

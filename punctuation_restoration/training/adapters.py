@@ -127,10 +127,7 @@ def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0
     try:
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
-        raise ImportError(
-            "Expected peft, which trains adapters; it is not installed. Run `pip install peft`, or `pip install "
-            "'punctuation-restoration[train]'`."
-        ) from error
+        raise ImportError("Expected peft, which trains adapters; it is missing. Run `pip install peft`.") from error
     layers = layers_of(model.encoder)[2][first_layer:]
     adapted = {module for layer in layers for module in layer.modules() if isinstance(module, nn.Linear)}
     names = [name for name, module in model.encoder.named_modules() if module in adapted]
@@ -250,8 +247,7 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
         raise ValueError(f"Expected the encoder of these adapters at {base!r}: {error}") from error
     if weights_hash(model.encoder) != description.base_hash:
         raise ValueError(
-            f"Expected at {base} the encoder that the adapters were trained on, {description.base}; its weights "
-            "differ. Give another --base."
+            f"Expected at {base} the encoder of the adapters, {description.base}; weights differ. Give another --base."
         )
     train_rows_only(model, description.rows)
     add_adapters(model, description.rank, description.first_layer)

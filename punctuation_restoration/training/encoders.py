@@ -35,8 +35,7 @@ def read_encoder(name: str) -> tuple[Any, Any]:
             raise ValueError("it has special pieces only.")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"Expected a tokenizer beside the encoder in {name!r}, could not load one: {error} Copy the files of the "
-            "encoder's tokenizer into its folder."
+            f"Expected a tokenizer beside the encoder in {name!r}, could not load one: {error} Copy its files there."
         ) from error
     return config, tokenizer
 

@@ -98,8 +98,7 @@ def judged(args: argparse.Namespace, number: int, device: str) -> dict[str, Any]
     scores = score_model(model, args.data, args.round_words, device)
     if not scores["languages"]:
         raise ValueError(
-            f"Expected held-out words in {args.data}, to see whether a round makes a model better, got none. Prepare "
-            "them with a share for validation."
+            f"Expected held-out words in {args.data}, to judge models, got none. Prepare them with a validation share."
         )
     return {"model": model, "f1": scores["mean_f1"], **{name: row["f1"] for name, row in scores["languages"].items()}}
 
