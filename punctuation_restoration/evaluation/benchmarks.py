@@ -23,23 +23,14 @@ MADE_FROM = {
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A named benchmark.
+    """A named benchmark."""
 
-    Attributes:
-        use: `"test"`, read once for a table, or `"validation"`, on which models are chosen.
-        about: what it is, in a few words.
-        files: paths below the folder of benchmarks.
-        punctuated_only: whether documents that the captioner left without marks are skipped.
-        held_out: names of sources in a recipe, of which the held-out documents are scored; instead of files.
-        code_switched: whether of these only the sentences that mix Han text and English words are scored.
-    """
-
-    use: str
+    use: str  # "test", read once for a table, or "validation", on which models are chosen
     about: str
-    files: tuple[str, ...] = ()
-    punctuated_only: bool = False
-    held_out: tuple[str, ...] = ()
-    code_switched: bool = False
+    files: tuple[str, ...] = ()  # paths below the folder of benchmarks
+    punctuated_only: bool = False  # whether documents that the captioner left without marks are skipped
+    held_out: tuple[str, ...] = ()  # sources in a recipe whose held-out documents are scored; instead of files
+    code_switched: bool = False  # whether of these only sentences that mix Han text and English words are scored
 
 
 def _mandarin() -> dict[str, Benchmark]:

@@ -33,22 +33,14 @@ _STOPS = ("PERIOD", "QUESTION")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text to restore and its reference.
-
-    Attributes:
-        id, source: which document this is, and where it comes from.
-        text: the text without marks.
-        spans: (start, end) offsets in `text` of every unit, in order; empty for a token without letters and digits.
-        labels: the name of the label after each unit.
-        ends_text: whether the last unit ends the document; false where the document was cut.
-    """
+    """A text to restore and its reference."""
 
     id: str
     source: str
-    text: str
-    spans: tuple[tuple[int, int], ...]
-    labels: tuple[str, ...]
-    ends_text: bool = True
+    text: str  # without marks
+    spans: tuple[tuple[int, int], ...]  # of every unit, in order; empty for a token without letters and digits
+    labels: tuple[str, ...]  # the name of the label after each unit
+    ends_text: bool = True  # whether the last unit ends the document; false where the document was cut
 
 
 def example_from_tokens(

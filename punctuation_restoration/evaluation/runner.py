@@ -29,37 +29,23 @@ SIGNS = {NO_MARK: "", "COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other lab
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One wrong decision.
+    """One wrong decision, and the text around with the marks of either side; the wrong place is in brackets."""
 
-    Attributes:
-        score: probability that the model gave to the wrong label.
-        reference_text, predicted_text: the text around with the marks of either; the wrong place is in brackets.
-    """
-
-    score: float
+    score: float  # probability that the model gave to the wrong label
     reference_text: str
     predicted_text: str
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one benchmark showed.
+    """What one benchmark showed."""
 
-    Attributes:
-        label_names: the labels scored, the no-mark label first.
-        blocks: additive counts of every block of every document.
-        calibration: bins of the scores, (3, 15), of `"all_words"` and of `"marks"`: the words that got a mark.
-        mistakes: the mistakes of which the model was most certain.
-        seconds: time in the pipeline.
-        n_words: words that the pipeline decided on; in Mandarin fewer than the characters scored.
-    """
-
-    label_names: tuple[str, ...]
-    blocks: list[Block]
-    calibration: Mapping[str, np.ndarray]
-    mistakes: Sequence[Mistake]
-    seconds: float
-    n_words: int
+    label_names: tuple[str, ...]  # the labels scored, the no-mark label first
+    blocks: list[Block]  # additive counts of every block of every document
+    calibration: Mapping[str, np.ndarray]  # bins of scores, (3, 15), of "all_words" and of "marks": words that got one
+    mistakes: Sequence[Mistake]  # those of which the model was most certain
+    seconds: float  # time in the pipeline
+    n_words: int  # words that the pipeline decided on; in Mandarin fewer than the characters scored
 
     @property
     def counts(self) -> Counts:
@@ -112,17 +98,11 @@ def evaluate_examples(
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What was predicted for an example.
+    """What was predicted for an example."""
 
-    Attributes:
-        labels: one name a unit.
-        scores: the probability of that label, one a unit; None where no word ends.
-        stray: (unit, label) of every mark that was put inside a unit, before its end.
-    """
-
-    labels: tuple[str, ...]
-    scores: tuple[float | None, ...]
-    stray: tuple[tuple[int, str], ...]
+    labels: tuple[str, ...]  # one name a unit
+    scores: tuple[float | None, ...]  # the probability of that label, one a unit; None where no word ends
+    stray: tuple[tuple[int, str], ...]  # (unit, label) of every mark that was put inside a unit, before its end
 
 
 def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: LabelSet) -> Prediction:

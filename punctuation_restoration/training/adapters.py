@@ -37,23 +37,14 @@ WEIGHTS_FILE, DESCRIPTION_FILE = "adapters.safetensors", "adapters.json"
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Where adapters stand, and in what.
+    """Where adapters stand, and in what."""
 
-    Attributes:
-        base: folder or Hub id of the pretrained encoder, or of a punctuation model.
-        base_hash: of the encoder's weights, as far as the model uses them.
-        layers: how many of its layers are used; None for all.
-        rank: inner width of each adapter.
-        first_layer: the first layer that has adapters.
-        rows: ids of pieces whose word embeddings were trained.
-    """
-
-    base: str
-    base_hash: str
-    layers: int | None
-    rank: int
-    first_layer: int
-    rows: list[int]
+    base: str  # folder or Hub id of the pretrained encoder, or of a punctuation model
+    base_hash: str  # of the encoder's weights, as far as the model uses them
+    layers: int | None  # how many of its layers are used; None for all
+    rank: int  # inner width of each adapter
+    first_layer: int  # the first layer that has adapters
+    rows: list[int]  # ids of pieces whose word embeddings were trained
 
 
 def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], base: str) -> Adapters | None:

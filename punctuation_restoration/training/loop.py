@@ -36,20 +36,13 @@ from punctuation_restoration.training.validation import Validation
 
 @dataclass
 class RunState:
-    """How far a run is, and how good it was; kept in checkpoints.
-
-    Attributes:
-        seconds: that the run has taken.
-        best_f1: the best mean F1 of all languages, in points of 100.
-        best_of_language: the best F1 of each language.
-        n_stale: evaluations since any language got better.
-    """
+    """How far a run is, and how good it was; kept in checkpoints."""
 
     step: int = 0
-    seconds: float = 0.0
-    best_f1: float = -1.0
+    seconds: float = 0.0  # that the run has taken
+    best_f1: float = -1.0  # mean of all languages, in points of 100
     best_of_language: dict[str, float] = field(default_factory=dict)
-    n_stale: int = 0
+    n_stale: int = 0  # evaluations since any language got better
 
     def take(self, scores: Mapping[str, Any]) -> bool:
         """Take in the scores of an evaluation; gives whether they are the best on the whole."""
