@@ -109,7 +109,7 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
     """One predicted label a unit from the words of the pipeline (`start`, `end`, `label`, `score`, `source`).
 
     Raises:
-        ValueError: if words lie outside the text or overlap.
+        ValueError: if words lie outside the text or overlap, or a label is unknown.
     """
     units = [index for index, (start, end) in enumerate(example.spans) if end > start]
     starts = [example.spans[index][0] for index in units]
@@ -125,6 +125,10 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
             )
         reached = word["end"]
         unit = units[bisect_right(starts, word["end"] - 1) - 1]
+        if word["label"] not in label_set.renamed:
+            raise ValueError(
+                f"Expected a label among {sorted(label_set.renamed)}, got {word['label']!r}. Load it again."
+            )
         label = label_set.renamed[word["label"]]
         next_start = words[index + 1]["start"] if index + 1 < len(words) else len(example.text)
         if next_start < example.spans[unit][1]:  # within a unit, where the reference has no mark

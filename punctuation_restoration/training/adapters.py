@@ -238,7 +238,7 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
         raise ValueError(f"Expected the encoder of these adapters at {base!r}: {error}") from error
     if weights_hash(model.encoder) != description.base_hash:
         raise ValueError(
-            f"Expected at {base} the encoder of the adapters, {description.base}; weights differ. Give another --base."
+            f"Expected at {base} the encoder of the adapters, {description.base}; its weights differ. Name another."
         )
     train_rows_only(model, description.rows)
     add_adapters(model, description.rank, description.first_layer)
