@@ -104,7 +104,6 @@ def prepare(
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
     clear_folder(out)
     config = slot_config(tokenizer, recipe)
-    languages = sorted({source.language for source in recipe.sources})
     leak_check = LeakCheck.from_paths(recipe.leak_check) if recipe.leak_check else None
     pieces = AutoTokenizer.from_pretrained(tokenizer)
     converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak, recipe.opening_signs)
@@ -131,7 +130,7 @@ def prepare(
         "labels": config.labels,
         "lowercase": config.lowercase,
         "words_alone": config.words_alone,
-        "languages": languages,
+        "languages": sorted({source.language for source in recipe.sources}),
         "sources": rows,
         "leaks": sorted(leaks, key=lambda row: -row["share"]),
     }
@@ -147,20 +146,14 @@ def prepare(
 
 
 def prepare_source(
-    pool: Executor,
-    source: Source,
-    out: Path,
-    seen: set[int],
-    leaks: list[dict[str, Any]],
-    bar: ProgressBar,
+    pool: Executor, source: Source, out: Path, seen: set[int], leaks: list[dict[str, Any]], bar: ProgressBar
 ) -> dict[str, Any]:
     """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
     `seen` holds the hashes of texts already used, `leaks` the documents that share text with a benchmark; this adds to
     both.
     """
-    splits = SPLITS if source.test else SPLITS[:2]
-    writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in splits}
+    writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
     skipped: Counter[str] = Counter()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
@@ -221,9 +214,8 @@ def clear_folder(out: Path) -> None:
 def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     """The labels and casing that the text is converted with: a checkpoint's own, otherwise the recipe's.
 
-    Labels that the recipe names come before a checkpoint's: that is to learn them.
-
-    Slots are made later, so the tokenizer need not have a mask.
+    Labels that the recipe names come before a checkpoint's: that is to learn them. Slots are made later, so the
+    tokenizer need not have a mask.
     """
     try:
         config = AutoConfig.from_pretrained(tokenizer)

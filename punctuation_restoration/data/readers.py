@@ -50,7 +50,7 @@ def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Sourc
         yield from documents
 
 
-def read_file(path: Path, text_field: str = "text") -> Iterator[SourceDocument]:
+def read_file(path: Path, text_field: str) -> Iterator[SourceDocument]:
     """The documents of one file, read as its name says."""
     kind = SUFFIX_FORMATS[plain_suffix(path)]
     if kind == "jsonl":
@@ -123,12 +123,7 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def paragraphs(path: Path, max_lines: int | None = None) -> Iterator[tuple[int, list[str]]]:
-    """What stands between blank lines: the number of its first line, and its lines.
-
-    Args:
-        path: the file.
-        max_lines: after so many lines a new paragraph begins, without a blank line too.
-    """
+    """What stands between blank lines, or every `max_lines` of it: the number of its first line, and its lines."""
     first, lines = 1, list[str]()
     for number, line in itertools.chain(numbered_lines(path), [(0, "")]):  # the last one ends like the others
         if line.strip():

@@ -23,10 +23,7 @@ TEACHER_FILE = "teacher.json"
 
 
 class SoftLabels:
-    """What one teacher says, found by document.
-
-    Args:
-        folder: that the command wrote.
+    """What one teacher says, found by document, in a folder that the command wrote.
 
     Raises:
         ValueError: if the folder holds no soft labels.

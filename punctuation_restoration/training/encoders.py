@@ -11,10 +11,7 @@ from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODE
 
 
 def read_encoder(name: str) -> tuple[Any, Any]:
-    """Configuration and tokenizer of a pretrained encoder.
-
-    Args:
-        name: folder or Hub id.
+    """Configuration and tokenizer of a pretrained encoder, by its folder or Hub id.
 
     Raises:
         ValueError: if it is no encoder, or has no tokenizer.

@@ -8,12 +8,7 @@ from accelerate import Accelerator
 
 
 class Processes:
-    """All processes of a run, seen from one of them.
-
-    Args:
-        accelerator: devices and processes.
-        local_steps: steps that each process takes alone; 1 where gradients are shared.
-    """
+    """All processes of a run, seen from one; each takes `local_steps` alone, 1 where gradients are shared."""
 
     def __init__(self, accelerator: Accelerator, local_steps: int):
         self.accelerator = accelerator
