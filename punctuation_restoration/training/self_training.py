@@ -112,9 +112,7 @@ def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, l
     what = "texts without marks, one prepared folder, or a recipe (.yaml) whose sources lose their marks"
     parser.add_argument("--unlabelled", required=True, nargs="+", help=what)
     parser.add_argument("--language", default="xx", help="language code of texts under --unlabelled")
-    parser.add_argument(
-        "--student", help="what students start from: a model, or 'encoder'; default: the round's teacher"
-    )
+    parser.add_argument("--student", help="what students start from: a model or 'encoder'; default: their teacher")
     parser.add_argument("--rounds", type=int, default=5, help="at most; the first without a gain is the last (5)")
     what = "validation words of each language that rounds are judged on"
     parser.add_argument("--round-words", type=int, default=60_000, help=what)
