@@ -27,9 +27,7 @@ class WordStream:
     def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False, soft: np.ndarray | None = None):
         self.arrays = arrays = open_shard(path)
         self.language_id, self.is_pseudo = language_id, is_pseudo
-        self.piece_ids, self.piece_counts, self.labels = (
-            arrays[key] for key in ("piece_ids", "piece_counts", "labels")
-        )
+        self.piece_ids, self.piece_counts, self.labels = arrays["piece_ids"], arrays["piece_counts"], arrays["labels"]
         self.n_words = len(self.labels)
         self.document_borders = np.append(arrays["document_starts"], self.n_words)
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft

@@ -27,6 +27,7 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.encoder_layers import layers_of
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 from punctuation_restoration.training.settings import TrainingSettings
 
@@ -224,12 +225,7 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
     base = base or description.base
     try:
         if isinstance(AutoConfig.from_pretrained(base), PunctuationRestorationConfig):
-            model = PunctuationRestorationModel.from_pretrained(
-                base,
-                config=config,
-                dtype=torch.float32,
-                ignore_mismatched_sizes=True,  # of labels that are new
-            )
+            model = load_own_model(base, config=config, ignore_mismatched_sizes=True)  # of labels that are new
         else:
             fields = {name: getattr(config, name) for name in CONFIG_FIELDS}
             model = PunctuationRestorationModel.from_encoder(base, description.layers, **fields)
