@@ -244,11 +244,7 @@ def of_language(index: Mapping[str, Any], language: str) -> dict[str, Any]:
 def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path, report: Mapping[str, Any]) -> None:
     """Write the chosen training documents, and all held-out ones, as prepared data of their own.
 
-    Args:
-        index: of the pool.
-        chosen: which of its training documents, (n_documents,) bool, as `Ranking` orders them.
-        out: folder, which may hold an earlier choice.
-        report: what `choice.json` is to hold.
+    `chosen` is (n_documents,) bool, in the order of `Ranking`; `out` may hold an earlier choice; `report` goes beside.
 
     Raises:
         ValueError: if `out` is a folder of the pool.

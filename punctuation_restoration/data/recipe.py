@@ -4,6 +4,7 @@ Takes a YAML file (or its dictionary), gives checked, frozen settings. Reads no 
 """
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -198,11 +199,8 @@ def settings_from(kind: type[AnySettings], values: Mapping[str, Any], where: str
     unknown = sorted(set(values) - set(hints))
     if unknown:
         raise ValueError(f"Expected in {where} only the keys {sorted(hints)}, got {unknown}. Check the spelling.")
-    missing = [
-        f.name
-        for f in dataclasses.fields(kind)  # type: ignore[arg-type]
-        if f.name not in values and f.default is f.default_factory is dataclasses.MISSING
-    ]
+    parameters = inspect.signature(kind).parameters.values()
+    missing = [own.name for own in parameters if own.default is own.empty and own.name not in values]
     if missing:
         raise ValueError(f"Expected in {where} the keys {missing}, which are not there. Add them.")
     return kind(**{name: _fitting(hints[name], value, name, where) for name, value in values.items()})

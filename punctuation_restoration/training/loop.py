@@ -94,8 +94,7 @@ class TrainingRun:
         slots = SlotEncoder(self.tokenizer, self.model.config)
         part = (self.processes.number, self.processes.n_processes)
         self.source = batch_source(settings, recipe, index, slots, self.model.config, part, soft_labels)
-        taken = (settings.validation_words, *part, self.processes.reduced)
-        self.validation = Validation(index, slots, self.model.config, *taken)
+        self.validation = Validation(index, slots, self.model.config, settings.validation_words, self.processes)
         rows = [row for row in (slots.mask_id, *slots.fill_ids, *new_pieces) if row is not None]
         self.adapters = adapters.choose_trained(self.model, settings, rows, place or str(settings.encoder))
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
