@@ -49,8 +49,8 @@ def table(index: Mapping[str, Any]) -> str:
 def check_labels(index: Mapping[str, Any], are_asked_for: bool) -> str | None:
     """A warning that names each label that some source has not, with the counts; None where all have all.
 
-    Sources without labels, or without words, do not count. `are_asked_for`: the labels were
-    named for this data, and are not those of a trained model.
+    Sources without labels, or without words, do not count. `are_asked_for`: the labels were named for this data, and
+    are not those of a trained model.
 
     Raises:
         ValueError: if labels were asked for, and one that is none of the usual four is in no source.

@@ -127,7 +127,8 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
         unit = units[bisect_right(starts, word["end"] - 1) - 1]
         if word["label"] not in label_set.renamed:
             raise ValueError(
-                f"Expected a label among {sorted(label_set.renamed)}, got {word['label']!r}. Load it again."
+                f"Expected a label among {sorted(label_set.renamed)}, got {word['label']!r} in {example.id!r}. "
+                "Was the model changed since its labels were read?"
             )
         label = label_set.renamed[word["label"]]
         next_start = words[index + 1]["start"] if index + 1 < len(words) else len(example.text)
