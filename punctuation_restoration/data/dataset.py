@@ -58,10 +58,7 @@ def windows_for_trainer(
 ) -> tuple[list[CutWindow], WindowCollator]:
     """Windows as long as the model serves, for `train_dataset`, and the `data_collator` that makes batches of them.
 
-    Args:
-        folder: prepared data.
-        tokenizer, config: of the model.
-        n_windows: how many windows are drawn from all sources by their weights.
+    `n_windows` are drawn from all sources of prepared data by their weights, for a model of that tokenizer and config.
 
     Raises:
         ValueError: if the folder was not prepared.

@@ -49,14 +49,10 @@ class SoftLabels:
 
 
 class LabelMapping:
-    """A teacher's labels as those of a student, who may have more of them.
+    """A teacher's labels (`SoftLabels.teacher`) as those of a student, who may have more of them.
 
     Where several of the student's labels are one of the teacher's, its probability goes to the true label if that is
     among them, else to the first.
-
-    Args:
-        teacher: `SoftLabels.teacher`.
-        labels, mark_labels: of the student's configuration.
 
     Raises:
         ValueError: if a label of the teacher's is none of the student's.

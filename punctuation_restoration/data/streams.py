@@ -74,13 +74,7 @@ def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:
 
 
 class SentenceBorders:
-    """Where the sentences of a stream begin and end, in words and in pieces.
-
-    Args:
-        stream: the words.
-        stop_ids: labels that end a sentence. What follows the last of them is left out.
-        slot_cost: pieces that a slot takes.
-    """
+    """Where the sentences of a stream begin and end, in words and in pieces; not what follows the last."""
 
     def __init__(self, stream: WordStream, stop_ids: np.ndarray, slot_cost: int):
         self.words = sentence_borders(stream, stop_ids)  # (n_sentences + 1,)
@@ -104,9 +98,7 @@ class SentenceBorders:
 class QuestionBank:
     """The questions of each language, to add where a source has few, as the MLM-Punct paper does for Malay.
 
-    Args:
-        streams: where to look; pseudo-labelled ones are left out.
-        stop_ids: labels that end a sentence; the last of them is the question's.
+    Pseudo-labelled streams are left out. Of `stop_ids`, which end a sentence, the last is the question's.
     """
 
     def __init__(self, streams: Sequence[WordStream], stop_ids: np.ndarray):

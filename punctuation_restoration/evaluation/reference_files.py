@@ -22,14 +22,10 @@ from punctuation_restoration.pipeline.words import WordFinder
 def read_examples(
     path: str | Path, label_set: LabelSet, keep: Callable[[dict[str, Any]], bool] | None = None
 ) -> list[Example]:
-    """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text.
+    """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text; `.gz` may follow.
 
-    Words are found as the pipeline does. Units do not depend on jieba's words.
-
-    Args:
-        path: the file; a further `.gz` is allowed.
-        label_set: the labels to read.
-        keep: which rows of a JSONL file to keep, perhaps none; all if None.
+    Words are found as the pipeline does. Units do not depend on jieba's words. `keep` says which rows of a JSONL file
+    are kept, perhaps none.
 
     Raises:
         ValueError: if the file is missing, empty or not in its format.

@@ -33,12 +33,7 @@ WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kil
 
 
 class Labeller:
-    """A model that labels prepared folders.
-
-    Args:
-        name: a punctuation model, folder or Hub id.
-        data: folders that were prepared with its tokenizer.
-        device: to compute on.
+    """A punctuation model, folder or Hub id, that labels folders which were prepared with its tokenizer.
 
     Raises:
         ValueError: if they were prepared with other pieces than the model's.
