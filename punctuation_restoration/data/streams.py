@@ -74,7 +74,7 @@ def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:
 
 
 class SentenceBorders:
-    """Where the sentences of a stream begin and end, in words and in pieces; not what follows the last."""
+    """Where the sentences of a stream begin and end, in words and in pieces; what follows the last is left out."""
 
     def __init__(self, stream: WordStream, stop_ids: np.ndarray, slot_cost: int):
         self.words = sentence_borders(stream, stop_ids)  # (n_sentences + 1,)
