@@ -22,13 +22,21 @@ import yaml
 
 from benchmarks.arms import flags, pieces_per_word, run, score, write_resolved
 from benchmarks.writing import write_json
-from punctuation_restoration.data.choosing import write_choice
+from punctuation_restoration.data.choosing import (
+    Ranking,
+    Sample,
+    build_converter,
+    describe_stops,
+    rank,
+    read_sample,
+    summary,
+    table,
+    write_choice,
+)
 from punctuation_restoration.data.ngrams import NgramModel
 from punctuation_restoration.data.prepare import prepare
-from punctuation_restoration.data.ranking import Ranking, rank, summary, table
 from punctuation_restoration.data.readers import json_rows
 from punctuation_restoration.data.recipe import Recipe, load_recipe
-from punctuation_restoration.data.samples import Sample, build_converter, describe_stops, read_sample
 from punctuation_restoration.data.shards import INDEX_NAME, hash_id, open_shard, read_index
 from punctuation_restoration.evaluation.signature import signature
 

@@ -28,8 +28,7 @@ import punctuation_restoration
 from benchmarks.writing import put_between, write_json
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
-from punctuation_restoration.data.shards import hash_id
-from punctuation_restoration.data.splits import split_of
+from punctuation_restoration.data.shards import hash_id, split_of
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.scores import micro

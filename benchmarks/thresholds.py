@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.writing import tell
-from punctuation_restoration.evaluation.alignment import align
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
 from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
+from punctuation_restoration.evaluation.runner import align
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 from punctuation_restoration.training.thresholds import tune

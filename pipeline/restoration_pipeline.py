@@ -224,7 +224,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         words = self.find_words(given.text)
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
         fixed = self._fixed(found if existing != "replace" else [None] * len(words), given.known)
-        shown = fixed if existing == "condition" else [given.known.get(n) and fixed[n] for n in range(len(words))]
+        shown = fixed if existing == "condition" else [one if n in given.known else None for n, one in enumerate(fixed)]
         replaced = config.mark_labels if existing == "replace" else ()
         pauses = pause_lengths(word_times(words, given.spans)) if knows_pauses and given.spans else None
         document = PreparedItem(given, words, found, fixed, replaced, pauses)
@@ -270,7 +270,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """For each word what is decided before the model is asked, if anything is."""
         rows = dict(zip(self.model.config.label_names, self.model.config.labels, strict=True))
         no_mark = self.model.config.label_names[0]
-        fixed = [mark and Decision(rows[mark.label or no_mark], 1.0, "input") for mark in found]
+        fixed = [None if mark is None else Decision(rows[mark.label or no_mark], 1.0, "input") for mark in found]
         for index, name in known.items():
             if not 0 <= index < len(found) or name not in rows:
                 raise ValueError(
@@ -369,7 +369,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                     break
             if position is None:
                 return
-            read = functools.partial(self._read, batch_size=batch_size, budget=budget, **forward_params)
+            read: Any = functools.partial(self._read, batch_size=batch_size, budget=budget, **forward_params)
             read(windows)
             for _, outputs in itertools.groupby(windows, key=lambda window: window["position"]):
                 outputs_of_item = list(outputs)

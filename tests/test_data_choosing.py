@@ -14,12 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punctuation_restoration.data.choosing import main, of_language
+from punctuation_restoration.data.choosing import (
+    Sample,
+    build_converter,
+    describe_stops,
+    main,
+    of_language,
+    rank,
+    read_sample,
+    stop_shares,
+)
 from punctuation_restoration.data.ngrams import NgramModel
 from punctuation_restoration.data.prepare import prepare
-from punctuation_restoration.data.ranking import rank
 from punctuation_restoration.data.recipe import build_recipe
-from punctuation_restoration.data.samples import Sample, build_converter, describe_stops, read_sample, stop_shares
 from punctuation_restoration.data.shards import read_index, shard_documents
 
 TEXTS = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=8), min_size=1, max_size=5)

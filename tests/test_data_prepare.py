@@ -12,8 +12,7 @@ from benchmarks.beyond_cap import write_hashes
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
 from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Filters, build_recipe, load_recipe
-from punctuation_restoration.data.shards import hash_id, open_shard, read_index, save_arrays
-from punctuation_restoration.data.splits import read_hashes, split_of
+from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, save_arrays, split_of
 from punctuation_restoration.data.vocabulary import extend_model
 
 TEXT = "Hello, you are the best. Is the day you say? "

@@ -2,12 +2,16 @@
 
 import pytest
 
-from punctuation_restoration.evaluation.alignment import align, count_blocks, find_mistakes
-from punctuation_restoration.evaluation.code_switching import code_switched
 from punctuation_restoration.evaluation.counts import Counts, add_counts
-from punctuation_restoration.evaluation.examples import Example, cut, example_from_text, example_from_tokens
+from punctuation_restoration.evaluation.examples import (
+    Example,
+    code_switched,
+    cut,
+    example_from_text,
+    example_from_tokens,
+)
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
-from punctuation_restoration.evaluation.runner import evaluate_examples
+from punctuation_restoration.evaluation.runner import align, count_blocks, evaluate_examples, find_mistakes
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,

@@ -7,8 +7,7 @@ import pytest
 
 from benchmarks.beyond_cap import write_hashes
 from punctuation_restoration.data.readers import read_documents
-from punctuation_restoration.data.shards import hash_id
-from punctuation_restoration.data.splits import split_of
+from punctuation_restoration.data.shards import hash_id, split_of
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of, read_examples

@@ -7,8 +7,7 @@ import pytest
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.data.prepare import main as prepare
 from punctuation_restoration.data.recipe import build_recipe, held_out_shares
-from punctuation_restoration.data.shards import hash_id, open_shard, read_index
-from punctuation_restoration.data.splits import split_of
+from punctuation_restoration.data.shards import hash_id, open_shard, read_index, split_of
 from punctuation_restoration.evaluation.benchmarks import load_examples, named
 from punctuation_restoration.evaluation.labels import own_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig

@@ -236,7 +236,7 @@ def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny
             return torch.as_tensor(added)
 
         own = copy.copy(validation)
-        own.total = total
+        own.processes = SimpleNamespace(reduced=total)
         return tuned_thresholds(tiny_model.config, own, (reading[:2], reading[2:])[process])
 
     with ThreadPoolExecutor(2) as processes:  # each has read some of the words, and both find the same

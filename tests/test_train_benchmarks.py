@@ -385,8 +385,7 @@ def test_the_earlier_rows_keep_their_talks() -> None:
 def test_what_lies_beyond_a_cap_is_held_out(tiny_checkpoint: str, tmp_path: Path) -> None:
     from punctuation_restoration.data.prepare import prepare
     from punctuation_restoration.data.recipe import load_recipe
-    from punctuation_restoration.data.shards import hash_id
-    from punctuation_restoration.data.splits import read_hashes
+    from punctuation_restoration.data.shards import hash_id, read_hashes
 
     rows = [{"id": f"d{n}", "text": f"Hello, you are {n}. Is the day? " * 6} for n in range(9)]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

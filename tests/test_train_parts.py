@@ -10,8 +10,7 @@ from transformers import BertConfig, LlamaConfig
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.training.adapters import merged_weights
-from punctuation_restoration.training.embeddings import RowTrainedEmbedding, train_rows_only
+from punctuation_restoration.training.adapters import RowTrainedEmbedding, merged_weights, train_rows_only
 from punctuation_restoration.training.losses import distillation_losses, slot_losses, total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,

@@ -19,13 +19,11 @@ from rich.console import Console
 from punctuation_restoration.cli.models import ModelError, load_pipeline
 from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.evaluation.alignment import Mistake
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples, named
 from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
-from punctuation_restoration.evaluation.pictures import save_pictures
 from punctuation_restoration.evaluation.reference_files import digest_of
-from punctuation_restoration.evaluation.report import against_line, details, mistakes_table, overview
+from punctuation_restoration.evaluation.report import against_line, details, mistakes_table, overview, save_pictures
 from punctuation_restoration.evaluation.result_files import (
     check_same_test,
     compare,
@@ -34,7 +32,7 @@ from punctuation_restoration.evaluation.result_files import (
     to_result,
     write_result,
 )
-from punctuation_restoration.evaluation.runner import evaluate_examples
+from punctuation_restoration.evaluation.runner import Mistake, evaluate_examples
 from punctuation_restoration.evaluation.signature import shown_model, signature
 
 RESULTS = Path("results")

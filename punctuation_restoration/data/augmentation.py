@@ -4,6 +4,7 @@ Takes a cut window, gives a cut window. Works on pieces and counts; knows nothin
 and of text only the fillers it is given.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,8 +42,7 @@ class Augmenter:
     ):
         self.settings, self.unk_id, self.random_ids = settings, unk_id, random_ids
         self.fillers = {language: [tuple(word) for word in words] for language, words in (fillers or {}).items()}
-        noise = (settings.fillers, settings.repeats, settings.cut_offs, settings.losses)
-        self._noise_edges = np.cumsum(noise)
+        self._noise_edges = np.cumsum((settings.fillers, settings.repeats, settings.cut_offs, settings.losses))
 
     def __call__(self, window: CutWindow) -> CutWindow:
         """The window, changed; itself where nothing was drawn."""
@@ -104,13 +104,11 @@ class Augmenter:
 
 def unpack(window: CutWindow) -> list[AugmentedWord]:
     """The words of a window."""
-    ends = np.cumsum(window.piece_counts, dtype=np.int64)
-    starts = ends - window.piece_counts
-    ids = window.piece_ids.tolist()
-    soft = [()] * len(ends) if window.soft is None else [tuple(row) for row in window.soft.tolist()]
+    ids, counts, labels = iter(window.piece_ids.tolist()), window.piece_counts.tolist(), window.labels.tolist()
+    soft = [()] * len(labels) if window.soft is None else map(tuple, window.soft.tolist())
     return [
-        AugmentedWord(tuple(ids[start:end]), int(label), said)
-        for start, end, label, said in zip(starts.tolist(), ends.tolist(), window.labels, soft, strict=True)
+        AugmentedWord(tuple(itertools.islice(ids, n_pieces)), label, said)
+        for n_pieces, label, said in zip(counts, labels, soft, strict=True)
     ]
 
 

@@ -12,24 +12,41 @@ were, and `choice.json` with what was ranked. Prints the sample's distribution o
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from transformers import AutoTokenizer
 
+from punctuation_restoration.data import shards
+from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.ngrams import NgramModel
-from punctuation_restoration.data.prepare import clear_folder, explain
-from punctuation_restoration.data.ranking import rank, summary, table
-from punctuation_restoration.data.samples import build_converter, describe_stops, read_sample
-from punctuation_restoration.data.shards import read_index, shard_documents, write_index, write_split
+from punctuation_restoration.data.prepare import clear_folder, explain, slot_config
+from punctuation_restoration.data.readers import SourceDocument, read_documents
+from punctuation_restoration.data.recipe import Recipe
+from punctuation_restoration.data.summary import markdown_table
+from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
+
+MOST_STOPS = 20  # an utterance with more does not fit into a window
+POWERS = np.cumprod(np.full(256, 0x9E3779B97F4A7C15, dtype=np.uint64))  # modulo 2^64; no word has more pieces
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Rank, write the choice, print the stops. Gives 0, or 1 after an error message."""
-    args = parse_args(argv)
+    parser = argparse.ArgumentParser(prog="choosing", description="Training text that is like a sample.")
+    parser.add_argument("--sample", required=True, nargs="+", help="text to be like: files or folders; a line of a "
+                        "document is an utterance")  # fmt: skip
+    parser.add_argument("--pool", required=True, nargs="+", help="prepared data to choose from")
+    parser.add_argument("--language", required=True, help="of the sample; the pool's other languages are left out")
+    parser.add_argument("--words", required=True, type=int, help="how many words to choose, in whole documents")
+    parser.add_argument("--out", required=True, type=Path, help="folder to write")
+    parser.add_argument("--tokenizer", help="of the pool, where it is not where it was: folder or Hub id")
+    args = parser.parse_args(argv)
     try:
-        index = of_language(read_index(*args.pool), args.language)
+        index = of_language(shards.read_index(*args.pool), args.language)
         sample = read_sample(args.sample, build_converter(index, args.tokenizer), args.language)
         print(describe_stops(sample))
         ranking = rank(index, NgramModel(sample.words, sample.starts), sample)
@@ -43,17 +60,174 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="choosing", description="Training text that is like a sample.")
-    parser.add_argument("--sample", required=True, nargs="+", help="text to be like: files or folders; a line of a "
-                        "document is an utterance")  # fmt: skip
-    parser.add_argument("--pool", required=True, nargs="+", help="prepared data to choose from")
-    parser.add_argument("--language", required=True, help="of the sample; the pool's other languages are left out")
-    parser.add_argument("--words", required=True, type=int, help="how many words to choose, in whole documents")
-    parser.add_argument("--out", required=True, type=Path, help="folder to write")
-    parser.add_argument("--tokenizer", help="of the pool, where it is not where it was: folder or Hub id")
-    return parser.parse_args(argv)
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Words of the text that a model is to read."""
+
+    words: np.ndarray  # (n_words,) uint64
+    starts: np.ndarray  # (n_documents,) first word of each
+    hashes: np.ndarray  # (n_documents,) uint64, of its words, as in a shard
+    stops: Counter[int]  # how many utterances have so many stops
+
+
+def build_converter(index: Mapping[str, Any], tokenizer: str | None = None) -> Converter:
+    """What made a pool's words, for the words of a sample."""
+    name = tokenizer or index["tokenizer"]
+    model = {key: index[key] for key in ("labels", *WORD_KEYS)}
+    return Converter(AutoTokenizer.from_pretrained(name), slot_config(name, Recipe("sample", (), model=model)))
+
+
+def read_sample(paths: Iterable[str | Path], converter: Converter, language: str) -> Sample:
+    """Words and stops of the sample's texts.
+
+    Raises:
+        ValueError: if they cannot be read, or have no words.
+    """
+    documents: list[shards.PackedDocument] = []
+    stops: Counter[int] = Counter()
+    for document in (document for path in paths for document in read_documents(path)):
+        spoken, labels = converter.words_and_labels(document, language)
+        if spoken:
+            documents.append(converter.pack(document.id, spoken, labels))
+        for utterance in utterances(document):
+            labels = labels if utterance is document else converter.words_and_labels(utterance, language)[1]
+            stops[int(np.isin(labels, converter.stop_ids).sum())] += 1
+    if not documents:
+        raise ValueError(f"Expected words in the sample, got none in {[str(path) for path in paths]}. Give text.")
+    lengths = [len(document.labels) for document in documents]
+    return Sample(
+        np.concatenate([word_hashes(document.piece_ids, document.piece_counts) for document in documents]),
+        np.cumsum([0, *lengths[:-1]]),
+        np.array([document.word_hash for document in documents], dtype=np.uint64),
+        stops,
+    )
+
+
+def utterances(document: SourceDocument) -> list[SourceDocument]:
+    """The lines of a text; a text of one line, and words with labels, are one utterance."""
+    lines = [line for line in document.text.splitlines() if line.strip()]
+    return [replace(document, text=line) for line in lines] if len(lines) > 1 else [document]
+
+
+def word_hashes(piece_ids: np.ndarray, piece_counts: np.ndarray) -> np.ndarray:
+    """A number for each word that depends on its pieces alone, (n_words,) uint64."""
+    starts = np.cumsum(piece_counts, dtype=np.int64) - piece_counts
+    places = np.arange(len(piece_ids)) - np.repeat(starts, piece_counts)  # of each piece in its word
+    return np.add.reduceat((piece_ids.astype(np.uint64) + np.uint64(1)) * POWERS[places], starts)
+
+
+def stop_shares(stops: Mapping[int, int]) -> tuple[float, dict[int, float]]:
+    """The share of utterances with 1 to 20 stops, and among them the share of each number."""
+    fitting = {number: n for number, n in sorted(stops.items()) if 1 <= number <= MOST_STOPS}
+    total = sum(fitting.values())
+    return round(total / max(sum(stops.values()), 1), 3), {number: round(n / total, 3) for number, n in fitting.items()}
+
+
+def describe_stops(sample: Sample) -> str:
+    """The sample's distribution of stops, as a recipe has it."""
+    share, stops = stop_shares(sample.stops)
+    head = f"Sample: {len(sample.starts):,} documents, {len(sample.words):,} words, {sample.stops.total():,} utterances"
+    if not stops:
+        return (
+            f"{head}; none has 1 to {MOST_STOPS} stops. If speakers take turns in it, write each turn on a line of its "
+            "own and keep the marks; for running text leave sampling.utterances at 0."
+        )
+    listed = ", ".join(f"{number}: {part:g}" for number, part in stops.items())
+    return f"{head}; {share:.0%} have 1 to {MOST_STOPS} stops. For a recipe:\nsampling:\n  stops: {{{listed}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The training documents of a pool in the order of its index; arrays (n_documents,)."""
+
+    source_ids: np.ndarray
+    n_words: np.ndarray
+    surprisals: np.ndarray  # mean -ln p of a word; the perplexity is its exponential
+    is_sample: np.ndarray  # the same document is in the sample
+
+    def first(self, order: np.ndarray, n_words: int) -> np.ndarray:
+        """Which documents are chosen: the first ones in an order, until they have `n_words` words; (n_documents,) bool.
+
+        Raises:
+            ValueError: if there are fewer words outside the sample, or none are asked for.
+        """
+        if n_words < 1:
+            raise ValueError(f"Expected --words of 1 or more, got {n_words}. Raise it.")
+        order = order[~self.is_sample[order]]
+        ends = np.cumsum(self.n_words[order])
+        n_there = int(ends[-1]) if len(ends) else 0
+        if n_there < n_words:
+            raise ValueError(
+                f"Expected a pool of {n_words:,} words or more, got {n_there:,} outside the sample. Lower --words."
+            )
+        chosen = np.zeros(len(self.n_words), dtype=bool)
+        chosen[order[: int(ends.searchsorted(n_words)) + 1]] = True
+        return chosen
+
+    def best(self, n_words: int) -> np.ndarray:
+        """The documents of lowest perplexity, as by `first`."""
+        return self.first(np.argsort(self.surprisals, kind="stable"), n_words)
+
+
+def rank(index: Mapping[str, Any], model: NgramModel, sample: Sample) -> Ranking:
+    """How surprising each training document of a pool is to the model of a sample."""
+    parts = []
+    for source_id, row in enumerate(index["sources"]):
+        for shard in row["splits"]["train"]["shards"]:
+            arrays = shards.open_shard(shard["file"])
+            starts = arrays["document_starts"].astype(np.int64)
+            n_words = np.diff([*starts, len(arrays["labels"])])
+            logs = model.log_probabilities(word_hashes(arrays["piece_ids"], arrays["piece_counts"]), starts)
+            surprisals = -np.add.reduceat(logs, starts) / n_words
+            is_sample = np.isin(arrays["word_hashes"], sample.hashes)
+            parts.append((np.full(len(starts), source_id), n_words, surprisals, is_sample))
+    if not parts:
+        raise ValueError("Expected training documents in the pool, got none. Prepare some text of this language.")
+    return Ranking(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def summary(index: Mapping[str, Any], sample: Sample, ranking: Ranking, chosen: np.ndarray) -> dict[str, Any]:
+    """What was ranked, as JSON can hold it: the sample, and every source with its share in the choice, nearest first.
+
+    A perplexity is over all words of a source. Documents that are in the sample count nowhere but in `in_both`.
+    """
+    n_chosen = int(ranking.n_words[chosen].sum())
+    rows = []
+    for source_id, row in enumerate(index["sources"]):
+        own = (ranking.source_ids == source_id) & ~ranking.is_sample
+        if own.any():
+            taken = own & chosen
+            counts = {"documents": own.sum(), "words": ranking.n_words[own].sum(),
+                      "chosen_documents": taken.sum(), "chosen_words": ranking.n_words[taken].sum()}  # fmt: skip
+            perplexity = round(float(np.exp(np.average(ranking.surprisals[own], weights=ranking.n_words[own]))), 1)
+            share = round(float(counts["chosen_words"] / n_chosen), 4)
+            whole = {name: int(count) for name, count in counts.items()}
+            rows.append({"name": row["name"], **whole, "perplexity": perplexity, "share_of_choice": share})
+    share, stops = stop_shares(sample.stops)
+    return {
+        "sample": {
+            "documents": len(sample.starts),
+            "words": len(sample.words),
+            "utterances": sample.stops.total(),
+            "share_with_stops": share,
+            "stops": stops,
+        },
+        "in_both": int(ranking.is_sample.sum()),
+        "chosen_words": n_chosen,
+        "highest_perplexity": round(float(np.exp(ranking.surprisals[chosen].max())), 1),
+        "sources": sorted(rows, key=lambda row: row["perplexity"]),
+    }
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """The sources, nearest first, as Markdown."""
+    head = ["source", "documents", "words", "perplexity", "chosen documents", "chosen words", "of the choice"]
+    rows = (
+        [row["name"], f"{row['documents']:,}", f"{row['words']:,}", f"{row['perplexity']:,.1f}",
+         f"{row['chosen_documents']:,}", f"{row['chosen_words']:,}", f"{row['share_of_choice']:.1%}"]
+        for row in report["sources"]
+    )  # fmt: skip
+    return markdown_table(head, rows)
 
 
 def of_language(index: Mapping[str, Any], language: str) -> dict[str, Any]:
@@ -71,31 +245,27 @@ def of_language(index: Mapping[str, Any], language: str) -> dict[str, Any]:
 def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path, report: Mapping[str, Any]) -> None:
     """Write the chosen training documents, and all held-out ones, as prepared data of their own.
 
-    Args:
-        index: of the pool.
-        chosen: which of its training documents, (n_documents,) bool, as `Ranking` orders them.
-        out: folder, which may hold an earlier choice.
-        report: what `choice.json` is to hold.
+    `chosen` is (n_documents,) bool, in the order of `Ranking`; `out` may hold an earlier choice; `report` goes beside.
 
     Raises:
         ValueError: if `out` is a folder of the pool.
         FileExistsError: if it holds something else.
     """
-    shards = [shard for row in index["sources"] for counts in row["splits"].values() for shard in counts["shards"]]
-    if out.resolve() in {Path(shard["file"]).resolve().parent for shard in shards}:
+    splits = (counts for row in index["sources"] for counts in row["splits"].values())
+    if out.resolve() in {Path(shard["file"]).resolve().parent for counts in splits for shard in counts["shards"]}:
         raise ValueError(f"Expected --out to be another folder than the pool, got {out}. Choose another one.")
     clear_folder(out)
     wanted = iter(chosen.tolist())
     rows = []
     for row in index["sources"]:
-        splits = {}
+        written = {}
         for split, counts in row["splits"].items():
-            documents = (one for shard in counts["shards"] for one in shard_documents(shard["file"]))
+            documents = (one for shard in counts["shards"] for one in shards.shard_documents(shard["file"]))
             kept = (one for one in documents if split != "train" or next(wanted))
-            splits[split] = write_split(out, f"{row['name']}-{split}", kept)
-        rows.append({**row, "splits": splits})
+            written[split] = shards.write_split(out, f"{row['name']}-{split}", kept)
+        rows.append({**row, "splits": written})
     (out / "choice.json").write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    write_index(out, {**index, "sources": rows})
+    shards.write_index(out, {**index, "sources": rows})
 
 
 if __name__ == "__main__":

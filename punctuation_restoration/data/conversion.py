@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from punctuation_restoration.data.leaks import LeakCheck
-from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Source
@@ -98,8 +97,7 @@ class Converter:
             unknown = sorted(set(document.labels) - set(self.label_names))
             if unknown:
                 raise ValueError(
-                    f"Expected the labels {self.label_names} from {document.place} on, got {unknown}. Rename them, or "
-                    "configure labels of these names."
+                    f"Expected the labels {self.label_names} from {document.place} on, got {unknown}. Rename them."
                 )
             spoken, names = list(document.words), list(document.labels)
         else:
@@ -135,7 +133,14 @@ class Converter:
 
 
 _converter: Converter | None = None  # one a worker process
-speller = functools.cache(NumberSpeller)
+
+
+@functools.cache
+def speller(language: str) -> Callable[[str], str]:
+    """What spells the numbers of a language."""
+    from punctuation_restoration.data.normalisation import NumberSpeller  # here, because it needs num2words and Babel
+
+    return NumberSpeller(language)
 
 
 def start_workers(converter: Converter, n_processes: int) -> Executor:

@@ -5,7 +5,7 @@ Takes a sampler and a collator, gives tensors. Holds no state but the step that 
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -46,29 +46,25 @@ class BatchSource:
         return batches
 
 
-def read_ahead(source: BatchSource, first_step: int, end_step: int, n_ahead: int = 4) -> Iterator[list[Batch]]:
+def read_ahead(source: BatchSource, first_step: int, end_step: int) -> Iterator[list[Batch]]:
     """Batches of steps `first_step` to `end_step` (exclusive), made by a thread while the model computes."""
     # Not a `DataLoader`: its worker is a process, which needs half as much processor time again to send the batches.
     with ThreadPoolExecutor(1, "read-ahead") as thread:
-        yield from mapped_ahead(thread, source.step, range(first_step, end_step), n_ahead)
+        yield from mapped_ahead(thread, source.step, range(first_step, end_step), n_ahead=4)
 
 
 def windows_for_trainer(
-    folder: str, tokenizer: Any, config: Any, n_windows: int, seed: int = 1, sampling: Sampling | None = None
+    folder: str, tokenizer: Any, config: Any, n_windows: int, seed: int = 1
 ) -> tuple[list[CutWindow], WindowCollator]:
     """Windows as long as the model serves, for `train_dataset`, and the `data_collator` that makes batches of them.
 
-    Args:
-        folder: prepared data.
-        tokenizer, config: of the model.
-        n_windows: how many windows are drawn from all sources by their weights.
-        sampling: shares and temperatures; its lengths are not used.
+    `n_windows` are drawn from all sources of prepared data by their weights, for a model of that tokenizer and config.
 
     Raises:
         ValueError: if the folder was not prepared.
     """
     slots = SlotEncoder(tokenizer, config)
-    sampling = replace(sampling or Sampling(), lengths={config.max_window_pieces: 1.0}, utterances=0.0)
+    sampling = Sampling(lengths={config.max_window_pieces: 1.0})
     stops = stop_label_ids(config.labels)
     sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_masks), stops, seed)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]

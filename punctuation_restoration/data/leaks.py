@@ -27,14 +27,9 @@ _HAN = regex.compile(r"\p{Han}")
 
 
 class LeakCheck:
-    """Knows the stretches of the benchmarks, and their tables of sentences.
+    """Knows the stretches of the benchmarks, by their sorted hashes, and the sentences of their tables."""
 
-    Args:
-        hashes: sorted hashes of the stretches of all benchmark texts.
-        sentences: sentences that no text may hold, whatever its marks, blanks and case.
-    """
-
-    def __init__(self, hashes: np.ndarray, sentences: Iterable[str] = ()):
+    def __init__(self, hashes: np.ndarray, sentences: Iterable[str]):
         self.hashes = hashes
         self.sentences = sorted({letters_of(sentence) for sentence in sentences} - {""})
 

@@ -5,13 +5,21 @@ Takes and gives punctuated text in one language; marks around what is replaced s
 training text only (`spell_numbers: true` in a recipe); what users restore is never changed.
 
 num2words speaks English and Indonesian. Malay is made from its Indonesian: the two count alike but for the words in
-`MALAY_FROM_INDONESIAN`. Mandarin is written here. Other languages that num2words knows get numbers only.
+`MALAY_FROM_INDONESIAN`. Mandarin is written here. Other languages that num2words knows get numbers, dates, times and
+units only. The names of months and units are those of the Unicode CLDR, through Babel, in the language's own order.
+Only what can be read in one way is touched: `3/4/2020` is not.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
+
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_date
+from babel.units import format_unit
+from num2words import CONVERTER_CLASSES, num2words
 
 # Dewan Bahasa dan Pustaka's usage: lapan, bilion, trilion, perpuluhan; digits of telephone numbers say kosong.
 MALAY_FROM_INDONESIAN = {
@@ -78,29 +86,47 @@ _YEAR = r"(?P<year>(?<!\d)(?:1[5-9]|20)\d\d(?=年))"
 _PLAIN = rf"(?P<plain>(?<![A-Za-z\d.,:/\-–])(?:{_NUMBER})(?![A-Za-z\d:/\-–]|[.,]\d))"
 _ANY = re.compile("|".join((_LINK, _MONEY, _PERCENT, _ORDINAL, _PHONE, _YEAR, _PLAIN)))
 
+UNITS = {
+    "km": "length-kilometer", "cm": "length-centimeter", "mm": "length-millimeter", "kg": "mass-kilogram",
+    "km/h": "speed-kilometer-per-hour", "kmh": "speed-kilometer-per-hour", "mph": "speed-mile-per-hour",
+    "MB": "digital-megabyte", "GB": "digital-gigabyte", "TB": "digital-terabyte", "°C": "temperature-celsius",
+    "kW": "power-kilowatt", "MHz": "frequency-megahertz", "GHz": "frequency-gigahertz",
+}  # fmt: skip
+
+_ENDS = r"(?![A-Za-z\d/])"
+_DATE = re.compile(r"(?<![\d-])(1[5-9]\d\d|20\d\d)-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?![\d-])")
+_TIME = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?![\d:])(\s?[ap]\.?m\b\.?)?", re.IGNORECASE)
+_UNIT = re.compile(
+    rf"(?<![A-Za-z\d.,])(\d+(?:\.\d+)?)\s?({'|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))}){_ENDS}"
+)
+
 
 class NumberSpeller:
     """Spells out the numbers of one language's text.
 
     Args:
-        language: a language code; `en`, `ms`, `id` and `zh` say amounts, percentages and links too.
+        language: a language code; `en`, `ms`, `id` and `zh` say amounts, percentages and links too. One that the CLDR
+            does not know keeps its dates, times and units.
 
     Raises:
-        ValueError: if num2words is missing or does not know the language.
+        ValueError: if num2words does not know the language.
     """
 
     def __init__(self, language: str):
-        self.language = language
+        self.language, self.is_han = language, language == "zh"
         self.wording = WORDINGS.get(language)
-        from punctuation_restoration.data.written_forms import FormReader  # here, because it needs Babel
-
-        self.read_forms = FormReader(language)
-        self.spell: Callable[[str], str] = han_number if language == "zh" else number_words(language)
-        self.joint = "" if language == "zh" else " "
+        self.spell: Callable[[str], str] = han_number if self.is_han else number_words(language)
+        self.joint = "" if self.is_han else " "
+        try:
+            self.locale: Locale | None = Locale(language)
+        except UnknownLocaleError:
+            self.locale = None
 
     def __call__(self, text: str) -> str:
-        """The text with numbers in words. Nothing else changes."""
-        return _ANY.sub(self._replace, self.read_forms(text))
+        """The text with numbers, dates, times and units in words. Marks are neither added nor lost."""
+        if self.locale:
+            text = _UNIT.sub(self._unit, _TIME.sub(self._time, _DATE.sub(self._date, text)))
+        return _ANY.sub(self._replace, text)
 
     def _replace(self, match: re.Match[str]) -> str:
         found = match.group()
@@ -109,7 +135,7 @@ class NumberSpeller:
         if match["phone"]:
             return self.joint.join(self.spell(digit) for digit in found if digit.isdigit())
         if match["year"]:
-            return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.language == "zh" else self.spell(found)
+            return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.is_han else self.spell(found)
         if match["ordinal"]:
             return self._ordinal(match)
         if match["plain"]:
@@ -132,8 +158,6 @@ class NumberSpeller:
         if self.language not in {language, "id" if language == "ms" else ""}:
             return match.group()
         if language == "en":
-            from num2words import num2words
-
             return str(num2words(int(digits), to="ordinal")).replace("-", " ").replace(",", "")
         return "pertama" if digits == "1" else "ke" + self.spell(digits)
 
@@ -144,13 +168,28 @@ class NumberSpeller:
         said = {".": self.wording.dot, "/": self.wording.slash, "@": self.wording.at}
         return " ".join(said.get(part, part) for part in re.split(r"([./@])", link) if part)
 
+    def _date(self, match: re.Match[str]) -> str:
+        try:
+            day = date(*map(int, match.groups()))
+        except ValueError:  # the 31st of June
+            return match.group()
+        return format_date(day, "y年M月d日" if self.is_han else "d MMMM y", locale=self.locale)
+
+    def _time(self, match: re.Match[str]) -> str:
+        hour, minute, half = int(match[1]), int(match[2]), match[3] or ""
+        if self.is_han:
+            return f"{hour}点" + (f"{minute}分" if minute else "") + half
+        said = f"oh {minute}" if minute < 10 and self.language == "en" else f"{minute}"
+        return (f"{hour} {said}" if minute or not half else f"{hour}") + (half and f" {half.lstrip()}")
+
+    def _unit(self, match: re.Match[str]) -> str:
+        # The CLDR's long Chinese forms are those of its short ones, which Babel does not follow.
+        said = format_unit(Decimal(match[1]), UNITS[match[2]], "short" if self.is_han else "long", locale=self.locale)
+        return said.replace(" ", "") if self.is_han else said
+
 
 def number_words(language: str) -> Callable[[str], str]:
     """A function from digits (`1,200.5`) to words without hyphens or commas, in a language of num2words."""
-    try:
-        from num2words import CONVERTER_CLASSES, num2words
-    except ImportError as error:
-        raise ValueError("Expected num2words to spell numbers, it is missing. Run `pip install num2words`.") from error
     spoken = "id" if language == "ms" else language
     if spoken not in CONVERTER_CLASSES:
         raise ValueError(

@@ -21,10 +21,9 @@ from typing import Any
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.conversion import Converter, converted, start_workers
-from punctuation_restoration.data.label_counts import check_labels
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.data.readers import SourceDocument, plain_stem, read_documents
+from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
 from punctuation_restoration.data.recipe import (
     LABEL_KEYS,
     Filters,
@@ -35,9 +34,8 @@ from punctuation_restoration.data.recipe import (
     load_recipe,
     read_labels,
 )
-from punctuation_restoration.data.shards import ShardWriter, hash_id, read_index, write_index
-from punctuation_restoration.data.splits import read_hashes, split_of
-from punctuation_restoration.data.summary import SPLITS, describe, table
+from punctuation_restoration.data.shards import ShardWriter, hash_id, read_hashes, read_index, split_of, write_index
+from punctuation_restoration.data.summary import SPLITS, check_labels, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
@@ -106,14 +104,14 @@ def prepare(
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
     clear_folder(out)
     config = slot_config(tokenizer, recipe)
-    languages = sorted({source.language for source in recipe.sources})
     leak_check = LeakCheck.from_paths(recipe.leak_check) if recipe.leak_check else None
     pieces = AutoTokenizer.from_pretrained(tokenizer)
     converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak, recipe.opening_signs)
     rows: list[dict[str, Any]] = []
     seen: set[int] = set()
     leaks: list[dict[str, Any]] = []
-    n_processes = min(n_processes, 1 + total_bytes(recipe) // BYTES_PER_PROCESS)
+    files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
+    n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
         for source in recipe.sources:
             validation, test = held_out_shares(source, recipe)
@@ -131,7 +129,7 @@ def prepare(
         "n_vocabulary": len(pieces),
         "labels": config.labels,
         **{key: getattr(config, key) for key in WORD_KEYS},
-        "languages": languages,
+        "languages": sorted({source.language for source in recipe.sources}),
         "sources": rows,
         "leaks": sorted(leaks, key=lambda row: -row["share"]),
     }
@@ -147,20 +145,14 @@ def prepare(
 
 
 def prepare_source(
-    pool: Executor,
-    source: Source,
-    out: Path,
-    seen: set[int],
-    leaks: list[dict[str, Any]],
-    bar: ProgressBar,
+    pool: Executor, source: Source, out: Path, seen: set[int], leaks: list[dict[str, Any]], bar: ProgressBar
 ) -> dict[str, Any]:
     """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
     `seen` holds the hashes of texts already used, `leaks` the documents that share text with a benchmark; this adds to
     both.
     """
-    splits = SPLITS if source.test else SPLITS[:2]
-    writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in splits}
+    writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
     skipped: Counter[str] = Counter()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
@@ -188,12 +180,6 @@ def prepare_source(
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": {split: writer.finish() for split, writer in writers.items()},
     }
-
-
-def total_bytes(recipe: Recipe) -> int:
-    """Size of a recipe's files."""
-    paths = [Path(recipe.root) / source.path for source in recipe.sources]
-    return sum(file.stat().st_size for path in paths for file in (path, *path.rglob("*")) if file.is_file())
 
 
 def usable(
@@ -227,9 +213,8 @@ def clear_folder(out: Path) -> None:
 def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     """The labels and casing that the text is converted with: a checkpoint's own, otherwise the recipe's.
 
-    Labels that the recipe names come before a checkpoint's: that is to learn them.
-
-    Slots are made later, so the tokenizer need not have a mask.
+    Labels that the recipe names come before a checkpoint's: that is to learn them. Slots are made later, so the
+    tokenizer need not have a mask.
     """
     try:
         config = AutoConfig.from_pretrained(tokenizer)

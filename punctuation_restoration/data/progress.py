@@ -7,13 +7,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 
 class ProgressBar(Progress):
-    """A bar that counts; a context manager.
-
-    Args:
-        title: what is being done.
-        total: how much there is to do, None if nobody knows.
-        is_shown: whether the bar may be shown; it is on a terminal only.
-    """
+    """A bar that counts, up to `total` where that is known; a context manager. It is shown on terminals only."""
 
     def __init__(self, title: str, total: int | None = None, is_shown: bool = True):
         super().__init__(

@@ -50,7 +50,7 @@ def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Sourc
         yield from documents
 
 
-def read_file(path: Path, text_field: str = "text") -> Iterator[SourceDocument]:
+def read_file(path: Path, text_field: str) -> Iterator[SourceDocument]:
     """The documents of one file, read as its name says."""
     kind = SUFFIX_FORMATS[plain_suffix(path)]
     if kind == "jsonl":
@@ -58,8 +58,7 @@ def read_file(path: Path, text_field: str = "text") -> Iterator[SourceDocument]:
             text, place = row.get(text_field), f"{path}, line {number}"
             if not isinstance(text, str):
                 raise ValueError(
-                    f"Expected a document with the text key {text_field!r} in {place}, got {sorted(row)}. "
-                    "Correct the line, or name the key as 'text_field' in the recipe."
+                    f"Expected the text key {text_field!r} in {place}, got {sorted(row)}. Correct it, or text_field."
                 )
             name, domain = str(row.get("id", f"{path.name}:{number}")), str(row.get("domain") or "")
             yield SourceDocument(name, text, place, domain=domain)
@@ -83,9 +82,7 @@ def list_files(path: Path) -> list[Path]:
     """
     if not path.exists():
         raise ValueError(f"Expected text at {path}, there is no such file or folder. Check the path.")
-    files = [path]
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    files = sorted(file for file in path.rglob("[!.]*") if file.is_file()) if path.is_dir() else [path]
     known = [file for file in files if plain_suffix(file) in SUFFIX_FORMATS]
     if not known:
         raise ValueError(
@@ -115,23 +112,18 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}: {error}. Correct the line, or "
-                "give the file another suffix (.txt for plain text)."
-            ) from error
+        except json.JSONDecodeError:
+            row = None
         if not isinstance(row, dict):
-            raise ValueError(f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}. Correct the line.")
+            raise ValueError(
+                f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}. Correct the line, or give the "
+                "file another suffix (.txt for plain text)."
+            )
         yield number, row
 
 
 def paragraphs(path: Path, max_lines: int | None = None) -> Iterator[tuple[int, list[str]]]:
-    """What stands between blank lines: the number of its first line, and its lines.
-
-    Args:
-        path: the file.
-        max_lines: after so many lines a new paragraph begins, without a blank line too.
-    """
+    """What stands between blank lines, or every `max_lines` of it: the number of its first line, and its lines."""
     first, lines = 1, list[str]()
     for number, line in itertools.chain(numbered_lines(path), [(0, "")]):  # the last one ends like the others
         if line.strip():
@@ -183,8 +175,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"Expected {encoding} in {path}, line {number + 1} is not ({error.reason}). Convert the file to UTF-8; "
-            "where it mixes encodings, that line."
+            f"Expected {encoding} in {path}, line {number + 1} is not ({error.reason}). Convert it to UTF-8."
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(

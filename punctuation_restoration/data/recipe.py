@@ -4,6 +4,7 @@ Takes a YAML file (or its dictionary), gives checked, frozen settings. Reads no 
 """
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -40,7 +41,9 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
-    held_out: str | None = None  # file of hashes of ids, see `data.held_out`: these documents are a benchmark, not read
+    held_out: str | None = (
+        None  # file of hashes of ids, see `shards.read_hashes`: these documents are a benchmark, not read
+    )
     labelled: bool = True  # False: its marks are thrown away, for self-training
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
@@ -133,8 +136,7 @@ def read_labels(path: str | Path) -> dict[str, Any]:
     fields = content["model"] if is_recipe else content
     if not isinstance(fields.get("labels"), list) or (not is_recipe and set(fields) - set(LABEL_KEYS)):
         raise ValueError(
-            f"Expected in {path} a list 'labels' and, if need be, 'mark_labels', got {sorted(fields)}. See "
-            "recipes/all-marks.yaml."
+            f"Expected in {path} 'labels' and perhaps 'mark_labels', got {sorted(fields)}. See recipes/all-marks.yaml."
         )
     return {key: fields[key] for key in LABEL_KEYS if key in fields}
 
@@ -199,11 +201,8 @@ def settings_from(kind: type[AnySettings], values: Mapping[str, Any], where: str
     unknown = sorted(set(values) - set(hints))
     if unknown:
         raise ValueError(f"Expected in {where} only the keys {sorted(hints)}, got {unknown}. Check the spelling.")
-    missing = [
-        f.name
-        for f in dataclasses.fields(kind)  # type: ignore[arg-type]
-        if f.name not in values and f.default is f.default_factory is dataclasses.MISSING
-    ]
+    parameters = inspect.signature(kind).parameters.values()
+    missing = [own.name for own in parameters if own.default is own.empty and own.name not in values]
     if missing:
         raise ValueError(f"Expected in {where} the keys {missing}, which are not there. Add them.")
     return kind(**{name: _fitting(hints[name], value, name, where) for name, value in values.items()})

@@ -1,6 +1,7 @@
 """Shards: files of piece ids, labels and document starts, and the index that lists them.
 
-Takes and gives numpy arrays. A shard is a safetensors file, mapped into memory. Knows nothing about text.
+Takes and gives numpy arrays. A shard is a safetensors file, mapped into memory. Knows nothing about text but its
+hashes, which decide what is kept from training: shares of all documents, and those that a file of hashes lists.
 
     words            hello    this  is  josh
     piece_counts         2       1   1     2      uint8, one a word
@@ -23,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
+from punctuation_restoration.data.readers import numbered_lines
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.simplified import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
@@ -215,3 +217,34 @@ def hash_id(document_id: str) -> int:
 def hash_words(words: Sequence[str]) -> int:
     """A 64-bit hash of spoken words, whatever their case, and whether they are Simplified or Traditional."""
     return hash_id("\n".join(words).lower().translate(SIMPLIFIED))
+
+
+def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
+    """`"validation"` and `"test"` for these shares of all hashes, otherwise `"train"`: the id alone decides.
+
+    A share for test leaves the documents for validation as they are.
+    """
+    if document_hash < validation * 2.0**64:
+        return "validation"
+    return "test" if document_hash < (validation + test) * 2.0**64 else "train"
+
+
+def read_hashes(path: str | None) -> frozenset[int]:
+    """The hashes in a file, 16 hexadecimal digits a line beside comments behind #; none without a file.
+
+    Raises:
+        ValueError: if the file is missing, or a line is no hash.
+    """
+    if path is None:
+        return frozenset()
+    if not Path(path).is_file():
+        raise ValueError(f"Expected a file of hashes at {path}, found none. Check held_out in the recipe.")
+    rows = ((number, line.strip()) for number, line in numbered_lines(Path(path)))
+    return frozenset(_hash(line, f"{path}, line {number}") for number, line in rows if line and line[0] != "#")
+
+
+def _hash(line: str, where: str) -> int:
+    try:
+        return int(line, 16)
+    except ValueError as error:
+        raise ValueError(f"Expected 16 hexadecimal digits in {where}, got {line!r:.60}. Write it again.") from error

@@ -17,16 +17,13 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from punctuation_restoration.data.shards import document_borders, document_keys, open_shard, save_arrays
-from punctuation_restoration.whole_files import written_whole
+from punctuation_restoration.whole_files import write_whole, written_whole
 
 TEACHER_FILE = "teacher.json"
 
 
 class SoftLabels:
-    """What one teacher says, found by document.
-
-    Args:
-        folder: that the command wrote.
+    """What one teacher says, found by document, in a folder that the command wrote.
 
     Raises:
         ValueError: if the folder holds no soft labels.
@@ -38,8 +35,7 @@ class SoftLabels:
             self.parts = [load_file(path) for path in sorted(folder.glob("part-*.safetensors"))]
         except Exception as error:
             raise ValueError(
-                f"Expected a folder of soft labels at {folder}, could not read it: {error}. Write one with `python -m "
-                "punctuation_restoration.training.labelling`."
+                f"Expected a folder of soft labels, by training.labelling, at {folder}, could not read it: {error}."
             ) from error
         self.places = {key: (part, row) for part in self.parts for row, key in enumerate(document_keys(part))}
 
@@ -53,14 +49,10 @@ class SoftLabels:
 
 
 class LabelMapping:
-    """A teacher's labels as those of a student, who may have more of them.
+    """A teacher's labels (`SoftLabels.teacher`) as those of a student, who may have more of them.
 
     Where several of the student's labels are one of the teacher's, its probability goes to the true label if that is
     among them, else to the first.
-
-    Args:
-        teacher: `SoftLabels.teacher`.
-        labels, mark_labels: of the student's configuration.
 
     Raises:
         ValueError: if a label of the teacher's is none of the student's.
@@ -133,8 +125,7 @@ def claim_folder(out: Path, about: Mapping[str, Any]) -> None:
     """
     path = out / TEACHER_FILE
     if not path.is_file():
-        with written_whole(path) as beside:
-            beside.write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(about, ensure_ascii=False, indent=1).encode())
     there = json.loads(path.read_text(encoding="utf-8"))
     if there["weights"] != about["weights"]:
         raise ValueError(

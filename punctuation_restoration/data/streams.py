@@ -27,19 +27,12 @@ class WordStream:
     def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False, soft: np.ndarray | None = None):
         self.arrays = arrays = open_shard(path)
         self.language_id, self.is_pseudo = language_id, is_pseudo
-        self.piece_ids, self.piece_counts, self.labels = (
-            arrays[key] for key in ("piece_ids", "piece_counts", "labels")
-        )
-        self.document_starts = arrays["document_starts"]
+        self.piece_ids, self.piece_counts, self.labels = arrays["piece_ids"], arrays["piece_counts"], arrays["labels"]
         self.n_words = len(self.labels)
+        self.document_borders = np.append(arrays["document_starts"], self.n_words)
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
         sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, OFFSET_WORDS), dtype=np.int64)
         self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
-
-    def piece_offset(self, word: int) -> int:
-        """Where the pieces of a word begin."""
-        block = word // OFFSET_WORDS
-        return int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : word].sum(dtype=np.int64))
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
@@ -47,19 +40,18 @@ class WordStream:
         if end > self.n_words and first:
             return joined(self.words(first, self.n_words - first), self.words(0, min(end - self.n_words, first)))
         counts = self.piece_counts[first:end]
-        offset = self.piece_offset(first)
+        block = first // OFFSET_WORDS
+        offset = int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : first].sum(dtype=np.int64))
         ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
         return ids, counts, self.labels[first:end], self.soft[first:end]
 
     def document_start(self, generator: np.random.Generator) -> int:
         """First word of a random document."""
-        return int(self.document_starts[generator.integers(len(self.document_starts))])
+        return int(self.document_borders[generator.integers(len(self.document_borders) - 1)])
 
     def document_end(self, generator: np.random.Generator) -> int:
         """The word behind the last one of a random document."""
-        document = int(generator.integers(len(self.document_starts)))
-        ends = self.document_starts[document + 1 : document + 2]
-        return int(ends[0]) if len(ends) else self.n_words
+        return int(self.document_borders[1 + generator.integers(len(self.document_borders) - 1)])
 
 
 def joined(*parts: Words) -> Words:
@@ -82,13 +74,7 @@ def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:
 
 
 class SentenceBorders:
-    """Where the sentences of a stream begin and end, in words and in pieces.
-
-    Args:
-        stream: the words.
-        stop_ids: labels that end a sentence. What follows the last of them is left out.
-        slot_cost: pieces that a slot takes.
-    """
+    """Where the sentences of a stream begin and end, in words and in pieces; what follows the last is left out."""
 
     def __init__(self, stream: WordStream, stop_ids: np.ndarray, slot_cost: int):
         self.words = sentence_borders(stream, stop_ids)  # (n_sentences + 1,)
@@ -112,9 +98,7 @@ class SentenceBorders:
 class QuestionBank:
     """The questions of each language, to add where a source has few, as the MLM-Punct paper does for Malay.
 
-    Args:
-        streams: where to look; pseudo-labelled ones are left out.
-        stop_ids: labels that end a sentence; the last of them is the question's.
+    Pseudo-labelled streams are left out. Of `stop_ids`, which end a sentence, the last is the question's.
     """
 
     def __init__(self, streams: Sequence[WordStream], stop_ids: np.ndarray):

@@ -1,7 +1,11 @@
-"""What was prepared, for people: one line a source, and the table of words and marks. Takes rows of the index."""
+"""What was prepared, for people: one line a source, the table of words and marks, and which labels are lacking."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 
 SPLITS = ("train", "validation", "test")  # the last one on request
 
@@ -42,6 +46,32 @@ def table(index: Mapping[str, Any]) -> str:
     return markdown_table(head, lines, n_left=2) + "\n"
 
 
+def check_labels(index: Mapping[str, Any], are_asked_for: bool) -> str | None:
+    """A warning that names each label that some source has not, with the counts; None where all have all.
+
+    Sources without labels, or without words, do not count. `are_asked_for`: the labels were named for this data, and
+    are not those of a trained model.
+
+    Raises:
+        ValueError: if labels were asked for, and one that is none of the usual four is in no source.
+    """
+    labels, usual = index["labels"], [(label["before"], label["after"]) for label in DEFAULT_LABELS]
+    counts = {row["name"]: _counts(row, len(labels)) for row in index["sources"] if row["is_labelled"]}
+    counts = {name: own for name, own in counts.items() if own.any()}
+    total = np.sum([np.zeros(len(labels), dtype=int), *counts.values()], axis=0).tolist()
+    said = "Counts: " + ", ".join(f"{label['name']} {n:,}" for label, n in zip(labels, total, strict=True))
+    unusual = [label["name"] for label in labels if (label["before"], label["after"]) not in usual]
+    without = {label["name"]: [name for name, own in counts.items() if not own[n]] for n, label in enumerate(labels)}
+    lacking = [name for name in unusual if counts and len(without[name]) == len(counts)]
+    if lacking and are_asked_for:
+        raise ValueError(
+            f"Expected every label in some source, got none of {lacking}. {said}. Add text that has their marks, say "
+            "in mark_labels which signs mean them, or leave them out of the labels."
+        )
+    missing = [f"no {label} in {', '.join(names)}" for label, names in without.items() if names]
+    return f"Warning: {'; '.join(missing)}. {said}." if missing else None
+
+
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_left: int = 1) -> str:
     """A table whose first `n_left` columns hold text, and the others numbers."""
     ruler = ["---" if column < n_left else "---:" for column in range(len(head))]
@@ -52,3 +82,9 @@ def _line(language: str, source: str, cells: list[int], n_kept: int) -> list[str
     counts, written = cells[:-n_kept], [f"{count:,}" for count in cells]
     density = f"{100 * sum(counts[2:]) / max(counts[1], 1):.1f}"
     return [language, source, *written[:-n_kept], density, *written[-n_kept:]]
+
+
+def _counts(row: Mapping[str, Any], n_labels: int) -> np.ndarray:
+    """How often each label is in a source, held-out documents too, (n_labels,)."""
+    counts = [split["n_labels"] for split in row["splits"].values()]
+    return np.sum([np.pad(own, (0, n_labels - len(own))) for own in counts], axis=0).astype(int)

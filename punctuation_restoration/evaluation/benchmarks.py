@@ -5,14 +5,13 @@ Takes names, or paths of files, gives examples. Knows nothing about models.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from punctuation_restoration.data.shards import INDEX_NAME
-from punctuation_restoration.evaluation.code_switching import code_switched
-from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.held_out import held_out_of_folder, held_out_of_recipe
+from punctuation_restoration.evaluation.examples import Example, code_switched
 from punctuation_restoration.evaluation.labels import LabelSet
-from punctuation_restoration.evaluation.reference_files import Keep, read_examples
+from punctuation_restoration.evaluation.reference_files import held_out_of_folder, held_out_of_recipe, read_examples
 
 NEW_ROOT = Path("bench")  # where `benchmarks.iwslt` writes
 SHARED_ROOT = Path("../shared/bench")
@@ -24,23 +23,14 @@ MADE_FROM = {
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A named benchmark.
+    """A named benchmark."""
 
-    Attributes:
-        use: `"test"`, read once for a table, or `"validation"`, on which models are chosen.
-        about: what it is, in a few words.
-        files: paths below the folder of benchmarks.
-        punctuated_only: whether documents that the captioner left without marks are skipped.
-        held_out: names of sources in a recipe, of which the held-out documents are scored; instead of files.
-        code_switched: whether of these only the sentences that mix Han text and English words are scored.
-    """
-
-    use: str
+    use: str  # "test", read once for a table, or "validation", on which models are chosen
     about: str
-    files: tuple[str, ...] = ()
-    punctuated_only: bool = False
-    held_out: tuple[str, ...] = ()
-    code_switched: bool = False
+    files: tuple[str, ...] = ()  # paths below the folder of benchmarks
+    punctuated_only: bool = False  # whether documents that the captioner left without marks are skipped
+    held_out: tuple[str, ...] = ()  # sources in a recipe whose held-out documents are scored; instead of files
+    code_switched: bool = False  # whether of these only sentences that mix Han text and English words are scored
 
 
 def _mandarin() -> dict[str, Benchmark]:
@@ -71,12 +61,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "zh-spoken-valid": Benchmark(
         "validation",
         "held-out Mandarin talks, meetings, dialogues and lectures",
-        held_out=(
-            "iwslt17_ted_tst2013-2015",
-            "vcsum_meetings",
-            "kdconv_dialogues",
-            "ng_lecture_notes",
-            "random_cs_hans",
+        held_out=tuple(
+            "iwslt17_ted_tst2013-2015 vcsum_meetings kdconv_dialogues ng_lecture_notes random_cs_hans".split()
         ),
     ),
     "zh-english-valid": Benchmark(
@@ -128,7 +114,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     for file in benchmark.files:
         if not (bench_root / file).is_file():
             raise ValueError(f"Expected benchmark {name!r} at {bench_root / file}, found none. {how_to_get(file)}")
-    keep: Keep | None = (lambda row: bool(row["punctuated"])) if benchmark.punctuated_only else None
+    keep = itemgetter("punctuated") if benchmark.punctuated_only else None
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
     if benchmark.held_out:
         examples = held_out_of_recipe(recipe, benchmark.held_out, label_set)
@@ -137,8 +123,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     if not examples:
         wanted = "held-out" if benchmark.held_out else "punctuated"
         raise ValueError(
-            f"Expected {wanted} documents in {name}, found none. Check the files; of held-out documents, raise the "
-            "share in the recipe, and prepare and train again."
+            f"Expected {wanted} documents in {name}, found none. Check the files, and the validation share of --recipe."
         )
     return examples
 

@@ -104,7 +104,6 @@ def count_labels(
             counts.stray[rows[label]] += 1
     except KeyError as error:
         raise ValueError(
-            f"Expected labels among {list(label_names)}, got {error}. "
-            "Were reference and prediction made with the same label names?"
+            f"Expected labels among {list(label_names)}, got {error}. Were they made with other label names?"
         ) from error
     return counts

@@ -27,26 +27,20 @@ _HAN_CHARACTER = regex.compile(r"\p{Han}\p{M}*")
 _HAN_WORD = regex.compile(r"(?:\p{Han}\p{M}*)+")
 _ENDS_IN_HAN = regex.compile(r"\p{Han}\p{M}*\Z")
 _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
+_ENGLISH_WORD = regex.compile(r"[a-z]{2,}(?:['’-][a-z]+)*")
+_STOPS = ("PERIOD", "QUESTION")
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text to restore and its reference.
-
-    Attributes:
-        id, source: which document this is, and where it comes from.
-        text: the text without marks.
-        spans: (start, end) offsets in `text` of every unit, in order; empty for a token without letters and digits.
-        labels: the name of the label after each unit.
-        ends_text: whether the last unit ends the document; false where the document was cut.
-    """
+    """A text to restore and its reference."""
 
     id: str
     source: str
-    text: str
-    spans: tuple[tuple[int, int], ...]
-    labels: tuple[str, ...]
-    ends_text: bool = True
+    text: str  # without marks
+    spans: tuple[tuple[int, int], ...]  # of every unit, in order; empty for a token without letters and digits
+    labels: tuple[str, ...]  # the name of the label after each unit
+    ends_text: bool = True  # whether the last unit ends the document; false where the document was cut
 
 
 def example_from_tokens(
@@ -109,6 +103,25 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
     return kept
 
 
+def code_switched(example: Example) -> Example:
+    """The sentences of an example that have Han text and an English word of two letters or more, in their order.
+
+    Between two of them is a blank, but for where Han text stands on either side, as Mandarin is written.
+    """
+    text, spans, labels = "", list[tuple[int, int]](), list[str]()
+    for first, last in _sentences(example):
+        start, end = example.spans[first][0], example.spans[last][1]
+        units = [example.text[a:b] for a, b in example.spans[first : last + 1]]
+        if not (any(map(_HAN_CHARACTER.match, units)) and any(map(_ENGLISH_WORD.fullmatch, units))):
+            continue
+        text += " " if text and not (_HAN_CHARACTER.match(text[-1]) or _HAN_CHARACTER.match(units[0])) else ""
+        moved = len(text) - start
+        text += example.text[start:end]
+        spans += [(a + moved, b + moved) for a, b in example.spans[first : last + 1]]
+        labels += example.labels[first : last + 1]
+    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels))
+
+
 def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str) -> Example:
     """The units written one after the other, with a blank before each that is not `joined` to the one before."""
     text = ""
@@ -137,3 +150,11 @@ def _without_marks(token: str, marks: frozenset[str]) -> str:
 
 def _both_han(before: str, after: str) -> bool:
     return bool(_ENDS_IN_HAN.search(before) and _HAN_CHARACTER.match(after))
+
+
+def _sentences(example: Example) -> list[tuple[int, int]]:
+    """The first and last unit of each sentence."""
+    ends = [index for index, label in enumerate(example.labels) if label in _STOPS]
+    if example.labels and (not ends or ends[-1] < len(example.labels) - 1):
+        ends.append(len(example.labels) - 1)
+    return list(zip([0, *(end + 1 for end in ends)], ends, strict=False))

@@ -23,38 +23,31 @@ SEED = 2026
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Counts of one block of one document; `block` numbers the blocks of a document from 0."""
+    """Counts of one block of one document."""
 
     document: str
     source: str
-    block: int
+    block: int  # its number in the document, from 0
     counts: Counts
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """95 % intervals (low, high) of F1 as fractions.
+    """95 % intervals (low, high) of F1 as fractions."""
 
-    `unit` is what was drawn ("documents" or "blocks of 200 words"), `n_units` how many of them the test has.
-    """
-
-    unit: str
-    n_units: int
+    unit: str  # what was drawn: "documents" or "blocks of 200 words"
+    n_units: int  # of the test
     micro: tuple[float, float]
     marks: dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Micro-F1 of one system minus that of another, as a fraction.
-
-    `interval_95` is (low, high); `share_above_0` is the share of samples in which the first system is better; `unit`
-    and `n_units` are those of `Intervals`.
-    """
+    """Micro-F1 of one system minus that of another, as a fraction; `unit` and `n_units` are those of `Intervals`."""
 
     micro: float
-    interval_95: tuple[float, float]
-    share_above_0: float
+    interval_95: tuple[float, float]  # low, high
+    share_above_0: float  # of the samples: in how many the first system is better
     unit: str
     n_units: int
 

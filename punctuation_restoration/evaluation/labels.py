@@ -14,17 +14,11 @@ from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_L
 
 @dataclass(frozen=True)
 class LabelSet:
-    """Labels to score in.
+    """Labels to score in."""
 
-    Attributes:
-        names: label names, the no-mark label first.
-        mark_labels: the label that each mark in a reference text means, or None for one that is only removed.
-        renamed: the name in `names` that each label of the model means.
-    """
-
-    names: tuple[str, ...]
-    mark_labels: Mapping[str, str | None]
-    renamed: Mapping[str, str]
+    names: tuple[str, ...]  # the no-mark label first
+    mark_labels: Mapping[str, str | None]  # what each mark in a reference text means; None where it is only removed
+    renamed: Mapping[str, str]  # the name in `names` that each label of the model means
 
 
 def standard_labels(config: Any) -> LabelSet:

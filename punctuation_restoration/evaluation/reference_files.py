@@ -1,31 +1,31 @@
-"""Files -> examples: tokens with labels (TSV), documents (JSONL, gzipped or not) and running text.
+"""Files -> examples: tokens with labels (TSV), documents (JSONL, gzipped or not), running text, and what preparation
+keeps from training: of a recipe for validation, of prepared data for test.
 
 Takes a path, gives examples. Knows nothing about models or about which benchmark a file belongs to.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.data.readers import json_rows, labelled_words, paragraphs, plain_stem, plain_suffix
+from punctuation_restoration.data import readers
+from punctuation_restoration.data.recipe import held_out_shares, load_recipe
+from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
 from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.words import WordFinder
 
-Keep = Callable[[dict[str, Any]], bool]
 
+def read_examples(
+    path: str | Path, label_set: LabelSet, keep: Callable[[dict[str, Any]], bool] | None = None
+) -> list[Example]:
+    """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text; `.gz` may follow.
 
-def read_examples(path: str | Path, label_set: LabelSet, keep: Keep | None = None) -> list[Example]:
-    """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text.
-
-    Words are found as the pipeline does. Units do not depend on jieba's words.
-
-    Args:
-        path: the file; a further `.gz` is allowed.
-        label_set: the labels to read.
-        keep: which rows of a JSONL file to keep, perhaps none; all if None.
+    Words are found as the pipeline does. Units do not depend on jieba's words. `keep` says which rows of a JSONL file
+    are kept, perhaps none.
 
     Raises:
         ValueError: if the file is missing, empty or not in its format.
@@ -33,41 +33,66 @@ def read_examples(path: str | Path, label_set: LabelSet, keep: Keep | None = Non
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"Expected a file to score at {path}, found none. Check the path or --bench-root.")
-    if keep is not None and plain_suffix(path) != ".jsonl":
+    if keep is not None and readers.plain_suffix(path) != ".jsonl":
         raise ValueError(f"Expected a JSONL file to choose documents from, got {path}. Convert it.")
-    finder = WordFinder(label_set.mark_labels)
-    rows = (row for row in _rows(path) if keep is None or keep(row))
-    examples = [example for example in (_example_of(row, path, finder, label_set) for row in rows) if example.spans]
+    examples = _examples(_documents(path, keep or bool), readers.plain_stem(path), label_set)
     if not examples and keep is None:
         raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
     return examples
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Any file as the rows of a JSONL file: `id`, and `text` or `words` and `labels`."""
-    name, suffix = plain_stem(path), plain_suffix(path)
-    if suffix == ".jsonl":
-        for number, row in json_rows(path):
-            yield {"id": f"{name}:{number}", **row}
-    elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
-        documents = list(labelled_words(path))
-        for number, (_, words, labels) in enumerate(documents, 1):
-            id = f"{name}:{number}" if len(documents) > 1 else name
-            yield {"id": id, "words": list(words), "labels": list(labels)}
-    else:
-        for number, (_, lines) in enumerate(paragraphs(path), 1):
-            # Lines are joined: ends of lines would show stops.
-            yield {"id": f"{name}:{number}", "text": " ".join(line.strip() for line in lines)}
+def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
+    """The documents of some sources of a recipe that preparation holds out for validation; their ids decide.
+
+    Of a source with a file of hashes (`held_out`) these are the documents in it. Documents outside the recipe's bounds
+    of marks per word are left out, as in training: nobody punctuated them. The bounds are applied to units. In Han text
+    these are characters, so there are fewer marks for each.
+
+    Raises:
+        ValueError: if the recipe lacks a source, or its texts cannot be read.
+    """
+    made = load_recipe(recipe)
+    sources = {source.name: source for source in made.sources}
+    missing = sorted(set(names) - set(sources))
+    if missing:
+        raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
+    found: list[Example] = []
+    for source in (sources[name] for name in names):
+        listed, filters = read_hashes(source.held_out), source.filters
+        validation, _ = held_out_shares(source, made)
+        documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
+        hashed = ((hash_id(one.id), one) for one in documents)
+        kept = [one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation")]
+        for example in _examples(kept, source.name, label_set):
+            density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
+            if filters.min_marks_per_word <= density <= filters.max_marks_per_word:
+                found.append(example)
+    return found
 
 
-def _example_of(row: dict[str, Any], path: Path, finder: WordFinder, label_set: LabelSet) -> Example:
-    names = {"id": str(row["id"]), "source": str(row.get("domain") or plain_stem(path))}
-    match row:
-        case {"text": str(text)}:
-            return example_from_text(text, finder, label_set, **names)
-        case {"words": [*words], "labels": [*labels]}:
-            return example_from_tokens(list(map(str, words)), list(map(str, labels)), label_set, **names)
-    raise ValueError(f"Expected the key text, or the keys words and labels, in {path}, {names}, got {sorted(row)}.")
+def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]:
+    """The documents for test of a prepared folder, in the order of its sources.
+
+    Its shards say which they are, but hold pieces alone: the texts are read again.
+
+    Raises:
+        ValueError: if it has none, or their texts are no longer where they were.
+    """
+    found: list[Example] = []
+    for row in read_index(folder)["sources"]:
+        shards = row["splits"].get("test", {"shards": ()})["shards"]
+        kept = {hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()}
+        documents = readers.read_documents(*row["read_from"]) if kept else ()
+        mine = [document for document in documents if hash_id(document.id) in kept]
+        if len({document.id for document in mine}) < len(kept):
+            raise ValueError(
+                f"Expected {len(kept)} documents for test of {row['name']} in {row['read_from'][0]}, found "
+                f"{len(mine)}. The texts have changed: prepare the data again."
+            )
+        found += _examples(mine, row["name"], label_set)
+    if not found:
+        raise ValueError(f"Expected documents kept for test in {folder}, found none. Prepare the data with --test 0.1.")
+    return found
 
 
 def digest_of(examples: Sequence[Example]) -> str:
@@ -77,3 +102,44 @@ def digest_of(examples: Sequence[Example]) -> str:
         row = [example.id, example.text, example.spans, example.labels, example.ends_text]
         digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8"))
     return digest.hexdigest()
+
+
+def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[readers.SourceDocument]:
+    """The documents of a file whole, where training reads parts of long ones."""
+    name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
+    if suffix == ".jsonl":
+        for number, row in readers.json_rows(path):
+            if keep(row):
+                yield _document_of({"id": f"{name}:{number}", **row}, str(path))
+    elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
+        documents = list(readers.labelled_words(path))
+        for number, (_, words, labels) in enumerate(documents, 1):
+            id = f"{name}:{number}" if len(documents) > 1 else name
+            yield readers.SourceDocument(id, "", str(path), words, labels)
+    else:
+        for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
+            # Lines are joined: ends of lines would show stops.
+            yield readers.SourceDocument(f"{name}:{number}", " ".join(line.strip() for line in lines), str(path))
+
+
+def _document_of(row: dict[str, Any], place: str) -> readers.SourceDocument:
+    id, domain = str(row["id"]), str(row.get("domain") or "")
+    match row:
+        case {"text": str(text)}:
+            return readers.SourceDocument(id, text, place, domain=domain)
+        case {"words": [*words], "labels": [*labels]}:
+            return readers.SourceDocument(id, "", place, tuple(map(str, words)), tuple(map(str, labels)), domain)
+    raise ValueError(f"Expected the key text, or the keys words and labels, in {place}, {id}, got {sorted(row)}.")
+
+
+def _examples(documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet) -> list[Example]:
+    """Documents as examples of their domain, or else of their source; those without words are left out."""
+    finder = WordFinder(label_set.mark_labels)
+    found = []
+    for document in documents:
+        names = {"id": document.id, "source": document.domain or source}
+        if document.words:
+            found.append(example_from_tokens(document.words, document.labels, label_set, **names))
+        else:
+            found.append(example_from_text(document.text, finder, label_set, **names))
+    return [example for example in found if example.spans]

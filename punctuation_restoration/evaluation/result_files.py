@@ -137,8 +137,7 @@ def unpack_blocks(packed: dict[str, Any], label_names: Sequence[str]) -> list[Bl
         rows = content.reshape(3 + table[0] * table[1], n_blocks).T.astype(np.int64)
     except (ValueError, zlib.error) as error:
         raise ValueError(
-            f"Expected packed counts of {n_blocks} blocks over the labels {list(names)}, could not read them: {error}. "
-            "Evaluate again."
+            f"Expected packed counts of {n_blocks} blocks over {names}, could not read them: {error}. Evaluate again."
         ) from error
     documents, sources = packed["documents"], packed["sources"]
     return [

@@ -1,45 +1,51 @@
-"""Runs the pipeline over the examples of one benchmark.
+"""Runs the pipeline over the examples of one benchmark: its words -> one predicted label a unit of the reference.
 
 Takes a pipeline as users get it and examples, gives an `Evaluation`: counts by block, calibration, mistakes and
 speed. Knows nothing about files, tables or pictures.
+
+A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score, since
+nothing was decided there.
 """
 
 import heapq
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.alignment import Mistake, align, count_blocks, find_mistakes
 from punctuation_restoration.evaluation.calibration import count_reliability
-from punctuation_restoration.evaluation.counts import Counts, add_counts
+from punctuation_restoration.evaluation.counts import Counts, add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.intervals import Block
+from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Block
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
+
+N_AROUND = 8  # units shown on each side of a mistake
+SIGNS = {NO_MARK: "", "COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other labels are shown by name
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One wrong decision, and the text around with the marks of either side; the wrong place is in brackets."""
+
+    score: float  # probability that the model gave to the wrong label
+    reference_text: str
+    predicted_text: str
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one benchmark showed.
+    """What one benchmark showed."""
 
-    Attributes:
-        label_names: the labels scored, the no-mark label first.
-        blocks: additive counts of every block of every document.
-        calibration: bins of the scores, (3, 15), of `"all_words"` and of `"marks"`: the words that got a mark.
-        mistakes: the mistakes of which the model was most certain.
-        seconds: time in the pipeline.
-        n_words: words that the pipeline decided on; in Mandarin fewer than the characters scored.
-    """
-
-    label_names: tuple[str, ...]
-    blocks: list[Block]
-    calibration: Mapping[str, np.ndarray]
-    mistakes: Sequence[Mistake]
-    seconds: float
-    n_words: int
+    label_names: tuple[str, ...]  # the labels scored, the no-mark label first
+    blocks: list[Block]  # additive counts of every block of every document
+    calibration: Mapping[str, np.ndarray]  # bins of scores, (3, 15), of "all_words" and of "marks": words that got one
+    mistakes: Sequence[Mistake]  # those of which the model was most certain
+    seconds: float  # time in the pipeline
+    n_words: int  # words that the pipeline decided on; in Mandarin fewer than the characters scored
 
     @property
     def counts(self) -> Counts:
@@ -88,3 +94,85 @@ def evaluate_examples(
         on_document(n_units)
     seconds = time.perf_counter() - started
     return Evaluation(label_set.names, blocks, calibration, mistakes, seconds, n_words)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What was predicted for an example."""
+
+    labels: tuple[str, ...]  # one name a unit
+    scores: tuple[float | None, ...]  # the probability of that label, one a unit; None where no word ends
+    stray: tuple[tuple[int, str], ...]  # (unit, label) of every mark that was put inside a unit, before its end
+
+
+def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: LabelSet) -> Prediction:
+    """One predicted label a unit from the words of the pipeline (`start`, `end`, `label`, `score`, `source`).
+
+    Raises:
+        ValueError: if words lie outside the text or overlap, or a label is unknown.
+    """
+    units = [index for index, (start, end) in enumerate(example.spans) if end > start]
+    starts = [example.spans[index][0] for index in units]
+    labels = [NO_MARK] * len(example.spans)
+    scores: list[float | None] = [None] * len(example.spans)
+    stray: list[tuple[int, str]] = []
+    reached = 0
+    for index, word in enumerate(words):
+        if not reached <= word["start"] < word["end"] <= len(example.text) or not units:
+            raise ValueError(
+                f"Expected words in order inside {example.id!r} ({len(example.text)} characters), got a word from "
+                f"{word['start']} to {word['end']} after one that ends at {reached}. Is this the output for that text?"
+            )
+        reached = word["end"]
+        unit = units[bisect_right(starts, word["end"] - 1) - 1]
+        if word["label"] not in label_set.renamed:
+            raise ValueError(
+                f"Expected a label among {sorted(label_set.renamed)}, got {word['label']!r} in {example.id!r}. "
+                "Was the model changed since its labels were read?"
+            )
+        label = label_set.renamed[word["label"]]
+        next_start = words[index + 1]["start"] if index + 1 < len(words) else len(example.text)
+        if next_start < example.spans[unit][1]:  # within a unit, where the reference has no mark
+            if label != NO_MARK and word["source"] == "model":
+                stray.append((unit, label))
+            continue
+        labels[unit], scores[unit] = label, word["score"]
+    return Prediction(tuple(labels), tuple(scores), tuple(stray))
+
+
+def count_blocks(example: Example, prediction: Prediction, label_names: Sequence[str]) -> list[Block]:
+    """Counts of an example in blocks of fixed length; the last block has what is left."""
+    n_units = len(example.labels)
+    blocks = []
+    for number, first in enumerate(range(0, n_units, BLOCK_WORDS)):
+        end = min(first + BLOCK_WORDS, n_units)
+        counts = count_labels(
+            example.labels[first:end],
+            prediction.labels[first:end],
+            label_names,
+            ends_text=example.ends_text and end == n_units,
+            stray=[label for unit, label in prediction.stray if first <= unit < end],
+        )
+        blocks.append(Block(example.id, example.source, number, counts))
+    return blocks
+
+
+def find_mistakes(example: Example, prediction: Prediction) -> list[Mistake]:
+    """All wrong decisions of one example; places inside a word of the model, where none was made, are left out."""
+    decisions = zip(example.labels, prediction.labels, prediction.scores, strict=True)
+    return [
+        Mistake(score, around(example, example.labels, unit), around(example, prediction.labels, unit))
+        for unit, (reference, predicted, score) in enumerate(decisions)
+        if reference != predicted and score is not None
+    ]
+
+
+def around(example: Example, labels: Sequence[str], unit: int) -> str:
+    """The text around a unit with its marks, the one after `unit` in brackets: `went home[,] and then`."""
+    first, end = max(unit - N_AROUND, 0), min(unit + N_AROUND + 1, len(labels))
+    pieces = []
+    for index in range(first, end):
+        start = example.spans[index - 1][1] if index > first else example.spans[index][0]
+        sign = SIGNS.get(labels[index], f" {labels[index]}")
+        pieces += [example.text[start : example.spans[index][1]], f"[{sign}]" if index == unit else sign]
+    return "".join(pieces)

@@ -18,13 +18,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
-    """All of the signature but the data, which differs by benchmark.
-
-    Args:
-        model: folder or name of the model.
-        settings: what was asked of the pipeline and of the evaluation.
-        device: where the model ran.
-    """
+    """All of the signature but the data, which differs by benchmark; `model` is a folder or a name."""
     machine = {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -54,7 +48,12 @@ def shown_model(model: str) -> dict[str, str | None]:
     if not folder.is_dir():
         return {"model": model, "model_sha256": None}
     shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
-    return {"model": shown, "model_sha256": model_digest(folder)}
+    digest = hashlib.sha256()  # over configuration, weights and tokenizer
+    for path in sorted([folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
+        digest.update(path.name.encode("utf-8"))
+        with open(path, "rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return {"model": shown, "model_sha256": digest.hexdigest()}
 
 
 def commit() -> str | None:
@@ -65,16 +64,6 @@ def commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return head + ("+changes" if changes else "")
-
-
-def model_digest(folder: Path) -> str:
-    """SHA-256 over configuration, weights and tokenizer of a model."""
-    digest = hashlib.sha256()
-    for path in sorted([folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
-        digest.update(path.name.encode("utf-8"))
-        with open(path, "rb") as file:
-            hashlib.file_digest(file, lambda: digest)
-    return digest.hexdigest()
 
 
 def _processor() -> str:

@@ -20,14 +20,16 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn import functional
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.encoder_layers import layers_of
 from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
-from punctuation_restoration.training.embeddings import RowTrainedEmbedding, train_rows_only
 from punctuation_restoration.training.settings import TrainingSettings
 
 NOT_FIELDS = ("model_type", "sub_configs", "encoder_config")
@@ -37,23 +39,14 @@ WEIGHTS_FILE, DESCRIPTION_FILE = "adapters.safetensors", "adapters.json"
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Where adapters stand, and in what.
+    """Where adapters stand, and in what."""
 
-    Attributes:
-        base: folder or Hub id of the pretrained encoder, or of a punctuation model.
-        base_hash: of the encoder's weights, as far as the model uses them.
-        layers: how many of its layers are used; None for all.
-        rank: inner width of each adapter.
-        first_layer: the first layer that has adapters.
-        rows: ids of pieces whose word embeddings were trained.
-    """
-
-    base: str
-    base_hash: str
-    layers: int | None
-    rank: int
-    first_layer: int
-    rows: list[int]
+    base: str  # folder or Hub id of the pretrained encoder, or of a punctuation model
+    base_hash: str  # of the encoder's weights, as far as the model uses them
+    layers: int | None  # how many of its layers are used; None for all
+    rank: int  # inner width of each adapter
+    first_layer: int  # the first layer that has adapters
+    rows: list[int]  # ids of pieces whose word embeddings were trained
 
 
 def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], base: str) -> Adapters | None:
@@ -73,6 +66,46 @@ def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], 
     return None
 
 
+class RowTrainedEmbedding(nn.Module):
+    """An embedding of which only some rows are trained.
+
+    Autograd would build a gradient of the whole matrix, 78 MB for 50,625 pieces, at every step.
+
+    Args:
+        embedding: the embedding to stand in for; its weight is shared, not copied.
+        rows: ids whose rows are trained.
+    """
+
+    ids: torch.Tensor  # (n_rows,) the trained rows
+    place: torch.Tensor  # (n_vocabulary,) 1 + the place among the trained rows, 0 where a row is frozen
+
+    def __init__(self, embedding: nn.Embedding, rows: Sequence[int]):
+        super().__init__()
+        self.embedding = embedding
+        self.embedding.weight.requires_grad_(False)
+        ids = torch.tensor(sorted(set(rows)), dtype=torch.long)
+        place = torch.zeros(embedding.num_embeddings, dtype=torch.long)
+        place[ids] = torch.arange(1, len(ids) + 1)
+        self.register_buffer("ids", ids, persistent=False)
+        self.register_buffer("place", place, persistent=False)
+        self.rows = nn.Parameter(embedding.weight.detach()[ids].clone())  # (n_rows, H)
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """`input_ids` (B, P) → (B, P, H)."""
+        frozen = functional.embedding(input_ids, self.embedding.weight, self.embedding.padding_idx)
+        place = self.place[input_ids]
+        rows = functional.embedding((place - 1).clamp(min=0), self.rows)
+        return torch.where((place > 0).unsqueeze(-1), rows, frozen)
+
+
+def train_rows_only(model: Any, rows: Sequence[int]) -> None:
+    """Freeze the word embeddings of a model except `rows`, which may be empty."""
+    if not rows:
+        model.get_input_embeddings().weight.requires_grad_(False)
+        return
+    model.set_input_embeddings(RowTrainedEmbedding(model.get_input_embeddings(), rows))
+
+
 def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0.0) -> None:
     """Freeze the encoder of a model, in place, and put adapters beside its matrix products.
 
@@ -88,12 +121,9 @@ def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0
     try:
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
-        raise ImportError(
-            "Expected peft, which trains adapters; it is not installed. Run `pip install peft`, or `pip install "
-            "'punctuation-restoration[train]'`."
-        ) from error
+        raise ImportError("Expected peft, which trains adapters; it is missing. Run `pip install peft`.") from error
     layers = layers_of(model.encoder)[2][first_layer:]
-    adapted = {module for layer in layers for module in layer.modules() if isinstance(module, torch.nn.Linear)}
+    adapted = {module for layer in layers for module in layer.modules() if isinstance(module, nn.Linear)}
     names = [name for name, module in model.encoder.named_modules() if module in adapted]
     config = LoraConfig(r=rank, lora_alpha=rank, lora_dropout=dropout, target_modules=names)
     inject_adapter_in_model(config, model.encoder)
@@ -197,12 +227,7 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
     base = base or description.base
     try:
         if isinstance(AutoConfig.from_pretrained(base), PunctuationRestorationConfig):
-            model = PunctuationRestorationModel.from_pretrained(
-                base,
-                config=config,
-                dtype=torch.float32,
-                ignore_mismatched_sizes=True,  # of labels that are new
-            )
+            model = load_own_model(base, config=config, ignore_mismatched_sizes=True)  # of labels that are new
         else:
             fields = {name: getattr(config, name) for name in CONFIG_FIELDS}
             model = PunctuationRestorationModel.from_encoder(base, description.layers, **fields)
@@ -211,8 +236,7 @@ def rebuild(folder: Path, base: str | None, out: Path) -> None:
         raise ValueError(f"Expected the encoder of these adapters at {base!r}: {error}") from error
     if weights_hash(model.encoder) != description.base_hash:
         raise ValueError(
-            f"Expected at {base} the encoder that the adapters were trained on, {description.base}; its weights "
-            "differ. Give another --base."
+            f"Expected at {base} the encoder of the adapters, {description.base}; its weights differ. Name another."
         )
     train_rows_only(model, description.rows)
     add_adapters(model, description.rank, description.first_layer)

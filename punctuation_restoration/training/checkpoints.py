@@ -20,13 +20,7 @@ STATE_FILE, FILES_FILE = "trainer.pt", "files.json"
 
 
 def save_checkpoint(folder: Path, step: int, save_model: Callable[[Path], None], state: dict[str, Any]) -> Path:
-    """Write the checkpoint of a step: whole, or not at all.
-
-    Args:
-        folder: where checkpoints of this run are.
-        save_model: writes model and tokenizer into the folder that it is given.
-        state: what the loop needs to go on; saved with torch.
-    """
+    """Write a step's checkpoint, whole or not at all: what `save_model` writes into a folder, and the loop's state."""
     place = folder / f"step-{step:06d}"
 
     def save(beside: Path) -> None:

@@ -11,10 +11,7 @@ from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODE
 
 
 def read_encoder(name: str) -> tuple[Any, Any]:
-    """Configuration and tokenizer of a pretrained encoder.
-
-    Args:
-        name: folder or Hub id.
+    """Configuration and tokenizer of a pretrained encoder, by its folder or Hub id.
 
     Raises:
         ValueError: if it is no encoder, or has no tokenizer.
@@ -35,8 +32,7 @@ def read_encoder(name: str) -> tuple[Any, Any]:
             raise ValueError("it has special pieces only.")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"Expected a tokenizer beside the encoder in {name!r}, could not load one: {error} Copy the files of the "
-            "encoder's tokenizer into its folder."
+            f"Expected a tokenizer beside the encoder in {name!r}, could not load one: {error} Copy its files there."
         ) from error
     return config, tokenizer
 

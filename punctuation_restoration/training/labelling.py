@@ -18,19 +18,10 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer
 
+from punctuation_restoration.data import shards
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.prepare import explain
 from punctuation_restoration.data.progress import ProgressBar
-from punctuation_restoration.data.shards import (
-    PackedDocument,
-    document_borders,
-    document_keys,
-    open_shard,
-    read_index,
-    shard_documents,
-    write_index,
-    write_split,
-)
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, write_part
 from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -42,12 +33,7 @@ WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kil
 
 
 class Labeller:
-    """A model that labels prepared folders.
-
-    Args:
-        name: a punctuation model, folder or Hub id.
-        data: folders that were prepared with its tokenizer.
-        device: to compute on.
+    """A punctuation model, folder or Hub id, that labels folders which were prepared with its tokenizer.
 
     Raises:
         ValueError: if they were prepared with other pieces than the model's.
@@ -57,7 +43,7 @@ class Labeller:
         self.model, self.device = load_own_model(name).eval().to(device), device
         self.is_half = choose_precision("auto", torch.device(device).type)[0] == "bf16"
         use_fp32_attention(self.model)
-        self.index = read_index(*data)
+        self.index = shards.read_index(*data)
         check_pieces_fit(self.model, self.index, name)
         self.collator = WindowCollator(SlotEncoder(AutoTokenizer.from_pretrained(name), self.model.config))
 
@@ -104,9 +90,9 @@ def label_folder_softly(
     seconds = 0.0
     with ProgressBar("labelling", n_there) as bar:
         for path in (Path(shard["file"]) for row in chosen for shard in row["splits"]["train"]["shards"]):
-            arrays = open_shard(path)
-            n_words = np.diff(document_borders(arrays))[:, 0]
-            is_new = np.array([key not in known.places for key in document_keys(arrays)])
+            arrays = shards.open_shard(path)
+            n_words = np.diff(shards.document_borders(arrays))[:, 0]
+            is_new = np.array([key not in known.places for key in shards.document_keys(arrays)])
             n_known += int(n_words[~is_new].sum())
             for part in _parts(np.flatnonzero(is_new), n_words):
                 if minutes and seconds > 60 * minutes:
@@ -143,19 +129,19 @@ def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") 
     rows = []
     with ProgressBar("labelling", sum(row["splits"]["train"]["n_words"] for row in index["sources"])) as bar:
 
-        def labelled(shards: Sequence[Mapping[str, Any]]) -> Iterator[PackedDocument]:
-            for path in (Path(shard["file"]) for shard in shards):
+        def labelled(train: Mapping[str, Any]) -> Iterator[shards.PackedDocument]:
+            for path in (Path(shard["file"]) for shard in train["shards"]):
                 labels = labeller.probabilities(path).argmax(-1).astype(np.uint8)
-                yield from shard_documents(path, labels)
+                yield from shards.shard_documents(path, labels)
                 bar.count_more(len(labels), "words")
 
         for row in index["sources"]:
-            train = write_split(out, f"{row['name']}-train", labelled(row["splits"]["train"]["shards"]))
-            splits = {"train": train, "validation": write_split(out, f"{row['name']}-validation", ())}
+            train = shards.write_split(out, f"{row['name']}-train", labelled(row["splits"]["train"]))
+            splits = {"train": train, "validation": shards.write_split(out, f"{row['name']}-validation", ())}
             about = {"name": f"{row['name']}-pseudo", "is_labelled": True, "is_pseudo": True}
             rows.append({**row, **about, "splits": splits})
-    write_index(out, {**index, "sources": rows})
-    return read_index(out)
+    shards.write_index(out, {**index, "sources": rows})
+    return shards.read_index(out)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

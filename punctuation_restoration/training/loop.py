@@ -23,30 +23,9 @@ from punctuation_restoration.data.dataset import Batch, read_ahead
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.adapters import (
-    DESCRIPTION_FILE,
-    choose_trained,
-    go_on_from_adapters,
-    load_adapters,
-    save_adapters,
-    save_plain,
-)
+from punctuation_restoration.training import adapters, checkpoints, optimisation
 from punctuation_restoration.training.building import batch_source, build_model
-from punctuation_restoration.training.checkpoints import (
-    load_state,
-    newest_checkpoint,
-    rotate,
-    save_checkpoint,
-    save_model_folder,
-)
 from punctuation_restoration.training.losses import total_loss
-from punctuation_restoration.training.optimisation import (
-    AveragedWeights,
-    build_optimiser,
-    parameter_groups,
-    rate_factor,
-    set_rates,
-)
 from punctuation_restoration.training.precision import use_fp32_attention
 from punctuation_restoration.training.processes import Processes
 from punctuation_restoration.training.run_log import RunLog
@@ -57,20 +36,13 @@ from punctuation_restoration.training.validation import Validation
 
 @dataclass
 class RunState:
-    """How far a run is, and how good it was; kept in checkpoints.
-
-    Attributes:
-        seconds: that the run has taken.
-        best_f1: the best mean F1 of all languages, in points of 100.
-        best_of_language: the best F1 of each language.
-        n_stale: evaluations since any language got better.
-    """
+    """How far a run is, and how good it was; kept in checkpoints."""
 
     step: int = 0
-    seconds: float = 0.0
-    best_f1: float = -1.0
+    seconds: float = 0.0  # that the run has taken
+    best_f1: float = -1.0  # mean of all languages, in points of 100
     best_of_language: dict[str, float] = field(default_factory=dict)
-    n_stale: int = 0
+    n_stale: int = 0  # evaluations since any language got better
 
     def take(self, scores: Mapping[str, Any]) -> bool:
         """Take in the scores of an evaluation; gives whether they are the best on the whole."""
@@ -111,8 +83,8 @@ class TrainingRun:
         self.processes = Processes(accelerator, settings.local_steps)
         self.log = RunLog(out, accelerator.is_main_process, settings.max_steps)
         self.checkpoints = out / "checkpoints"
-        resumed = newest_checkpoint(self.checkpoints, self.log.tell)
-        learned = Path(start) if start and (Path(start) / DESCRIPTION_FILE).is_file() else None
+        resumed = checkpoints.newest_checkpoint(self.checkpoints, self.log.tell)
+        learned = Path(start) if start and (Path(start) / adapters.DESCRIPTION_FILE).is_file() else None
         place = str(resumed or start or "")
         if settings.adapter_rank or learned:  # checkpoints hold the adapters alone
             place = "" if learned else start or ""
@@ -122,23 +94,25 @@ class TrainingRun:
         slots = SlotEncoder(self.tokenizer, self.model.config)
         part = (self.processes.number, self.processes.n_processes)
         self.source = batch_source(settings, recipe, index, slots, self.model.config, part, soft_labels)
-        taken = (settings.validation_words, *part, self.processes.reduced)
-        self.validation = Validation(index, slots, self.model.config, *taken)
+        self.validation = Validation(index, slots, self.model.config, settings.validation_words, self.processes)
         rows = [row for row in (slots.mask_id, *slots.fill_ids, *new_pieces) if row is not None]
-        self.adapters = choose_trained(self.model, settings, rows, place or str(settings.encoder))
+        self.adapters = adapters.choose_trained(self.model, settings, rows, place or str(settings.encoder))
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
             use_fp32_attention(self.model)
-        groups = parameter_groups(self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay)
-        self.prepared, self.optimiser = accelerator.prepare(self.model, build_optimiser(settings.optimiser, groups))
+        groups = optimisation.parameter_groups(
+            self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay
+        )
+        optimiser = optimisation.build_optimiser(settings.optimiser, groups)
+        self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
         # Of accelerate, in the number format of training, which `_loss` asks for; validation computes as serving does.
         self.model.__dict__.pop("forward", None)
-        self.averages = AveragedWeights(self.model, settings.average_decay)
+        self.averages = optimisation.AveragedWeights(self.model, settings.average_decay)
         self.state = RunState()
         self.last_scores: dict[str, Any] = {}
         if resumed:
             self._resume(resumed)
         elif learned:
-            go_on_from_adapters(self.model, self.adapters, learned)
+            adapters.go_on_from_adapters(self.model, self.adapters, learned)
         self._time_used: float | None = None
         self._scored_step, self._joined_step = -1, self.state.step
         config = self.model.config
@@ -195,8 +169,8 @@ class TrainingRun:
             state["optimiser"] = self.optimiser.state_dict()
             state["averages"] = self.averages.averaged.state_dict()
             state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
-            save_checkpoint(self.checkpoints, self.state.step, self._save_trained, state)
-            rotate(self.checkpoints, self.settings.keep_checkpoints)
+            checkpoints.save_checkpoint(self.checkpoints, self.state.step, self._save_trained, state)
+            checkpoints.rotate(self.checkpoints, self.settings.keep_checkpoints)
         self.accelerator.wait_for_everyone()
 
     def _save_tuned(self, name: str) -> None:
@@ -204,7 +178,7 @@ class TrainingRun:
         self.model.config.thresholds = tuned_thresholds(self.model.config, self.validation, self._reading)
         if self.accelerator.is_main_process:
             with self.averages.applied():
-                save_model_folder(self.out / name, self._save_model)
+                checkpoints.save_model_folder(self.out / name, self._save_model)
 
     def _take_steps(self) -> None:
         settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
@@ -217,7 +191,7 @@ class TrainingRun:
             progress = self.progress()
             if progress >= 1 or (settings.patience and state.n_stale >= settings.patience):
                 break
-            factor = rate_factor(state.step, settings.warmup_steps, progress)
+            factor = optimisation.rate_factor(state.step, settings.warmup_steps, progress)
             loss, n_words = self._take_step(batches, factor)
             state.step += 1
             state.seconds = time.perf_counter() - started
@@ -245,7 +219,7 @@ class TrainingRun:
 
         Both are those of all processes, or of this one alone where each takes its own steps: none waits for another.
         """
-        set_rates(self.optimiser, factor)
+        optimisation.set_rates(self.optimiser, factor)
         apart, device = self.processes.apart, self.accelerator.device
         n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
         n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
@@ -291,8 +265,8 @@ class TrainingRun:
 
     def _resume(self, place: Path) -> None:
         if self.adapters:
-            load_adapters(self.model, place)
-        kept = load_state(place)
+            adapters.load_adapters(self.model, place)
+        kept = checkpoints.load_state(place)
         self.optimiser.load_state_dict(kept["optimiser"])
         self.averages.averaged.load_state_dict(kept["averages"])
         if self.accelerator.scaler and kept["scaler"]:
@@ -301,13 +275,13 @@ class TrainingRun:
         self.log.tell(f"Going on from {place} (step {self.state.step}).")
 
     def _save_model(self, place: Path) -> None:
-        save_plain(self.model, self.tokenizer, place)
+        adapters.save_plain(self.model, self.tokenizer, place)
         if self.adapters:
-            save_adapters(self.model, self.adapters, place / "adapters", torch.float16)
+            adapters.save_adapters(self.model, self.adapters, place / "adapters", torch.float16)
 
     def _save_trained(self, place: Path) -> None:
         """What a run needs to go on: the adapters, where there are any; else the model."""
         if self.adapters:
-            save_adapters(self.model, self.adapters, place)
+            adapters.save_adapters(self.model, self.adapters, place)
         else:
-            save_plain(self.model, self.tokenizer, place)
+            adapters.save_plain(self.model, self.tokenizer, place)

@@ -8,20 +8,12 @@ from accelerate import Accelerator
 
 
 class Processes:
-    """All processes of a run, seen from one of them.
-
-    Args:
-        accelerator: devices and processes.
-        local_steps: steps that each process takes alone; 1 where gradients are shared.
-
-    Attributes:
-        apart: whether processes take steps alone.
-    """
+    """All processes of a run, seen from one; each takes `local_steps` alone, 1 where gradients are shared."""
 
     def __init__(self, accelerator: Accelerator, local_steps: int):
         self.accelerator = accelerator
         self.number, self.n_processes = accelerator.process_index, accelerator.num_processes
-        self.apart = self.n_processes > 1 and local_steps > 1
+        self.apart = self.n_processes > 1 and local_steps > 1  # whether processes take steps alone
 
     def reduced(self, values: Any, how: str = "sum") -> torch.Tensor:
         """The "sum" or "mean" over all processes of a tensor, or of numbers."""

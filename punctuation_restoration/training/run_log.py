@@ -11,15 +11,9 @@ from punctuation_restoration.data.progress import ProgressBar
 
 
 class RunLog:
-    """Writes the log of a run. Only the first process writes.
+    """Writes the log of a run into its folder. Only the first process writes: that `is_main`."""
 
-    Args:
-        out: folder of the run.
-        is_main: whether this is the first process.
-        n_steps: steps of the run, for the bar.
-    """
-
-    def __init__(self, out: Path, is_main: bool, n_steps: int | None = None):
+    def __init__(self, out: Path, is_main: bool, n_steps: int):
         self.file, self.is_main = out / "log.jsonl", is_main
         self.bar = ProgressBar("steps", n_steps, is_main)
         self.begin()
@@ -49,12 +43,12 @@ class RunLog:
         }
 
     def tell(self, line: str) -> None:
-        """Print a line, in the first process only."""
+        """Print a line."""
         if self.is_main:
             self.bar.tell(line)
 
     def write(self, step: int, row: Mapping[str, Any]) -> None:
-        """Keep a row of numbers of a step, in the first process only."""
+        """Keep a row of numbers of a step."""
         if self.is_main:
             with open(self.file, "a", encoding="utf-8") as file:
                 file.write(json.dumps({"step": step, **row}) + "\n")

@@ -98,32 +98,24 @@ def judged(args: argparse.Namespace, number: int, device: str) -> dict[str, Any]
     scores = score_model(model, args.data, args.round_words, device)
     if not scores["languages"]:
         raise ValueError(
-            f"Expected held-out words in {args.data}, to see whether a round makes a model better, got none. Prepare "
-            "them with a share for validation."
+            f"Expected held-out words in {args.data}, to judge models, got none. Prepare them with a validation share."
         )
     return {"model": model, "f1": scores["mean_f1"], **{name: row["f1"] for name, row in scores["languages"].items()}}
 
 
 def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, list[str]]:
     """The command line of self-training, and what goes on to `train.py`."""
-    parser = argparse.ArgumentParser(prog="self_training", allow_abbrev=False)
-    parser.description = "A model labels text, and a student learns from it."
+    about = "A model labels text, and a student learns from it."
+    parser = argparse.ArgumentParser(prog="self_training", description=about, allow_abbrev=False)
     parser.add_argument("--teacher", required=True, help="model of ours that labels in the first round")
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders with human labels")
-    parser.add_argument(
-        "--unlabelled",
-        required=True,
-        nargs="+",
-        help="texts without marks, one prepared folder, or a recipe (.yaml) whose sources lose their marks",
-    )
+    what = "texts without marks, one prepared folder, or a recipe (.yaml) whose sources lose their marks"
+    parser.add_argument("--unlabelled", required=True, nargs="+", help=what)
     parser.add_argument("--language", default="xx", help="language code of texts under --unlabelled")
-    parser.add_argument(
-        "--student", help="what students start from: a model of ours, or 'encoder'; default: the teacher of the round"
-    )
+    parser.add_argument("--student", help="what students start from: a model or 'encoder'; default: their teacher")
     parser.add_argument("--rounds", type=int, default=5, help="at most; the first without a gain is the last (5)")
-    parser.add_argument(
-        "--round-words", type=int, default=60_000, help="validation words of each language that rounds are judged on"
-    )
+    what = "validation words of each language that rounds are judged on"
+    parser.add_argument("--round-words", type=int, default=60_000, help=what)
     parser.add_argument("--out", required=True, help="folder of all rounds")
     return parser.parse_known_args(argv)
 

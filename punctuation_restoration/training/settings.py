@@ -41,33 +41,19 @@ class TrainingSettings:
         SLOT_STYLES,
     )
     head: str | None = setting(None, "what labels the slots; default: as in --from, or linear", HEADS)
-    bidirectional_from: int | None = setting(
-        None, "first layer of a causal encoder that reads to the right too; default: the middle one"
-    )
-    frozen_layers: int = setting(
-        0, "so many of the first layers keep their weights, as do the word embeddings", "of 0 or more"
-    )
-    adapter_rank: int = setting(
-        0,
-        "train low-rank adapters of this rank in place of the encoder's weights; 0 trains the weights",
-        "of 0 or more",
-    )
-    dropout: float = setting(
-        0.1, "dropout of the encoder's hidden states, or of what adapters read", "from 0 to below 1"
-    )
+    bidirectional_from: int | None = setting(None, "first decoder layer to read both ways; default: the middle one")
+    frozen_layers: int = setting(0, "first layers that keep their weights, as word embeddings do", "of 0 or more")
+    adapter_rank: int = setting(0, "rank of low-rank adapters to train, not the encoder; 0: none", "of 0 or more")
+    dropout: float = setting(0.1, "dropout of hidden states, or of what adapters read", "from 0 to below 1")
     # How long
     max_steps: int = setting(6000, "steps of the optimiser", "of 1 or more")
-    time_limit: float | None = setting(
-        None, "minutes after which the run ends; the learning rate reaches 0 by then", "above 0"
-    )
+    time_limit: float | None = setting(None, "minutes until the run ends, its learning rate at 0", "above 0")
     patience: int | None = setting(None, "stop after so many evaluations in which no language got better", "above 0")
     # Batches
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", "of 1 or more")
     accumulate: int = setting(1, "batches whose gradients are added up in a step", "of 1 or more")
     local_steps: int = setting(
-        1,
-        "steps each process takes alone before all take the mean of their weights; 1 shares gradients",
-        "of 1 or more",
+        1, "steps each process takes alone before all take their mean weights; 1 shares gradients", "of 1 or more"
     )
     # Optimiser
     optimiser: str = setting("adamw", "adamw or radam", OPTIMISERS)
@@ -76,21 +62,15 @@ class TrainingSettings:
     weight_decay: float = setting(0.01, "weight decay", "of 0 or more")
     warmup_steps: int = setting(200, "steps over which the learning rate rises", "of 0 or more")
     max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", "of 0 or more")
-    average_decay: float = setting(
-        0.0, "decay of the moving average of weights that is evaluated and saved; 0 turns it off", "from 0 to below 1"
-    )
+    average_decay: float = setting(0.0, "decay of averaged weights, evaluated and saved; 0: none", "from 0 to below 1")
     precision: str = setting("auto", "auto, fp32, bf16 or fp16", PRECISIONS)
     seed: int = setting(1, "seed")
     # Loss, see `training.losses`
     label_smoothing: float = setting(0.0, "label smoothing of human labels", "from 0 to below 1")
     pseudo_weight: float = setting(1.0, "weight of pseudo labels in the loss", "of 0 or more")
     pseudo_smoothing: float = setting(0.0, "label smoothing of pseudo labels", "from 0 to below 1")
-    focal_gamma: float = setting(
-        0.0, "focal loss: of a label with probability p (1 - p)^gamma of the loss counts; 0 for all", "of 0 or more"
-    )
-    distil_weight: float = setting(
-        0.5, "share of the teachers' soft labels in the loss, where there are --soft-labels", "from 0 to 1"
-    )
+    focal_gamma: float = setting(0.0, "focal loss: (1 - p)^gamma of a label's loss counts; 0: all", "of 0 or more")
+    distil_weight: float = setting(0.5, "share of the teachers' --soft-labels in the loss", "from 0 to 1")
     temperature: float = setting(2.0, "temperature of the teachers' soft labels", "above 0")
     # What is written
     evaluate_every: int = setting(500, "steps between evaluations", "of 1 or more")
@@ -109,19 +89,13 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line of `train.py`. Settings that were not given are absent, so that the recipe's stand."""
     parser = argparse.ArgumentParser(prog="train.py", description="Train a punctuation model.")
     parser.add_argument("--recipe", help="recipe file (YAML); without it the defaults hold")
-    parser.add_argument(
-        "--data", required=True, nargs="+", help="folders that data.prepare wrote, or texts in one language to prepare"
-    )
+    parser.add_argument("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
     parser.add_argument("--language", default="xx", help="language code of texts under --data")
-    parser.add_argument(
-        "--add-pieces", type=int, default=0, help="add so many pieces from the texts to the vocabulary of --from"
-    )
+    parser.add_argument("--add-pieces", type=int, default=0, help="pieces of the texts to add to the model of --from")
     parser.add_argument("--out", required=True, help="folder of the run; a run that is there goes on")
     parser.add_argument("--from", dest="start", help="checkpoint or adapters of ours to go on from, folder or Hub id")
     parser.add_argument("--labels", help="file with other labels than those of --from, or of the recipe (YAML or JSON)")
-    parser.add_argument(
-        "--soft-labels", nargs="+", default=(), help="folders of teachers' labels to learn, by training.labelling"
-    )
+    parser.add_argument("--soft-labels", nargs="+", default=(), help="folders that training.labelling wrote, to learn")
     parser.add_argument("--cpu", action="store_true", help="compute on the CPU even if there is a GPU")
     hints = get_type_hints(TrainingSettings)
     for own in fields(TrainingSettings):

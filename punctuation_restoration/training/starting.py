@@ -43,28 +43,21 @@ def train(args: Namespace) -> dict[str, Any]:
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     with hold_folder(out) if accelerator.is_main_process else nullcontext():
-        run = start_run(args, settings, recipe, accelerator)
+        start, folders = prepared_folders(args, settings, recipe, out, accelerator)
+        if accelerator.is_main_process:
+            (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
+        new_pieces = Path(start or "") / NEW_PIECES_FILE
+        rows = json.loads(new_pieces.read_text(encoding="utf-8")) if start and new_pieces.is_file() else ()
+        run = TrainingRun(settings, recipe, read_index(*folders), out, accelerator, start, args.soft_labels, rows)
+        n_trained = sum(parameter.numel() for parameter in run.model.parameters() if parameter.requires_grad)
+        n_processes, precision = accelerator.num_processes, accelerator.mixed_precision
+        run.log.tell(
+            f"{n_processes} {'process' if n_processes == 1 else 'processes'} on {accelerator.device.type}, "
+            f"{'fp32' if precision == 'no' else precision}, {n_trained:,} trained parameters"
+        )
         if message:
             run.log.tell(message)
         return run.train()
-
-
-def start_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator) -> TrainingRun:
-    """Prepare texts, build the run, and say what it computes with."""
-    out = Path(args.out)
-    start, folders = prepared_folders(args, settings, recipe, out, accelerator)
-    if accelerator.is_main_process:
-        (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
-    new_pieces = Path(start or "") / NEW_PIECES_FILE
-    rows = json.loads(new_pieces.read_text(encoding="utf-8")) if start and new_pieces.is_file() else ()
-    run = TrainingRun(settings, recipe, read_index(*folders), out, accelerator, start, args.soft_labels, rows)
-    n_trained = sum(parameter.numel() for parameter in run.model.parameters() if parameter.requires_grad)
-    n_processes, precision = accelerator.num_processes, accelerator.mixed_precision
-    run.log.tell(
-        f"{n_processes} {'process' if n_processes == 1 else 'processes'} on {accelerator.device.type}, "
-        f"{'fp32' if precision == 'no' else precision}, {n_trained:,} trained parameters"
-    )
-    return run
 
 
 @contextmanager

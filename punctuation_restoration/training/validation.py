@@ -3,7 +3,7 @@
 Takes prepared validation shards, a model and its slot encoder; gives counts and scores. Documents are never joined.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from punctuation_restoration.pipeline.decoding import Choice, decode
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import plan_windows
 from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.processes import Processes
 
 BATCH_PIECES = 4096
 
@@ -45,8 +46,7 @@ class Validation:
         slots: the `SlotEncoder` of the model.
         config: the model's: window and contexts.
         words_per_language: how many words of each language are taken, alike from each of its sources.
-        process, n_processes: which share of the windows this process reads.
-        total: gives the sum of some counts over all processes.
+        processes: those of the run, of which each reads its share of the windows; None reads all.
     """
 
     def __init__(
@@ -55,11 +55,9 @@ class Validation:
         slots: Any,
         config: Any,
         words_per_language: int,
-        process: int = 0,
-        n_processes: int = 1,
-        total: Callable[[np.ndarray], torch.Tensor] = torch.as_tensor,
+        processes: Processes | None = None,
     ):
-        self.collator = WindowCollator(slots)
+        self.collator, self.processes = WindowCollator(slots), processes
         self.languages: list[str] = index["languages"]
         self.source_names = [row["name"] for row in index["sources"]]
         self.source_languages = [self.languages.index(row["language"]) for row in index["sources"]]
@@ -70,14 +68,13 @@ class Validation:
                 taken = source_windows(Path(shard["file"]), config, n_words, source_id)
                 n_words -= sum(scored.kept.stop - scored.kept.start for scored in taken)
                 self.windows += taken
-        self.process, self.n_processes, self.total = process, n_processes, total
 
     def read(self, model: Any, device: Any = "cpu") -> np.ndarray:
         """What a model says of this process's words, (n_words, 2 + M): source, true label, probability of each."""
         rows = [np.zeros((0, 2 + len(self.label_names)))]  # a process may have no words
         was_training = model.training
         model.eval()
-        own = slice(self.process, None, self.n_processes)
+        own = slice(self.processes.number, None, self.processes.n_processes) if self.processes else slice(None)
         for number, labels, logits in decided_words(model, self.collator, self.windows, device, own):
             sources = np.full(len(labels), self.windows[number].source_id)
             rows.append(np.column_stack([sources, labels, logits.softmax(-1)]))
@@ -91,7 +88,7 @@ class Validation:
         n_labels = len(self.label_names)
         counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
         np.add.at(counts, (sources, choice.goes_to[labels] if choice else labels, predicted), 1)
-        return self.total(counts).cpu().numpy()
+        return self.processes.reduced(counts).cpu().numpy() if self.processes else counts
 
     def scores(self, counts: np.ndarray) -> dict[str, Any]:
         """Scores from counts: per language and per source, in points of 100."""
