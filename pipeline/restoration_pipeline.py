@@ -397,8 +397,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     ) -> list[dict[str, Any]]:
         """Windows of a text, read again with its marks shown if the model, not seeing them, would add others.
 
-        What is then added is shown in turn, until nothing more comes. So a restored text stays as it is: either the
-        model would add nothing to it, or it is shown what it was shown last.
+        Marks are added to the stretches between marks that lack one of those, and shown in turn, until all these are
+        there or nothing more comes. So a restored text stays as it is: the model would either add nothing to it, or is
+        shown what it was shown last.
         """
         document: PreparedItem = outputs[0]["document"]
         fills = any(member.slots.has_slots for member in (self, *self.others))
@@ -406,27 +407,40 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             return outputs
         sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
         options = {name: value for name, value in postprocess_params.items() if name in ("choice", "pause", "final")}
-        times, no_mark = _times(document), self.model.config.labels[0]
-
-        def added() -> dict[int, Decision]:
-            decided, _ = self._decide(outputs, times, **options)
-            pairs = enumerate(zip(document.fixed, decided, strict=True))
-            return {index: new for index, (old, new) in pairs if old is None and new.row is not no_mark}
-
-        missing = new = added()
+        decide: Any = functools.partial(self._decide, times=_times(document), **options)
+        no_mark = self.model.config.labels[0]
+        decided, probabilities = decide(outputs)
+        missing = new = _new_marks(document.fixed, decided, no_mark)
         while missing and new:
             outputs = list(self._windows(document, document.fixed, **sizes))
             read(outputs)
-            new = added()
-            document = replace(document, fixed=[new.get(index, old) for index, old in enumerate(document.fixed)])
-            missing = {index: mark for index, mark in missing.items() if document.fixed[index] is None}
-        return [{**output, "document": document} for output in outputs]
+            decided, probabilities = decide(outputs)
+            marked = [index for index, given in enumerate(document.fixed) if given]
+            lacking = {bisect_right(marked, index) for index in missing}
+            new = {
+                index
+                for index in _new_marks(document.fixed, decided, no_mark)
+                if bisect_right(marked, index) in lacking
+            }
+            fixed = [decided[index] if index in new else given for index, given in enumerate(document.fixed)]
+            document, missing = replace(document, fixed=fixed), missing - new
+        fixed = [
+            given or Decision(no_mark, row[0], "model")
+            for given, row in zip(document.fixed, probabilities.tolist(), strict=True)
+        ]
+        return [{**output, "document": replace(document, fixed=fixed)} for output in outputs]
 
     def _windows_of(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> list[dict[str, Any]]:
         try:
             return [{**window, "position": position} for window in self.preprocess(item, **preprocess_params)]
         except (TypeError, ValueError) as error:
             raise type(error)(f"Item {position}: {error}") from error
+
+
+def _new_marks(fixed: Sequence[Decision | None], decided: Sequence[Decision], no_mark: Mapping[str, str]) -> set[int]:
+    """The words after which a mark is written that was not there before."""
+    pairs = enumerate(zip(fixed, decided, strict=True))
+    return {index for index, (given, new) in pairs if given is None and new.row is not no_mark}
 
 
 def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:

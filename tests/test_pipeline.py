@@ -160,7 +160,8 @@ def test_marks_are_shown_where_others_are_missing_and_only_there(tiny_pipeline, 
 
 
 def test_what_is_added_is_shown_in_turn_until_nothing_more_comes(tiny_pipeline, monkeypatch):
-    commas = {"": [1, 3], "0": [2], "02": []}  # after which words the model wants one, by the words whose mark it sees
+    # After which words the model wants a comma, by the words whose mark it sees.
+    commas = {"": [1, 3], "0": [2], "02": [], "1": [0, 2], "12": []}
 
     def read(windows, **options):
         for window in windows:
@@ -175,6 +176,9 @@ def test_what_is_added_is_shown_in_turn_until_nothing_more_comes(tiny_pipeline, 
     assert [(edit["label"], edit["score"]) for edit in result["edits"]] == [("COMMA", 0.9)]
     assert tiny_pipeline(result["text"])["text"] == result["text"]
     assert tiny_pipeline("hello how are you")["text"] == "hello how, are you,"
+    # Nothing is added before `how`, where no mark was missing.
+    assert tiny_pipeline("hello how? are you")["text"] == "hello how? are, you"
+    assert tiny_pipeline("hello how? are, you")["text"] == "hello how? are, you"
     assert tiny_pipeline("hello? how are you", existing="keep")["text"] == "hello? how, are you,"
 
 
