@@ -411,6 +411,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         no_mark = self.model.config.labels[0]
         decided, probabilities = decide(outputs)
         missing = new = _new_marks(document.fixed, decided, no_mark)
+        if len(decided) - 1 in missing:  # shown the marks before it, the model often leaves the end of a text bare
+            missing = missing - {len(decided) - 1}
+            document = replace(document, fixed=[*document.fixed[:-1], decided[-1]])
         while missing and new:
             outputs = list(self._windows(document, document.fixed, **sizes))
             read(outputs)

@@ -166,7 +166,8 @@ def test_onnx_reads_as_torch_does(tiny_stream, tmp_path, monkeypatch):
         places = torch.tensor([[2, 4, 6]] * n_texts)
         with torch.no_grad():
             expected = model(input_ids=ids, attention_mask=mask, slot_positions=places).logits.softmax(-1)
-        torch.testing.assert_close(compute(ids, mask, places), expected, atol=1e-4, rtol=1e-4)
+        found = compute(input_ids=ids, attention_mask=mask, slot_positions=places)
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_pieces_are_those_of_the_text_and_known_marks(tiny_tokenizer, tiny_stream):
