@@ -18,6 +18,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
+from .completing import Reading, complete
 from .decoding import Choice, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
 from .items import Time, read_item
@@ -395,42 +396,22 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess_params: Mapping[str, Any],
         postprocess_params: Mapping[str, Any],
     ) -> list[dict[str, Any]]:
-        """Windows of a text, read again with its marks shown if the model, not seeing them, would add others.
-
-        Marks are added to the stretches between marks that lack one of those, and shown in turn, until all these are
-        there or nothing more comes. So a restored text stays as it is: the model would either add nothing to it, or is
-        shown what it was shown last.
-        """
+        """Windows of a text, with its marks shown where others are missing."""
         document: PreparedItem = outputs[0]["document"]
         fills = any(member.slots.has_slots for member in (self, *self.others))
         if not fills or not any(mark and mark.label for mark in document.found):
             return outputs
         sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
         options = {name: value for name, value in postprocess_params.items() if name in ("choice", "pause", "final")}
-        decide: Any = functools.partial(self._decide, times=_times(document), **options)
-        no_mark = self.model.config.labels[0]
-        decided, probabilities = decide(outputs)
-        missing = new = _new_marks(document.fixed, decided, no_mark)
-        if len(decided) - 1 in missing:  # shown the marks before it, the model often leaves the end of a text bare
-            missing = missing - {len(decided) - 1}
-            document = replace(document, fixed=[*document.fixed[:-1], decided[-1]])
-        while missing and new:
-            outputs = list(self._windows(document, document.fixed, **sizes))
+        times = _times(document)
+
+        def read_shown(fixed: Sequence[Decision | None]) -> Reading:
+            outputs[:] = self._windows(document, fixed, **sizes)
             read(outputs)
-            decided, probabilities = decide(outputs)
-            marked = [index for index, given in enumerate(document.fixed) if given]
-            lacking = {bisect_right(marked, index) for index in missing}
-            new = {
-                index
-                for index in _new_marks(document.fixed, decided, no_mark)
-                if bisect_right(marked, index) in lacking
-            }
-            fixed = [decided[index] if index in new else given for index, given in enumerate(document.fixed)]
-            document, missing = replace(document, fixed=fixed), missing - new
-        fixed = [
-            given or Decision(no_mark, row[0], "model")
-            for given, row in zip(document.fixed, probabilities.tolist(), strict=True)
-        ]
+            return self._decide(outputs, times, **options)
+
+        blind = self._decide(outputs, times, **options)
+        fixed = complete(document.fixed, blind, read_shown, self.model.config.labels[0])
         return [{**output, "document": replace(document, fixed=fixed)} for output in outputs]
 
     def _windows_of(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> list[dict[str, Any]]:
@@ -438,12 +419,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             return [{**window, "position": position} for window in self.preprocess(item, **preprocess_params)]
         except (TypeError, ValueError) as error:
             raise type(error)(f"Item {position}: {error}") from error
-
-
-def _new_marks(fixed: Sequence[Decision | None], decided: Sequence[Decision], no_mark: Mapping[str, str]) -> set[int]:
-    """The words after which a mark is written that was not there before."""
-    pairs = enumerate(zip(fixed, decided, strict=True))
-    return {index for index, (given, new) in pairs if given is None and new.row is not no_mark}
 
 
 def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:

@@ -28,6 +28,7 @@ ORDER = [
     "timing",
     "edits",
     "results",
+    "completing",
     "memory",
     "streamer",
     "restoration_pipeline",
