@@ -29,7 +29,7 @@ from punctuation_restoration.registration import DEFAULT_MODEL
 
 BENCHMARKS = ("iwslt2012-dev", "zh-spoken-valid", "ms-spoken-valid")
 WAYS = ("keep", "complete", "condition")
-STRETCH, SHORT = 50, 40  # words of a stretch, and of a short document
+STRETCH, SHORT = 50, 20  # words of a stretch, and of a short document
 BEGIN, END = "<!-- half punctuated -->", "<!-- /half punctuated -->"
 HIDES: dict[str, Callable[[int, random.Random], bool]] = {
     "half of the marks": lambda index, draw: draw.random() < 0.5,
@@ -153,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--model", help="checkpoint; the default model without it")
     parser.add_argument("--benchmarks", nargs="+", default=BENCHMARKS)
-    parser.add_argument("--limit", type=int, default=30_000, help="words of each benchmark, in Mandarin characters")
+    parser.add_argument("--limit", type=int, default=20_000, help="words of each benchmark, in Mandarin characters")
     parser.add_argument(
         "--documents", type=int, default=1000, help="short ones, of which those that change are counted"
     )
