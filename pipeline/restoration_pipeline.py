@@ -9,6 +9,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from .ensemble import label_columns, load_others, mean_thresholds
 from .items import Time, read_item
 from .marks import FoundMark, find_marks
 from .pairs import match_pairs, writes_pairs
+from .recognisers import opens_transcript
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
@@ -170,10 +172,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, a list of them, or a stream; see the class."""
+        if isinstance(inputs, GeneratorType):
+            head = list(itertools.islice(inputs, 1))
+            rest = itertools.chain(head, inputs)
+            inputs = list(rest) if head and opens_transcript(head[0]) else (item for item in rest)
         if isinstance(inputs, Sequence) and not isinstance(inputs, str):
             inputs = list(inputs)
             if not inputs:
                 return []
+            if opens_transcript(inputs[0]):
+                inputs = iter(inputs)  # one item: transformers takes a list for several
         return super().__call__(inputs, **kwargs)
 
     def stream(self, texts: Iterable[str], **options: Any) -> Iterator[str]:
@@ -291,7 +299,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         final: bool = True,
         all_scores: bool = False,
         **wanted: bool,
-    ) -> dict[str, Any]:
+    ) -> Any:
         """Join the windows of one text, average models, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
         times = _times(document)
@@ -350,7 +358,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess_params: dict[str, Any],
         forward_params: dict[str, Any],
         postprocess_params: dict[str, Any],
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
 
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.

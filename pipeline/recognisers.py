@@ -1,0 +1,302 @@
+"""Takes what a speech recogniser gives, its strings placed, and gives its speeches, each with all copies of it.
+
+Whisper says everything three times: in `text`, in the segments, and in their words; all of them get the marks.
+Shapes, after the documentation of each program:
+
+    whisper, whisperx, faster-whisper   {"text", "segments": [{"start", "end", "text", "words": [{"word", ...}]}]}
+                                        or the bare list of segments; whisperx adds "word_segments"
+    chunks (transformers)               {"text", "chunks": [{"text", "timestamp": [start, end]}]}
+    nemo                                {"text", "timestamp": {"word": [{"word", "start", "end"}], "segment": [...]}}
+    vosk                                {"result": [{"word", "start", "end", "conf"}], "text"}, one or several
+    words                               [{"word", "start", "end"}], ["word", ...] or {"words": [...]}
+    text                                {"text"}
+
+It knows these shapes, and nothing of models or marks.
+"""
+
+import io
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from operator import itemgetter
+from typing import Any
+
+from .edits import Edit
+from .placed_values import PlacedArray, PlacedObject, PlacedString, has, path_of, place, rebuild
+from .speech import Chunk, Speech, SpeechBuilder, in_track
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a recogniser gave in Python: one transcript."""
+
+    given: Any
+    placed: Any
+    source: str  # in which the strings of `placed` have their places
+    speech: Speech
+
+    def restored(self, edits: Sequence[Edit]) -> Any:
+        """The same, with the edits of its speech in every copy of it."""
+        changes = (change for track in self.speech.tracks for change in in_track(track, edits))
+        placed = (edit | {"start": start} for start, _, _, edit in changes if edit)
+        return rebuild(self.given, self.placed, self.source, sorted(placed, key=itemgetter("start")))
+
+
+def opens_transcript(value: Any) -> bool:
+    """Whether this is a word or a segment of a recogniser, so that a list which begins with it is one transcript."""
+    return has(value, "word") or has(value, "text", "start", "end")
+
+
+def is_recognised(item: Mapping[str, Any]) -> bool:
+    """Whether a dictionary is of one of the shapes above that have more than strings and chunks."""
+    key = _key_of(item)
+    words_are_strings = key == "words" and all(isinstance(word, str) for word in item["words"][:1])
+    is_other = key in ("", "chunks") or words_are_strings or item.keys() == {"text"}
+    return "segments" in item or not is_other
+
+
+def read_recognised(given: Any) -> Recognised:
+    """Read a dictionary of the shapes above, or a list of words or segments.
+
+    Raises:
+        ValueError: values of another shape, and where; or words of which none has a start.
+    """
+    if isinstance(given, list) and given and has(given[0], "word"):
+        bare = [index for index, word in enumerate(given) if not has(word, "start")]
+        wrong = bare if len(bare) == len(given) else [index for index in bare if has(given[index], "end")]
+        if wrong:
+            raise ValueError(
+                f"Expected words with 'start' and 'end', or with neither where no time is known, got "
+                f"{given[wrong[0]]!r:.60} at [{wrong[0]}]. Add its start."
+            )
+    strings = io.StringIO()
+    placed = place(given, strings)
+    reader = RecogniserReader(strings.getvalue(), placed)
+    speeches = [reader.read_object(placed)] if isinstance(placed, PlacedObject) else reader.read_list(placed)
+    for warning in reader.warnings:
+        logger.warning(warning)
+    return Recognised(given, placed, reader.source, speeches[0] if speeches else Speech("", []))
+
+
+class RecogniserReader:
+    """Reads the values of one source; collects warnings as it goes."""
+
+    def __init__(self, source: str, root: Any = None, text_key: str | None = None):
+        self.source, self.root = source, root
+        self.text_key = text_key
+        self.warnings: list[str] = []
+
+    def chunk(self, text: PlacedString) -> Chunk:
+        """A string as a chunk of speech."""
+        return Chunk.plain(self.source, text.start, text.end)
+
+    def fault(self, value: Any, problem: str) -> ValueError:
+        """The error that names the place of a value."""
+        path = path_of(value, self.root)
+        return ValueError(f"{path.lstrip('.')}: {problem}" if path else problem)
+
+    def read_list(self, values: Sequence[Any]) -> list[Speech]:
+        """A list of words, of segments, of results that make one transcript (Vosk), or of separate transcripts."""
+        if not values:
+            return []
+        first = values[0] if isinstance(values[0], dict) else {}
+        builder = SpeechBuilder()
+        if isinstance(first.get("word"), str):
+            self._say_words(builder, self._alike(values, 'a word: an object with "word"', "word"))
+        elif all(isinstance(value, PlacedString) for value in values):
+            self._say_words(builder, values)
+        elif isinstance(first.get("text"), str) and ("words" in first or "start" in first):
+            for segment in self._alike(values, "a segment with text or words", "text", "words"):
+                self._say_segment(builder, segment)
+        elif not all(isinstance(value, PlacedObject) for value in values):
+            raise self._wrong(values, "a list of words, segments or transcripts", values[0])
+        elif self.text_key is None and _is_vosk_stream(values):
+            for value in values:
+                self._say_vosk(builder, value)
+        else:
+            return [self.read_object(value) for value in values]
+        return [builder.build()]
+
+    def read_object(self, value: PlacedObject) -> Speech:
+        """One transcript."""
+        builder = SpeechBuilder(_name_of(value))
+        say = RecogniserReader._say_text if self.text_key else _SAY.get(_key_of(value), RecogniserReader._say_text)
+        say(self, builder, value)
+        return builder.build()
+
+    def _say_segments(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        for segment in self._alike(self._list(value, "segments"), "a segment with text or words", "text", "words"):
+            self._say_segment(builder, segment)
+        self._copy_text(builder, value, "text")
+        words = value.get("word_segments")
+        if isinstance(words, PlacedArray) and words:
+            self._copy(builder, words, "word_segments", [self._word_chunk(word) for word in words])
+
+    def _say_segment(self, builder: SpeechBuilder, segment: PlacedObject) -> None:
+        builder.turn_to(segment.get("speaker"))
+        builder.part()
+        text, words = segment.get("text"), self._list(segment, "words") if segment.get("words") else []
+        if not isinstance(text, PlacedString):
+            self._say_words(builder, self._list(segment, "words"))
+            return
+        start, end = builder.say(self.chunk(text))
+        chunks = [self._word_chunk(word) for word in words]
+        ranges = builder.repeat(chunks, start, end) if chunks else None
+        if ranges is None:
+            if chunks:
+                self._warn(segment, "the words of a segment do not spell its text; only the text gets marks")
+            builder.time(start, end, *self._times(segment))
+            return
+        for word, spoken in zip(words, ranges, strict=True):
+            builder.time(*spoken, *self._times(word))
+
+    def _say_chunks(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        for item in self._list(value, "chunks"):
+            times = item.get("timestamp") if isinstance(item, PlacedObject) else None
+            if not isinstance(times, list) or len(times) != 2:
+                raise self._wrong(item, 'a chunk with "text" and "timestamp": [start, end]', item)
+            begins, ends = (self._number(time, item) for time in times)
+            builder.time(*builder.say_word(self._word_chunk(item)), begins, ends)
+        self._copy_text(builder, value, "text")
+
+    def _say_nemo(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        times: Any = value.get("timestamp", value.get("timestep"))
+        self._say_words(builder, self._list(times, "word"))
+        for key in ("text", "pred_text"):
+            self._copy_text(builder, value, key)
+        segments = times.get("segment") or []
+        chunks = [self.chunk(s["segment"]) for s in segments if isinstance(s.get("segment"), PlacedString)]
+        if chunks:
+            self._copy(builder, value, "segment", chunks)
+
+    def _say_vosk(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        builder.part()
+        if value.get("result") is None:
+            self._say_text(builder, value)
+            return
+        start = builder.length
+        self._say_words(builder, self._list(value, "result"))
+        self._copy_text(builder, value, "text", start)
+
+    def _say_list(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        words = self._list(value, "words")
+        text = value.get("text")
+        if isinstance(text, PlacedString) and words and all(isinstance(w, dict) and "mark" in w for w in words):
+            self._say_own_output(builder, text, words)
+            return
+        self._say_words(builder, words)
+        self._copy_text(builder, value, "text")
+
+    def _say_own_output(self, builder: SpeechBuilder, text: PlacedString, words: Sequence[PlacedObject]) -> None:
+        """Restored before: the marks are in the text only, and the times of words are called begins and ends."""
+        builder.say(self.chunk(text))
+        at = 0
+        for word in words:
+            spelled = self._word_chunk(word).text
+            at = max(at, text.find(spelled, at))
+            builder.time(at, at + len(spelled), *(self._number(word.get(key), word) for key in ("begins", "ends")))
+            at += len(spelled)
+
+    def _say_text(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        key = self.text_key or _text_key(value)
+        if key is None:
+            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", dict(value))
+        if not isinstance(text := value.get(key), PlacedString):
+            raise self._wrong(value, f"a text under {key!r}", text)
+        builder.say(self.chunk(text))
+
+    def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
+        for word in words:
+            place = builder.say_word(self._word_chunk(word))
+            if isinstance(word, PlacedObject):
+                builder.time(*place, *self._times(word))
+
+    def _word_chunk(self, word: Any) -> Chunk:
+        spelled = (word.get("word"), word.get("text")) if isinstance(word, PlacedObject) else (word,)
+        for text in spelled:
+            if isinstance(text, PlacedString):
+                return self.chunk(text)
+        raise self._wrong(word, 'a word: a string, or an object with "word"', word)
+
+    def _times(self, value: PlacedObject) -> tuple[float | None, float | None]:
+        """Start and end in seconds; None where they are not given, as WhisperX does for numerals."""
+        begins, ends = self._number(value.get("start"), value), self._number(value.get("end"), value)
+        if begins is not None and ends is not None and ends < begins:
+            self._warn(value, f"it ends ({ends}) before it begins ({begins}); its times are not used")
+            return None, None
+        return begins, ends
+
+    def _number(self, time: Any, owner: PlacedObject) -> float | None:
+        if time is None:
+            return None
+        if not isinstance(time, Real) or isinstance(time, bool):
+            raise self._wrong(owner, "times as numbers of seconds", time)
+        seconds = time if isinstance(time, int) else float(time)
+        return seconds if math.isfinite(seconds) else None  # WhisperX writes NaN where it could not align
+
+    def _list(self, value: Any, key: str) -> Sequence[Any]:
+        if not isinstance(value, PlacedObject) or not isinstance(value.get(key), PlacedArray):
+            raise self._wrong(value, f"a list under {key!r}", value.get(key) if isinstance(value, dict) else value)
+        return self._alike(value[key], "an object or a string")
+
+    def _copy_text(self, builder: SpeechBuilder, value: PlacedObject, key: str, start: int = 0) -> None:
+        """The whole text once more; it gets the same marks if it has the same letters."""
+        text = value.get(key)
+        if isinstance(text, PlacedString):
+            self._copy(builder, text, key, [self.chunk(text)], start)
+
+    def _copy(self, builder: SpeechBuilder, value: Any, key: str, chunks: list[Chunk], start: int = 0) -> None:
+        if builder.repeat(chunks, start, builder.length) is None:
+            self._warn(value, f"the {key!r} does not spell the words; it gets no marks")
+
+    def _alike(self, values: Sequence[Any], expected: str, *keys: str) -> Sequence[Any]:
+        """The values of a list, each of them an object with one of the keys, or, if none is named, object or string."""
+        kinds: Any = PlacedObject if keys else PlacedObject | PlacedString
+        for index, value in enumerate(values):
+            if not isinstance(value, kinds):
+                raise self._wrong(values, f"{expected} at [{index}]", value)
+            if keys and value.keys().isdisjoint(keys):
+                raise self._wrong(value, expected, value)
+        return values
+
+    def _warn(self, value: Any, problem: str) -> None:
+        self.warnings.append(str(self.fault(value, problem)))
+
+    def _wrong(self, value: Any, expected: str, got: Any) -> ValueError:
+        return self.fault(value, f"Expected {expected}, got {got!r:.60}. Is the format right?")
+
+
+def _is_vosk_stream(values: Sequence[PlacedObject]) -> bool:
+    """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
+    return all(_key_of(value) == "result" for value in values) and any("result" in value for value in values)
+
+
+def _name_of(value: PlacedObject) -> str | None:
+    names = (value.get(key) for key in ("id", "audio_filepath", "name"))
+    return next((str(name) for name in names if isinstance(name, str | int)), None)
+
+
+def _text_key(value: PlacedObject) -> str | None:
+    known = ("pred_text", "text", "sentence", "transcript")
+    return next((key for key in known if isinstance(value.get(key), str)), None)
+
+
+def _key_of(value: Mapping[str, Any]) -> str:
+    """The key that tells whose output an object is; a text alone is Vosk's, too."""
+    if value.keys() == {"text"}:
+        return "result"
+    return next((key for key in _SAY if isinstance(value.get(key), Mapping if "time" in key else list | tuple)), "")
+
+
+_SAY: dict[str, Callable[[RecogniserReader, SpeechBuilder, PlacedObject], None]] = {
+    "segments": RecogniserReader._say_segments,
+    "chunks": RecogniserReader._say_chunks,
+    "timestamp": RecogniserReader._say_nemo,
+    "timestep": RecogniserReader._say_nemo,
+    "result": RecogniserReader._say_vosk,
+    "words": RecogniserReader._say_list,
+}
