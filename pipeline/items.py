@@ -5,8 +5,8 @@ An item is a string, a dictionary or a recogniser's list:
     {"text": ...}                       text
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
-    {"segments": [...], ...}            what Whisper and others give (`recognisers.py`)
-    [...]                               its segments or words alone, objects or dictionaries
+    {"segments": [...], ...}            what Whisper and others give (`recognisers.py`), with keys of any name
+    [...]                               segments or words alone, objects or dictionaries
 
 A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there; and
 "unfinished": True if it goes on, so that a question may be opened (`¿`) and not closed. Each dictionary may carry
@@ -56,7 +56,7 @@ def read_item(item: Any) -> Item:
             return _recognised_item(values, {})
     if not isinstance(item, Mapping):
         raise TypeError(
-            f"Expected a string, a dictionary with 'text' or 'words', or a recogniser's segments, got "
+            f"Expected a string or a dictionary with 'text' or 'words', or a recogniser's segments, got "
             f"{type(item).__name__}. Pass the text itself, or {{'words': [...]}} for words."
         )
     if not is_recognised(item) and not any(name in item and set(item) <= keys for name, keys in KEYS.items()):

@@ -9,12 +9,10 @@ The caller's values are never changed. It knows how values are made of others, a
 import copy
 import dataclasses
 import io
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
-from .edits import Edit, edited
+from .edits import Edit, edited_between
 
 ATTRIBUTES = ("text", "word", "words", "start", "end", "speaker")  # of objects; of dictionaries all keys are placed
 
@@ -28,18 +26,18 @@ class PlacedString(str):
 
 
 class PlacedObject(dict):
-    """A dictionary, or the attributes of an object; from a file `source[start:end]` is it with its braces."""
+    """A dictionary, or the attributes of an object; in a file `source[start:end]` is it with its braces."""
 
     __slots__ = ("end", "start")
-    start: int
+    start: Any  # of a value in Python the path that leads to it, such as `segments[2].words[0]`
     end: int
 
 
 class PlacedArray(list):
-    """A list; from a file `source[start:end]` is it with its brackets."""
+    """A list; in a file `source[start:end]` is it with its brackets."""
 
     __slots__ = ("end", "start")
-    start: int
+    start: Any  # as that of an object
     end: int
 
 
@@ -48,21 +46,24 @@ def has(value: Any, *names: str) -> bool:
     return all(name in value if isinstance(value, Mapping) else hasattr(value, name) for name in names)
 
 
-def place(value: Any, source: io.StringIO) -> Any:
+def place(value: Any, source: io.StringIO, path: str = "") -> Any:
     """A placed copy; its strings are appended to the source, parted by line ends."""
+    placed: Any
     if isinstance(value, str):
         placed = PlacedString(value)
-        placed.start = source.tell()
-        placed.end = placed.start + len(value)
+        placed.start, placed.end = source.tell(), source.tell() + len(value)
         source.write(value + "\n")
         return placed
-    if isinstance(value, Mapping):
-        return PlacedObject((key, place(inner, source)) for key, inner in value.items())
-    if has(value, "text") or has(value, "word"):  # some are tuples
-        names = (name for name in ATTRIBUTES if has(value, name))
-        return PlacedObject((name, place(getattr(value, name), source)) for name in names)
-    is_array = isinstance(value, list) or type(value) is tuple
-    return PlacedArray(place(inner, source) for inner in value) if is_array else value
+    if isinstance(value, Mapping) or has(value, "text") or has(value, "word"):  # some objects are tuples
+        own = value if isinstance(value, Mapping) else {n: getattr(value, n) for n in ATTRIBUTES if has(value, n)}
+        lead = path and f"{path}."
+        placed = PlacedObject((name, place(inner, source, f"{lead}{name}")) for name, inner in own.items())
+    elif isinstance(value, list) or type(value) is tuple:
+        placed = PlacedArray(place(inner, source, f"{path}[{n}]") for n, inner in enumerate(value))
+    else:
+        return value
+    placed.start = path
+    return placed
 
 
 def rebuild(value: Any, placed: Any, source: str, edits: Sequence[Edit]) -> Any:
@@ -71,9 +72,7 @@ def rebuild(value: Any, placed: Any, source: str, edits: Sequence[Edit]) -> Any:
     A dictionary comes back as a new one. An object comes back as one of its class, or as itself where nothing changed.
     """
     if isinstance(placed, PlacedString):
-        first = bisect_left(edits, placed.start, key=itemgetter("start"))
-        last = bisect_right(edits, placed.end, key=itemgetter("start"))
-        return edited(source, edits[first:last], placed.start, placed.end)
+        return edited_between(source, edits, placed.start, placed.end)
     if isinstance(placed, PlacedArray):
         inner = [rebuild(*pair, source, edits) for pair in zip(value, placed, strict=True)]
         return inner if isinstance(value, list) else tuple(inner)
@@ -93,15 +92,3 @@ def rebuild(value: Any, placed: Any, source: str, edits: Sequence[Edit]) -> Any:
     for name, inner in new.items():
         setattr(changed, name, inner)
     return changed
-
-
-def path_of(placed: Any, root: Any) -> str | None:
-    """Where a placed value lies in another, such as `segments[2].words[0]`; None if it is not in it."""
-    if placed is root:
-        return ""
-    inner = root.items() if isinstance(root, PlacedObject) else enumerate(root) if isinstance(root, PlacedArray) else ()
-    for name, value in inner:
-        rest = path_of(placed, value)
-        if rest is not None:
-            return (f"[{name}]" if isinstance(root, PlacedArray) else f".{name}") + rest
-    return None

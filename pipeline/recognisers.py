@@ -17,14 +17,13 @@ It knows these shapes, and nothing of models or marks.
 import io
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from operator import itemgetter
 from typing import Any
 
 from .edits import Edit
-from .placed_values import PlacedArray, PlacedObject, PlacedString, has, path_of, place, rebuild
+from .placed_values import PlacedArray, PlacedObject, PlacedString, has, place, rebuild
 from .speech import Chunk, Speech, SpeechBuilder, in_track
 
 logger = logging.getLogger(__name__)
@@ -54,9 +53,9 @@ def opens_transcript(value: Any) -> bool:
 def is_recognised(item: Mapping[str, Any]) -> bool:
     """Whether a dictionary is of one of the shapes above that have more than strings and chunks."""
     key = _key_of(item)
-    words_are_strings = key == "words" and all(isinstance(word, str) for word in item["words"][:1])
-    is_other = key in ("", "chunks") or words_are_strings or item.keys() == {"text"}
-    return "segments" in item or not is_other
+    if key == "words":
+        return not all(isinstance(word, str) for word in item[key][:1])
+    return "segments" in item or (key in item and key != "chunks")
 
 
 def read_recognised(given: Any) -> Recognised:
@@ -65,17 +64,18 @@ def read_recognised(given: Any) -> Recognised:
     Raises:
         ValueError: values of another shape, and where; or words of which none has a start.
     """
-    if isinstance(given, list) and given and has(given[0], "word"):
-        bare = [index for index, word in enumerate(given) if not has(word, "start")]
-        wrong = bare if len(bare) == len(given) else [index for index in bare if has(given[index], "end")]
-        if wrong:
+    values = given if isinstance(given, list) else []
+    kind = "word" if values and has(values[0], "word") else "text"
+    has_times = any(has(value, "start") for value in values)
+    for index, value in enumerate(values):
+        if not has(value, kind) or not (has(value, "start") or (has_times and not has(value, "end"))):
             raise ValueError(
-                f"Expected words with 'start' and 'end', or with neither where no time is known, got "
-                f"{given[wrong[0]]!r:.60} at [{wrong[0]}]. Add its start."
+                f"Expected a list of objects or dictionaries with {kind!r}, 'start' and 'end', perhaps some without "
+                f"times, got {value!r:.60} at [{index}]. Correct it."
             )
     strings = io.StringIO()
     placed = place(given, strings)
-    reader = RecogniserReader(strings.getvalue(), placed)
+    reader = RecogniserReader(strings.getvalue())
     speeches = [reader.read_object(placed)] if isinstance(placed, PlacedObject) else reader.read_list(placed)
     for warning in reader.warnings:
         logger.warning(warning)
@@ -85,8 +85,8 @@ def read_recognised(given: Any) -> Recognised:
 class RecogniserReader:
     """Reads the values of one source; collects warnings as it goes."""
 
-    def __init__(self, source: str, root: Any = None, text_key: str | None = None):
-        self.source, self.root = source, root
+    def __init__(self, source: str, text_key: str | None = None):
+        self.source = source
         self.text_key = text_key
         self.warnings: list[str] = []
 
@@ -96,8 +96,8 @@ class RecogniserReader:
 
     def fault(self, value: Any, problem: str) -> ValueError:
         """The error that names the place of a value."""
-        path = path_of(value, self.root)
-        return ValueError(f"{path.lstrip('.')}: {problem}" if path else problem)
+        path = "" if isinstance(value, str) else getattr(value, "start", "")
+        return ValueError(f"{path}: {problem}" if path else problem)
 
     def read_list(self, values: Sequence[Any]) -> list[Speech]:
         """A list of words, of segments, of results that make one transcript (Vosk), or of separate transcripts."""
@@ -105,18 +105,17 @@ class RecogniserReader:
             return []
         first = values[0] if isinstance(values[0], dict) else {}
         builder = SpeechBuilder()
-        if isinstance(first.get("word"), str):
-            self._say_words(builder, self._alike(values, 'a word: an object with "word"', "word"))
-        elif all(isinstance(value, PlacedString) for value in values):
+        if isinstance(first.get("word"), str) or all(isinstance(value, PlacedString) for value in values):
             self._say_words(builder, values)
         elif isinstance(first.get("text"), str) and ("words" in first or "start" in first):
-            for segment in self._alike(values, "a segment with text or words", "text", "words"):
+            for segment in values:
                 self._say_segment(builder, segment)
         elif not all(isinstance(value, PlacedObject) for value in values):
             raise self._wrong(values, "a list of words, segments or transcripts", values[0])
         elif self.text_key is None and _is_vosk_stream(values):
             for value in values:
-                self._say_vosk(builder, value)
+                builder.part()
+                self._say(builder, value)
         else:
             return [self.read_object(value) for value in values]
         return [builder.build()]
@@ -124,19 +123,31 @@ class RecogniserReader:
     def read_object(self, value: PlacedObject) -> Speech:
         """One transcript."""
         builder = SpeechBuilder(_name_of(value))
-        say = RecogniserReader._say_text if self.text_key else _SAY.get(_key_of(value), RecogniserReader._say_text)
-        say(self, builder, value)
+        self._say(builder, value)
         return builder.build()
 
+    def _say(self, builder: SpeechBuilder, value: PlacedObject) -> None:
+        key = _key_of(value)
+        if self.text_key or value.get(key) is None:
+            self._say_text(builder, value)
+        elif key == "segments":
+            self._say_segments(builder, value)
+        elif key in ("timestamp", "timestep"):
+            self._say_nemo(builder, value)
+        else:
+            self._say_list(builder, value, key)
+
     def _say_segments(self, builder: SpeechBuilder, value: PlacedObject) -> None:
-        for segment in self._alike(self._list(value, "segments"), "a segment with text or words", "text", "words"):
+        for segment in self._list(value, "segments"):
             self._say_segment(builder, segment)
         self._copy_text(builder, value, "text")
         words = value.get("word_segments")
         if isinstance(words, PlacedArray) and words:
             self._copy(builder, words, "word_segments", [self._word_chunk(word) for word in words])
 
-    def _say_segment(self, builder: SpeechBuilder, segment: PlacedObject) -> None:
+    def _say_segment(self, builder: SpeechBuilder, segment: Any) -> None:
+        if not isinstance(segment, PlacedObject):
+            raise self._wrong(segment, "a segment with text or words", segment)
         builder.turn_to(segment.get("speaker"))
         builder.part()
         text, words = segment.get("text"), self._list(segment, "words") if segment.get("words") else []
@@ -154,15 +165,6 @@ class RecogniserReader:
         for word, spoken in zip(words, ranges, strict=True):
             builder.time(*spoken, *self._times(word))
 
-    def _say_chunks(self, builder: SpeechBuilder, value: PlacedObject) -> None:
-        for item in self._list(value, "chunks"):
-            times = item.get("timestamp") if isinstance(item, PlacedObject) else None
-            if not isinstance(times, list) or len(times) != 2:
-                raise self._wrong(item, 'a chunk with "text" and "timestamp": [start, end]', item)
-            begins, ends = (self._number(time, item) for time in times)
-            builder.time(*builder.say_word(self._word_chunk(item)), begins, ends)
-        self._copy_text(builder, value, "text")
-
     def _say_nemo(self, builder: SpeechBuilder, value: PlacedObject) -> None:
         times: Any = value.get("timestamp", value.get("timestep"))
         self._say_words(builder, self._list(times, "word"))
@@ -173,23 +175,15 @@ class RecogniserReader:
         if chunks:
             self._copy(builder, value, "segment", chunks)
 
-    def _say_vosk(self, builder: SpeechBuilder, value: PlacedObject) -> None:
-        builder.part()
-        if value.get("result") is None:
-            self._say_text(builder, value)
-            return
-        start = builder.length
-        self._say_words(builder, self._list(value, "result"))
-        self._copy_text(builder, value, "text", start)
-
-    def _say_list(self, builder: SpeechBuilder, value: PlacedObject) -> None:
-        words = self._list(value, "words")
-        text = value.get("text")
+    def _say_list(self, builder: SpeechBuilder, value: PlacedObject, key: str) -> None:
+        """Words or chunks, and perhaps their text once more."""
+        words, text = self._list(value, key), value.get("text")
         if isinstance(text, PlacedString) and words and all(isinstance(w, dict) and "mark" in w for w in words):
             self._say_own_output(builder, text, words)
             return
+        start = builder.length
         self._say_words(builder, words)
-        self._copy_text(builder, value, "text")
+        self._copy_text(builder, value, "text", start)
 
     def _say_own_output(self, builder: SpeechBuilder, text: PlacedString, words: Sequence[PlacedObject]) -> None:
         """Restored before: the marks are in the text only, and the times of words are called begins and ends."""
@@ -224,7 +218,10 @@ class RecogniserReader:
 
     def _times(self, value: PlacedObject) -> tuple[float | None, float | None]:
         """Start and end in seconds; None where they are not given, as WhisperX does for numerals."""
-        begins, ends = self._number(value.get("start"), value), self._number(value.get("end"), value)
+        times = value.get("timestamp", [value.get("start"), value.get("end")])  # the former in chunks
+        if not isinstance(times, list) or len(times) != 2:
+            raise self._wrong(value, 'a "timestamp": [start, end]', times)
+        begins, ends = (self._number(time, value) for time in times)
         if begins is not None and ends is not None and ends < begins:
             self._warn(value, f"it ends ({ends}) before it begins ({begins}); its times are not used")
             return None, None
@@ -233,15 +230,17 @@ class RecogniserReader:
     def _number(self, time: Any, owner: PlacedObject) -> float | None:
         if time is None:
             return None
-        if not isinstance(time, Real) or isinstance(time, bool):
+        if not isinstance(time, int | float) or isinstance(time, bool):
             raise self._wrong(owner, "times as numbers of seconds", time)
-        seconds = time if isinstance(time, int) else float(time)
-        return seconds if math.isfinite(seconds) else None  # WhisperX writes NaN where it could not align
+        return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
 
     def _list(self, value: Any, key: str) -> Sequence[Any]:
         if not isinstance(value, PlacedObject) or not isinstance(value.get(key), PlacedArray):
             raise self._wrong(value, f"a list under {key!r}", value.get(key) if isinstance(value, dict) else value)
-        return self._alike(value[key], "an object or a string")
+        for index, inner in enumerate(value[key]):
+            if not isinstance(inner, PlacedObject | PlacedString):
+                raise self._wrong(value, f"objects or strings under {key!r}", f"{inner!r} at [{index}]")
+        return value[key]
 
     def _copy_text(self, builder: SpeechBuilder, value: PlacedObject, key: str, start: int = 0) -> None:
         """The whole text once more; it gets the same marks if it has the same letters."""
@@ -252,16 +251,6 @@ class RecogniserReader:
     def _copy(self, builder: SpeechBuilder, value: Any, key: str, chunks: list[Chunk], start: int = 0) -> None:
         if builder.repeat(chunks, start, builder.length) is None:
             self._warn(value, f"the {key!r} does not spell the words; it gets no marks")
-
-    def _alike(self, values: Sequence[Any], expected: str, *keys: str) -> Sequence[Any]:
-        """The values of a list, each of them an object with one of the keys, or, if none is named, object or string."""
-        kinds: Any = PlacedObject if keys else PlacedObject | PlacedString
-        for index, value in enumerate(values):
-            if not isinstance(value, kinds):
-                raise self._wrong(values, f"{expected} at [{index}]", value)
-            if keys and value.keys().isdisjoint(keys):
-                raise self._wrong(value, expected, value)
-        return values
 
     def _warn(self, value: Any, problem: str) -> None:
         self.warnings.append(str(self.fault(value, problem)))
@@ -289,14 +278,5 @@ def _key_of(value: Mapping[str, Any]) -> str:
     """The key that tells whose output an object is; a text alone is Vosk's, too."""
     if value.keys() == {"text"}:
         return "result"
-    return next((key for key in _SAY if isinstance(value.get(key), Mapping if "time" in key else list | tuple)), "")
-
-
-_SAY: dict[str, Callable[[RecogniserReader, SpeechBuilder, PlacedObject], None]] = {
-    "segments": RecogniserReader._say_segments,
-    "chunks": RecogniserReader._say_chunks,
-    "timestamp": RecogniserReader._say_nemo,
-    "timestep": RecogniserReader._say_nemo,
-    "result": RecogniserReader._say_vosk,
-    "words": RecogniserReader._say_list,
-}
+    keys = ("segments", "chunks", "timestamp", "timestep", "result", "words")
+    return next((key for key in keys if isinstance(value.get(key), Mapping if "time" in key else list | tuple)), "")

@@ -53,9 +53,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     `restore("hello how are you")` gives `{"text": "hello, how are you?", "edits": [...], "words": [...]}`; a list
     gives a list, a generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`,
-    `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech
+    `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, the `{"text", "chunks"}` of a speech
     recognition pipeline. A text may have `"turns": [character, ...]` where another speaker begins, so that a sentence
     ends there; each item `"known": {word index: label name}`, labels that are given and shown to the model.
+
+    What a recogniser gives is an item too: Whisper's dictionary and its like, or a list or generator of segments or
+    words, dictionaries or objects. It comes back in its own shape, with marks in all copies of the text; a dictionary
+    has what is described below under one more key, `"punctuation"` (`docs/transcripts.md`).
 
     Keywords, at construction or at the call:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
@@ -94,7 +98,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     with its marks and its own time.
 
     Raises:
-        TypeError: for an unknown keyword, or an item that is neither string nor dictionary.
+        TypeError: for an unknown keyword, or an item that is none of these.
         ValueError: for an item or a setting that cannot work; in a list its position is named.
     """
 

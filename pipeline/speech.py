@@ -133,6 +133,21 @@ class Speech:
     sounds: list[Sound] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Transcript:
+    """A file as read."""
+
+    source: str
+    format: str
+    speeches: list[Speech]
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def is_ascii_json(self) -> bool:
+        """Whether what is written into it must be escaped, as the rest of it is."""
+        return self.format in ("json", "jsonl") and self.source.isascii() and "\\u" in self.source
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Some visible text and its runs; the runs count from the chunk's own first character."""

@@ -165,7 +165,7 @@ def test_field_names_the_key_or_column_of_the_text() -> None:
         ("json", "3", r"talk:1: Expected a JSON object, list or text"),
         ("json", " \n", r"talk:1: Expected JSON, got an empty file"),
         ("jsonl", '"a"\n\n3\n', r"talk:3: Expected a JSON object, list or text"),
-        ("json", '{"segments": [\n{"start": 1}]}', r"talk:2: Expected a segment with text or words"),
+        ("json", '{"segments": [\n{"start": 1}]}', r"talk:2: Expected a list under 'words'"),
         ("json", '{"segments": [\n{"text": "a", "start": "x"}]}', r"talk:2: Expected times as numbers"),
         ("json", '[{"word": "a"},\n {"wort": "b"}]', r"talk:2: Expected a word"),
         ("json", '{"a": 1}', "Expected a recogniser's output"),

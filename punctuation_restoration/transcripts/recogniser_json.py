@@ -7,10 +7,9 @@ from typing import Any
 
 from ..pipeline.placed_values import PlacedArray, PlacedObject, PlacedString
 from ..pipeline.recognisers import RecogniserReader
-from ..pipeline.speech import Addition, Chunk, Speech
+from ..pipeline.speech import Addition, Chunk, Speech, Transcript
 from .errors import FormatError, line_of
 from .placed_json import chunk_of, read_values
-from .transcript import Transcript
 
 SENTENCES_KEY = "sentences"
 
@@ -21,7 +20,7 @@ def read_json(source: str, text_key: str | None = None) -> Transcript:
     Raises:
         FormatError: broken or cut off JSON, or values of another shape; with the line.
     """
-    reader = JsonReader(source, text_key=text_key)
+    reader = JsonReader(source, text_key)
     values = list(read_values(source))
     if not values:
         raise FormatError("Expected JSON, got an empty file.", line=1)

@@ -13,9 +13,8 @@ from operator import itemgetter
 from typing import Any, Protocol
 
 from ..pipeline.edits import Edit, edited
-from ..pipeline.speech import SourceEdit, Speech, TimedSpan, in_track
+from ..pipeline.speech import SourceEdit, Speech, Transcript, in_track
 from .timed_sentences import Sentence, find_sentences
-from .transcript import Transcript
 
 PLAIN_FORMATS = ("txt", "lines")
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
@@ -160,21 +159,16 @@ def _restored(
 
 def _in_parts(speech: Speech, restore: Restorer, options: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     condition = bool(options.get("truecase"))  # capitals depend on the marks before
-    known = {"spans": _spans(speech, options), "turns": speech.turns, "condition": condition}
+    known = {"spans": speech.spans if "pause" in options else [], "turns": speech.turns, "condition": condition}
     return restore.stream_results([speech.text], **known, **options)
 
 
 def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
     """What the restorer gets: the text, with its changes of speaker, and its times where they are asked for."""
-    spans = _spans(speech, options)
+    spans = speech.spans if "pause" in options else []
     chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in spans]
     known = {name: value for name, value in (("chunks", chunks), ("turns", speech.turns)) if value}
     return {"text": speech.text, **known} if known else speech.text
-
-
-def _spans(speech: Speech, options: Mapping[str, Any]) -> list[TimedSpan]:
-    """When stretches of the text were said, in the order of the text; only the option `pause` asks for them."""
-    return speech.spans if "pause" in options else []
 
 
 def _n_added(edit: Edit, text: str) -> int:

@@ -6,11 +6,10 @@ It knows how records are laid out, and leaves the JSON inside a JSONL line to `r
 import re
 from collections.abc import Iterator
 
-from ..pipeline.speech import Chunk, Speech, SpeechBuilder
+from ..pipeline.speech import Chunk, Speech, SpeechBuilder, Transcript
 from .errors import LINE_END, FormatError
 from .placed_json import read_values
 from .recogniser_json import JsonReader
-from .transcript import Transcript
 
 _CTM_RECORD = re.compile(r"[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(?:[^\r\n]*)")
 _TAB = re.compile("\t")
@@ -108,7 +107,7 @@ def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     Raises:
         FormatError: a line that is not JSON, or has neither text nor words; with the line.
     """
-    reader = JsonReader(source, text_key=text_key)
+    reader = JsonReader(source, text_key)
     speeches: list[Speech] = []
     for number, start, end in _numbered_lines(source):
         if source[start:end].strip():
