@@ -138,7 +138,7 @@ class RecogniserReader:
             self._say_list(builder, value, key)
 
     def _say_segments(self, builder: SpeechBuilder, value: PlacedObject) -> None:
-        for segment in self._list(value, "segments"):
+        for segment in self._list(value, "segments", PlacedObject):
             self._say_segment(builder, segment)
         self._copy_text(builder, value, "text")
         words = value.get("word_segments")
@@ -234,12 +234,12 @@ class RecogniserReader:
             raise self._wrong(owner, "times as numbers of seconds", time)
         return time if math.isfinite(time) else None  # WhisperX writes NaN where it could not align
 
-    def _list(self, value: Any, key: str) -> Sequence[Any]:
+    def _list(self, value: Any, key: str, kinds: Any = PlacedObject | PlacedString) -> Sequence[Any]:
         if not isinstance(value, PlacedObject) or not isinstance(value.get(key), PlacedArray):
             raise self._wrong(value, f"a list under {key!r}", value.get(key) if isinstance(value, dict) else value)
         for index, inner in enumerate(value[key]):
-            if not isinstance(inner, PlacedObject | PlacedString):
-                raise self._wrong(value, f"objects or strings under {key!r}", f"{inner!r} at [{index}]")
+            if not isinstance(inner, kinds):
+                raise self.fault(value, f"Expected objects under {key!r}, got {inner!r:.60} at [{index}]. Correct it.")
         return value[key]
 
     def _copy_text(self, builder: SpeechBuilder, value: PlacedObject, key: str, start: int = 0) -> None:

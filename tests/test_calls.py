@@ -183,6 +183,11 @@ def test_a_list_of_words_is_one_transcript(restore, kind):
     assert values == restore(whisper())["segments"][0]["words"]
 
 
+def test_words_without_times_stay_without_also_where_the_first_is_one(restore):
+    given = [{"word": "2014"}, {"word": "was", "start": 0.1, "end": 0.4}, {"word": "21"}]
+    assert [word.keys() for word in restore(given)] == [word.keys() for word in given]
+
+
 def test_a_generator_of_segments_is_one_transcript_and_read_once(restore):
     read = []
     given = segments(Segment, Word)
@@ -283,6 +288,7 @@ def test_nothing_said_is_no_fault(restore):
         ),
         ({"segments": [{"text": "a"}, {"wort": "b"}]}, r"segments\[1\]: Expected a list under 'words'"),
         ({"segments": [{"text": "a", "words": 3}]}, r"segments\[0\]: Expected a list under 'words', got 3"),
+        ({"segments": [{"text": "a"}, "b"]}, r"Expected objects under 'segments', got 'b' at \[1\]"),
         ({"segments": 3}, "Expected a recogniser's output"),
         ([{"segments": []}, {"segments": [{"text": 3}]}], r"Item 1: segments\[0\]: Expected a list under 'words'"),
         ([{"segments": []}, [{"word": "a"}]], r"Item 1: Expected a list of .* with 'word'"),
