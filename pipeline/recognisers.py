@@ -4,7 +4,8 @@ Whisper says everything three times: in `text`, in the segments, and in their wo
 Shapes, after the documentation of each program:
 
     whisper, whisperx, faster-whisper   {"text", "segments": [{"start", "end", "text", "words": [{"word", ...}]}]}
-                                        or the bare list of segments; whisperx adds "word_segments"
+                                        or the bare list of segments; whisperx adds "word_segments", OpenAI's
+                                        service "words"
     chunks (transformers)               {"text", "chunks": [{"text", "timestamp": [start, end]}]}
     nemo                                {"text", "timestamp": {"word": [{"word", "start", "end"}], "segment": [...]}}
     vosk                                {"result": [{"word", "start", "end", "conf"}], "text"}, one or several
@@ -141,9 +142,9 @@ class RecogniserReader:
         for segment in self._list(value, "segments", PlacedObject):
             self._say_segment(builder, segment)
         self._copy_text(builder, value, "text")
-        words = value.get("word_segments")
-        if isinstance(words, PlacedArray) and words:
-            self._copy(builder, words, "word_segments", [self._word_chunk(word) for word in words])
+        for key in ("word_segments", "words"):
+            if value.get(key):
+                self._copy(builder, value, key, [self._word_chunk(word) for word in self._list(value, key)])
 
     def _say_segment(self, builder: SpeechBuilder, segment: Any) -> None:
         if not isinstance(segment, PlacedObject):

@@ -183,6 +183,12 @@ def test_a_list_of_words_is_one_transcript(restore, kind):
     assert values == restore(whisper())["segments"][0]["words"]
 
 
+def test_words_beside_the_segments_are_marked_too(restore):
+    given = {"text": SAID, "segments": [{"start": 0, "end": 9, "text": SAID}], "words": timed_words(dict, lead="")}
+    result = restore(given)
+    assert " ".join(word["word"] for word in result["words"]) == result["text"] == restore(SAID)["text"]
+
+
 def test_words_without_times_stay_without_also_where_the_first_is_one(restore):
     given = [{"word": "2014"}, {"word": "was", "start": 0.1, "end": 0.4}, {"word": "21"}]
     assert [word.keys() for word in restore(given)] == [word.keys() for word in given]
