@@ -40,7 +40,6 @@ from punctuation_restoration.evaluation.counts import Counts, add_counts, count_
 from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Block, paired_bootstrap
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.pipeline.items import TimedSpan
 from punctuation_restoration.pipeline.marks import find_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.timing import pause_lengths, weigh_pauses, word_times
@@ -266,8 +265,7 @@ def reference_of(restore: Any, transcript: Any) -> tuple[list[str], np.ndarray]:
 
 def times_of(words: Sequence[Any], speech: Any) -> list[Any]:
     """When each word of a speech was said."""
-    timings = sorted(speech.timings, key=operator.itemgetter(0))
-    return word_times(words, [TimedSpan(start, end, (begins, ends)) for start, end, begins, ends in timings])
+    return word_times(words, speech.spans)
 
 
 def drawn_gaps(args: argparse.Namespace, config: Any) -> dict[str, list[float]]:

@@ -1,10 +1,12 @@
 """What a caller may hand in -> one text and what is known about it. Knows the shapes of items, not what words are.
 
-An item is a string or a dictionary:
+An item is a string, a dictionary or a recogniser's list:
 
     {"text": ...}                       text
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
+    {"segments": [...], ...}            what Whisper and others give (`recognisers.py`), with keys of any name
+    [...]                               segments or words alone, objects or dictionaries
 
 A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there; and
 "unfinished": True if it goes on, so that a question may be opened (`¿`) and not closed. Each dictionary may carry
@@ -12,26 +14,18 @@ A text may carry "turns": [character, ...], where another speaker begins: the se
 are jieba's, not the items of "words".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import regex
 
+from .recognisers import Recognised, is_recognised, opens_transcript, read_recognised
+from .speech import Time, TimedSpan
+
 # What may stand beside it.
 KEYS = {"text": {"text", "chunks", "turns", "unfinished", "known"}, "words": {"words", "timestamps", "known"}}
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
-
-Time = float | None  # seconds; recognisers leave the end of the last word open
-
-
-@dataclass(frozen=True, slots=True)
-class TimedSpan:
-    """A stretch of the text, in characters, and when it was said, in seconds."""
-
-    start: int
-    end: int
-    time: tuple[Time, Time]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +38,38 @@ class Item:
     chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
     turns: tuple[int, ...] = ()  # characters where another speaker begins, in order
     unfinished: bool = False  # whether the text goes on
+    recognised: Recognised | None = None  # what a recogniser gave, to be given back
 
 
 def read_item(item: Any) -> Item:
     """Read one item.
 
     Raises:
-        TypeError: if it is neither a string nor a dictionary.
+        TypeError: if it is neither a string nor a dictionary, nor a list of a recogniser's words or segments.
         ValueError: if the dictionary has other keys or values than those described above.
     """
     if isinstance(item, str):
         return Item(item)
+    if isinstance(item, list | tuple | Iterator):
+        values = list(item)
+        if not values or opens_transcript(values[0]):
+            return _recognised_item(values, {})
     if not isinstance(item, Mapping):
         raise TypeError(
-            f"Expected a string or a dictionary with 'text' or 'words', got {type(item).__name__}. Pass the text "
-            "itself, or {'words': [...]} for words."
+            f"Expected a string or a dictionary with 'text' or 'words', or a recogniser's segments, got "
+            f"{type(item).__name__}. Pass the text itself, or {{'words': [...]}} for words."
         )
-    if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
+    if not is_recognised(item) and not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
             "Expected a dictionary with 'text' (perhaps with 'chunks', 'turns', 'unfinished') or 'words' (perhaps with "
-            f"'timestamps'), and perhaps 'known', got the keys {sorted(map(str, item))}. Correct them."
+            "'timestamps'), and perhaps 'known', or with a recogniser's 'segments', got the keys "
+            f"{sorted(map(str, item))}. Correct them."
         )
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
         raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
+    if is_recognised(item):
+        return _recognised_item(item, known)
     if "words" in item:
         return _read_words(item["words"], item.get("timestamps"), known)
     text, chunks = item["text"], item.get("chunks")
@@ -78,6 +80,12 @@ def read_item(item: Any) -> Item:
         raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
     found = Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
     return replace(found, turns=tuple(sorted(turns)), unfinished=bool(item.get("unfinished")))
+
+
+def _recognised_item(given: Any, known: Mapping[int, str]) -> Item:
+    found = read_recognised(given)
+    speech = found.speech
+    return Item(speech.text, known, speech.spans or None, turns=tuple(speech.turns), recognised=found)
 
 
 def join_words(words: Sequence[str]) -> str:

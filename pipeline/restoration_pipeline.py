@@ -9,6 +9,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .ensemble import label_columns, load_others, mean_thresholds
 from .items import Time, read_item
 from .marks import FoundMark, find_marks
 from .pairs import match_pairs, writes_pairs
+from .recognisers import opens_transcript
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
@@ -52,9 +54,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     `restore("hello how are you")` gives `{"text": "hello, how are you?", "edits": [...], "words": [...]}`; a list
     gives a list, a generator or data set an iterator. An item is a string or a dictionary: `{"text": str}`,
-    `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, or the `{"text", "chunks"}` of a speech
+    `{"words": [str, ...]}`, perhaps with `"timestamps": [(start, end), ...]`, the `{"text", "chunks"}` of a speech
     recognition pipeline. A text may have `"turns": [character, ...]` where another speaker begins, so that a sentence
     ends there; each item `"known": {word index: label name}`, labels that are given and shown to the model.
+
+    What a recogniser gives is an item too: Whisper's dictionary and its like, or a list or generator of segments or
+    words, dictionaries or objects. It comes back in its own shape, with marks in all copies of the text; a dictionary
+    has what is described below under one more key, `"punctuation"` (`docs/transcripts.md`).
 
     Keywords, at construction or at the call:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
@@ -93,7 +99,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     with its marks and its own time.
 
     Raises:
-        TypeError: for an unknown keyword, or an item that is neither string nor dictionary.
+        TypeError: for an unknown keyword, or an item that is none of these.
         ValueError: for an item or a setting that cannot work; in a list its position is named.
     """
 
@@ -171,10 +177,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, a list of them, or a stream; see the class."""
+        if isinstance(inputs, GeneratorType):
+            head = list(itertools.islice(inputs, 1))
+            rest = itertools.chain(head, inputs)
+            inputs = list(rest) if head and opens_transcript(head[0]) else (item for item in rest)
         if isinstance(inputs, Sequence) and not isinstance(inputs, str):
             inputs = list(inputs)
             if not inputs:
                 return []
+            if opens_transcript(inputs[0]):
+                inputs = iter(inputs)  # one item: transformers takes a list for several
         return super().__call__(inputs, **kwargs)
 
     def stream(self, texts: Iterable[str], **options: Any) -> Iterator[str]:
@@ -292,7 +304,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         final: bool = True,
         all_scores: bool = False,
         **wanted: bool,
-    ) -> dict[str, Any]:
+    ) -> Any:
         """Join the windows of one text, average models, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
         times = _times(document)
@@ -351,7 +363,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         preprocess_params: dict[str, Any],
         forward_params: dict[str, Any],
         postprocess_params: dict[str, Any],
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
 
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.

@@ -43,8 +43,8 @@ def make_result(
     truecase: bool = False,
     sentences: bool = False,
     return_words: bool = True,
-) -> dict[str, Any]:
-    """The dictionary that the pipeline gives for one item; its class says what is in it."""
+) -> Any:
+    """What the pipeline gives for one item; its class says what that is."""
     item, words = prepared.item, prepared.words
     text, rows = item.text, [decision.row for decision in decided]
     marks = marks_of(words, rows)
@@ -70,7 +70,10 @@ def make_result(
         result["sentences"] = _sentences(prepared, ranges, edits)
     if item.chunks is not None and item.spans is not None:
         result["chunks"] = _chunks(item, edits)
-    return result
+    if item.recognised is None:
+        return result
+    restored = item.recognised.restored(edits)
+    return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
 
 
 def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .items import Time, TimedSpan
+from .speech import Time, TimedSpan
 from .words import Word
 
 OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; times are rounded

@@ -6,12 +6,12 @@ content = encoding.encode(restored.source())            # the same file, with ma
 subtitles = write_as(restored, "srt")                   # or another format
 """
 
+from ..pipeline.speech import Speech, Transcript
 from .cues import CueLimits
 from .encodings import UTF8, Encoding
 from .errors import FormatError
 from .reading import READABLE, format_of_name, read_bytes, read_source
 from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
-from .transcript import Speech, Transcript
 from .writing import UTF8_ONLY, WRITABLE, review, write_as
 
 __all__ = [

@@ -11,7 +11,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from .transcript import Chunk, Runs
+from ..pipeline.speech import Chunk, Runs
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
 _SRT_TAG = (

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..pipeline.speech import is_unspaced
 from .restoring import RestoredSpeech
 from .timed_sentences import CLAUSE_MARKS, Clock, spoken_sentences
-from .transcript import is_unspaced
 
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0

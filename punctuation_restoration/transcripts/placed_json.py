@@ -11,36 +11,13 @@ from json import scanner
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
+from ..pipeline.placed_values import PlacedArray, PlacedObject, PlacedString
+from ..pipeline.speech import Chunk, Runs
 from .errors import FormatError, line_of
-from .transcript import Chunk, Runs
 
 _BLANKS: Any = re.compile(r"[ \t\n\r]*")  # matches anywhere
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-
-
-class PlacedString(str):
-    """A string; `source[start:end]` is it without its quotes."""
-
-    __slots__ = ("end", "start")
-    start: int
-    end: int
-
-
-class PlacedObject(dict):
-    """A dictionary; `source[start:end]` is it with its braces."""
-
-    __slots__ = ("end", "start")
-    start: int
-    end: int
-
-
-class PlacedArray(list):
-    """A list; `source[start:end]` is it with its brackets."""
-
-    __slots__ = ("end", "start")
-    start: int
-    end: int
 
 
 def _placing(read: Any, kind: type) -> Any:

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 
+from ..pipeline.speech import Transcript
 from .encodings import Encoding, decode_bytes
 from .errors import FormatError
 from .placed_json import read_values
 from .recogniser_json import read_json
 from .subtitles import read_srt, read_vtt
 from .tables import read_ctm, read_json_lines, read_text, read_tsv
-from .transcript import Transcript
 
 _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
     "txt": lambda source, field: read_text(source),

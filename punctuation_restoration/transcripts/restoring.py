@@ -7,15 +7,14 @@ import heapq
 import io
 import itertools
 import json
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from ..pipeline.edits import Edit, edited, follows
+from ..pipeline.edits import Edit, edited
+from ..pipeline.speech import SourceEdit, Speech, Transcript, in_track
 from .timed_sentences import Sentence, find_sentences
-from .transcript import Runs, Speech, Transcript
 
 PLAIN_FORMATS = ("txt", "lines")
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
@@ -51,15 +50,6 @@ class RestoredSpeech:
         return find_sentences(self.speech, self.edits, self.words)
 
 
-class SourceEdit(NamedTuple):
-    """`source[start:end]` becomes `written`; `edit` is what it came from, None for sentences that are added."""
-
-    start: int
-    end: int
-    written: str
-    edit: Edit | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class RestoredTranscript:
     """A transcript and its restored speeches."""
@@ -79,7 +69,7 @@ class RestoredTranscript:
                 sentences = json.dumps([each.row() for each in restored.sentences], ensure_ascii=is_ascii_json)
                 additions.append(SourceEdit(place.start, place.end, place.lead + sentences))
         # The marks are written into every copy of a speech.
-        tracks = [_in_track(track, restored.edits) for restored in self.speeches for track in restored.speech.tracks]
+        tracks = [in_track(track, restored.edits) for restored in self.speeches for track in restored.speech.tracks]
         written, done = io.StringIO(), 0
         for change in heapq.merge(additions, *tracks, key=itemgetter(0, 1)):
             written.write(source[done : change.start])
@@ -169,22 +159,16 @@ def _restored(
 
 def _in_parts(speech: Speech, restore: Restorer, options: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     condition = bool(options.get("truecase"))  # capitals depend on the marks before
-    known = {"spans": _spans(speech, options), "turns": speech.turns, "condition": condition}
+    known = {"spans": speech.spans if "pause" in options else [], "turns": speech.turns, "condition": condition}
     return restore.stream_results([speech.text], **known, **options)
 
 
 def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
     """What the restorer gets: the text, with its changes of speaker, and its times where they are asked for."""
-    spans = _spans(speech, options)
+    spans = speech.spans if "pause" in options else []
     chunks = [{"text": speech.text[start:end], "timestamp": time} for start, end, time in spans]
     known = {name: value for name, value in (("chunks", chunks), ("turns", speech.turns)) if value}
     return {"text": speech.text, **known} if known else speech.text
-
-
-def _spans(speech: Speech, options: Mapping[str, Any]) -> list[tuple[int, int, tuple[float | None, float | None]]]:
-    """When stretches of the text were said, in the order of the text; only the option `pause` asks for them."""
-    timings = sorted(speech.timings, key=itemgetter(0)) if "pause" in options else []
-    return [(start, end, (begins, ends)) for start, end, begins, ends in timings]
 
 
 def _n_added(edit: Edit, text: str) -> int:
@@ -197,19 +181,3 @@ def _n_added(edit: Edit, text: str) -> int:
             f"{text[edit['start'] : edit['start'] + 20]!r}. A restorer must not change words."
         )
     return len(inserted) - len(removed)
-
-
-def _in_track(track: Runs, edits: Sequence[Edit]) -> Iterator[SourceEdit]:
-    """The edits in the order of the file, where they stand in one track; some do not, as the blank between two cues."""
-    if not track:
-        return
-    first, last = (bisect_left(edits, place, key=itemgetter("start")) for place in (track[0].start, track[-1].end + 1))
-    for edit in edits[first:last]:
-        is_behind = follows(edit) and edit["start"] > 0
-        offset = edit["start"] - is_behind
-        run = track.at(offset)
-        if run is not None:
-            start, end = run.place_of(offset)
-            if not edit["removed"]:
-                start = end = end if is_behind else start
-            yield SourceEdit(start, end, edit["inserted"], edit)

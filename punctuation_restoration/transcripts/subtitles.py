@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..pipeline.speech import Aside, Sound, SpeechBuilder, Transcript
 from .cue_text import VisibleLine, read_cue
 from .errors import LINE_END, FormatError, line_of, n_line_ends
-from .transcript import Aside, Sound, SpeechBuilder, Transcript
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
 _SRT_TIME = r"(\d{1,3}:[0-5]?\d:[0-5]?\d(?:[,.]\d{1,3})?)"

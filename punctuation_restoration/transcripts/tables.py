@@ -6,10 +6,10 @@ It knows how records are laid out, and leaves the JSON inside a JSONL line to `r
 import re
 from collections.abc import Iterator
 
+from ..pipeline.speech import Chunk, Speech, SpeechBuilder, Transcript
 from .errors import LINE_END, FormatError
 from .placed_json import read_values
 from .recogniser_json import JsonReader
-from .transcript import Chunk, Speech, SpeechBuilder, Transcript
 
 _CTM_RECORD = re.compile(r"[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(?:[^\r\n]*)")
 _TAB = re.compile("\t")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
 from ..pipeline.edits import Edit, edited_between
-from .transcript import UNSPACED_SIGNS, Aside, Speech
+from ..pipeline.speech import UNSPACED_SIGNS, Aside, Speech
 
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
 _FINAL = re.compile(rf"[{''.join(SENTENCE_ENDS)}]+[\"'”’»」』）)\]]*")
@@ -134,7 +134,7 @@ class Clock:
 
     def __init__(self, speech: Speech):
         self._timings: list[tuple[int, int, float, float]] = []
-        for start, end, begins, ends in speech.timings:
+        for start, end, (begins, ends) in speech.spans:
             if begins is not None and ends is not None:
                 # A word ends where its last letter does, whatever marks it has.
                 said = _LETTERS.search(speech.text, start, end)

@@ -1,19 +1,22 @@
-"""What every reader gives: the file's text, the speech in it, and where each stretch of speech stands in the file.
+"""What every reader gives: the speech in a file, or in what a recogniser gives, and where each stretch of it stands.
 
     source   1\\n00:00:01,000 --> 00:00:02,000\\n<i>hello there</i>\\n\\n2\\n...\\nhow are you\\n
     text     hello there how are you             <- one text for the whole transcript
     runs     [0:11 -> 35:46] [12:23 -> ...]      <- the blank between cues stands nowhere in the file
 
 A file is never rebuilt from parts: marks are written into its own text at these places, so all else stays as it was.
-This module knows nothing about formats, models or marks.
+This module knows nothing about formats or models.
 """
 
 import re
 from array import array
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
+
+from .edits import Edit, follows
 
 
 class Run(NamedTuple):
@@ -35,13 +38,15 @@ class Run(NamedTuple):
         return place, place + 1
 
 
-class Timing(NamedTuple):
-    """When `text[start:end]` was said, in seconds; None where the file does not tell."""
+Time = float | None  # seconds; None where nobody tells
+
+
+class TimedSpan(NamedTuple):
+    """A stretch of the text, in characters, and when it was said: start and end in seconds."""
 
     start: int
     end: int
-    begins: float | None
-    ends: float | None
+    time: tuple[Time, Time]
 
 
 class Runs(Sequence[Run]):
@@ -78,6 +83,15 @@ class Runs(Sequence[Run]):
         return Run(*self._numbers[at : at + 4])
 
 
+class SourceEdit(NamedTuple):
+    """`source[start:end]` becomes `written`; `edit` is what it came from, None for sentences that are added."""
+
+    start: int
+    end: int
+    written: str
+    edit: Edit | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Addition:
     """Where a list of sentences can be put: it replaces `source[start:end]`, with `lead` before it."""
@@ -110,7 +124,7 @@ class Speech:
     text: str
     # Each covers the text, or a part of it, once and in the order of text and file; copies have tracks of their own.
     tracks: list[Runs]
-    timings: list[Timing] = field(default_factory=list)
+    spans: list[TimedSpan] = field(default_factory=list)  # in the order of the text
     turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
     speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
     name: str | None = None
@@ -174,12 +188,12 @@ class SpeechBuilder:
             self.speech.tracks[0].add(run.start + start, run.end + start, run.source_start, run.source_end)
         return start, self.length
 
-    def time(self, start: int, end: int, begins: float | None, ends: float | None) -> None:
+    def time(self, start: int, end: int, begins: Time, ends: Time) -> None:
         """Note when `text[start:end]`, without the blanks at its ends, was said."""
         said = self._said(start, end)
         if said.strip():
             first, last = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
-            self.speech.timings.append(Timing(first, last, begins, ends))
+            self.speech.spans.append(TimedSpan(first, last, (begins, ends)))
 
     def part(self) -> None:
         """Keep what was said and what comes next apart, by a blank that stands nowhere in the file."""
@@ -242,6 +256,7 @@ class SpeechBuilder:
     def build(self) -> Speech:
         """The speech, complete."""
         self.speech.text = "".join(self._parts)
+        self.speech.spans.sort(key=itemgetter(0))
         return self.speech
 
     def _said(self, start: int, end: int) -> str:
@@ -260,6 +275,22 @@ class SpeechBuilder:
             self._parts.append(text)
             self._last = text[-1]
             self.length += len(text)
+
+
+def in_track(track: Runs, edits: Sequence[Edit]) -> Iterator[SourceEdit]:
+    """The edits in the order of the file, where they stand in one track; some do not, as the blank between two cues."""
+    if not track:
+        return
+    first, last = (bisect_left(edits, place, key=itemgetter("start")) for place in (track[0].start, track[-1].end + 1))
+    for edit in edits[first:last]:
+        is_behind = follows(edit) and edit["start"] > 0
+        offset = edit["start"] - is_behind
+        run = track.at(offset)
+        if run is not None:
+            start, end = run.place_of(offset)
+            if not edit["removed"]:
+                start = end = end if is_behind else start
+            yield SourceEdit(start, end, edit["inserted"], edit)
 
 
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"

@@ -1,0 +1,305 @@
+"""What recognisers hand over in Python, and how a call gives it back: the same shape, with marks."""
+
+import copy
+import json
+import logging
+from collections import namedtuple
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from restorers import RECORDED
+from transformers import pipeline
+
+from punctuation_restoration.transcripts import read_source, restore_transcript
+
+SAID = "hello you are the saya 我们今天 it's the day"
+OURS = "punctuation"  # the key that a dictionary gets besides its own
+
+
+@dataclass
+class Word:
+    start: float
+    end: float
+    word: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Segment:
+    """As faster-whisper has it, but for what it shares with others."""
+
+    id: int
+    start: float
+    end: float
+    text: str
+    tokens: list[int]
+    words: list[Word] | None
+
+
+WordTuple = namedtuple("WordTuple", "start end word probability")
+SegmentTuple = namedtuple("SegmentTuple", "id start end text tokens words")
+
+
+def timed_words(kind: Any, said: str = SAID, lead: str = " ") -> list[Any]:
+    return [kind(start=n, end=n + 0.3, word=lead + word, probability=0.9) for n, word in enumerate(said.split())]
+
+
+def segments(kind: Any, kind_of_word: Any = None) -> list[Any]:
+    """Two of them, the second of which has no words."""
+    words = timed_words(kind_of_word, SAID) if kind_of_word else None
+    return [
+        kind(id=0, start=0.0, end=4.0, text=f" {SAID}", tokens=[50364, 1], words=words),
+        kind(id=1, start=4.0, end=5.5, text=" saya awak the", tokens=[], words=None),
+    ]
+
+
+def whisper() -> dict[str, Any]:
+    return {"text": f" {SAID} saya awak the", "segments": segments(dict, dict), "language": "en"}
+
+
+def whisperx() -> dict[str, Any]:
+    """Aligned: no text of the whole, words without a leading blank, a numeral without times, speakers."""
+    first = [{"word": "hello", "start": 0.1, "end": 0.4, "score": 0.8, "speaker": "A"}, {"word": "2014"}]
+    second = [{"word": "you", "start": 1.0, "end": 1.2, "score": 0.9, "speaker": "B"}]
+    return {
+        "segments": [
+            {"start": 0.1, "end": 0.9, "text": " hello 2014", "words": first, "speaker": "A"},
+            {"start": 1.0, "end": 1.2, "text": "you", "words": second, "speaker": "B"},
+        ],
+        "word_segments": first + second,
+    }
+
+
+def attributes(thing: Any) -> dict[str, Any]:
+    return thing._asdict() if isinstance(thing, tuple) else vars(thing)
+
+
+def letters(text: str) -> str:
+    return "".join(sign for sign in text if sign.isalnum() or sign == "'")
+
+
+@pytest.fixture(scope="module")
+def restore(tiny_model, tiny_tokenizer):
+    """Marks every word, so that no place can be missed: what is most probable of the marks alone."""
+    thresholds = {"COMMA": 0.0, "PERIOD": 0.0, "QUESTION": 0.0}
+    return pipeline("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, thresholds=thresholds)
+
+
+def test_whispers_dictionary_comes_back_with_the_same_marks_in_all_its_texts(restore):
+    given = whisper()
+    result = restore(given)
+    assert result["text"] == restore(f" {SAID} saya awak the")["text"] == result[OURS]["text"]
+    assert result["text"] == "".join(segment["text"] for segment in result["segments"])
+    assert (
+        "".join(word["word"] for word in result["segments"][0]["words"]).split()
+        == result["segments"][0]["text"].split()
+    )
+    assert result.keys() == {*given, OURS}
+
+
+def test_all_else_of_a_dictionary_stays_and_the_callers_own_is_not_touched(restore):
+    for make in (whisper, whisperx):
+        given = make()
+        result = restore(given)
+        assert given == make()
+        del result[OURS]
+        for segment, own in zip(result["segments"], given["segments"], strict=True):
+            assert segment is not own
+            assert segment["text"] != own["text"]
+            assert {**segment, "text": own["text"], "words": own["words"]} == own
+            for word, own_word in zip(segment["words"] or [], own["words"] or [], strict=True):
+                assert letters(word["word"]) == letters(own_word["word"])
+                assert word["word"].startswith(" ") == own_word["word"].startswith(" ")
+                assert {**word, "word": own_word["word"]} == own_word
+
+
+def test_whisperx_marks_the_words_of_segments_and_those_beside_them_alike(restore):
+    result = restore(whisperx())
+    words = [word for segment in result["segments"] for word in segment["words"]]
+    assert words == result["word_segments"]
+    assert words[1].keys() == {"word"}
+    assert all(word["word"][-1] in ",.?" for word in words)
+
+
+@pytest.mark.parametrize("name", ["whisper", "whisperx", "whisper_mandarin", "faster_whisper", "words"])
+def test_a_call_gives_what_the_file_gets(restore, name):
+    source = (RECORDED / f"{name}.json").read_text(encoding="utf-8")
+    called, written = (
+        restore(json.loads(source)),
+        json.loads(restore_transcript(read_source(source, "json"), restore).source()),
+    )
+    if isinstance(called, dict):
+        del called[OURS]
+        written.pop("sentences", None)
+    assert called == written
+
+
+def test_dictionaries_of_other_recognisers(restore):
+    text = restore(SAID)["text"]
+    vosk = restore({"text": SAID, "result": timed_words(dict, lead="")})
+    assert (vosk["text"], vosk["result"][0]["word"]) == (text, text.split()[0])
+    nemo = restore({"text": SAID, "timestamp": {"word": timed_words(dict, lead=""), "segment": [{"segment": SAID}]}})
+    assert (nemo["text"], nemo["timestamp"]["segment"][0]["segment"]) == (text, text)
+    assert nemo["timestamp"]["word"][0]["word"] == text.split()[0]
+    words = restore({"words": timed_words(Word), "language": "en"})
+    assert (words["words"], words["language"]) == (restore(timed_words(Word)), "en")
+    assert restore(restore(SAID))["text"] == text  # its own
+
+
+def test_a_change_of_speaker_ends_a_sentence(tiny_pipeline):
+    text = tiny_pipeline(whisperx())["segments"][0]["text"]
+    assert text[-1] in ".?"
+
+
+@pytest.mark.parametrize(
+    ("kind", "kind_of_word"),
+    [(Segment, Word), (SegmentTuple, WordTuple), (SimpleNamespace, SimpleNamespace), (dict, dict), (Segment, dict)],
+)
+def test_segments_come_back_as_what_they_were(restore, kind, kind_of_word):
+    given = segments(kind, kind_of_word)
+    before = copy.deepcopy(given)
+    result = restore(given)
+    assert given == before
+    assert [type(one) for one in result] == [kind, kind]
+    if kind is not dict:
+        assert {type(word) for word in attributes(result[0])["words"]} == {kind_of_word}
+        result = [
+            {**attributes(one), "words": one.words and [w if isinstance(w, dict) else attributes(w) for w in one.words]}
+            for one in result
+        ]
+    assert [dict(one) for one in result] == restore(whisper())["segments"]
+
+
+@pytest.mark.parametrize("kind", [Word, WordTuple, SimpleNamespace, dict])
+def test_a_list_of_words_is_one_transcript(restore, kind):
+    given = timed_words(kind)
+    before = copy.deepcopy(given)
+    result = restore(given)
+    assert given == before
+    assert [type(word) for word in result] == [kind] * len(given)
+    values = [word if kind is dict else attributes(word) for word in result]
+    assert values == restore(whisper())["segments"][0]["words"]
+
+
+def test_words_beside_the_segments_are_marked_too(restore):
+    given = {"text": SAID, "segments": [{"start": 0, "end": 9, "text": SAID}], "words": timed_words(dict, lead="")}
+    result = restore(given)
+    assert " ".join(word["word"] for word in result["words"]) == result["text"] == restore(SAID)["text"]
+
+
+def test_words_without_times_stay_without_also_where_the_first_is_one(restore):
+    given = [{"word": "2014"}, {"word": "was", "start": 0.1, "end": 0.4}, {"word": "21"}]
+    assert [word.keys() for word in restore(given)] == [word.keys() for word in given]
+
+
+def test_a_generator_of_segments_is_one_transcript_and_read_once(restore):
+    read = []
+    given = segments(Segment, Word)
+    result = restore(read.append(segment.id) or segment for segment in given)
+    assert read == [0, 1]
+    assert result == restore(given) == restore(tuple(given))
+
+
+def test_several_transcripts_are_a_batch(restore):
+    one, other = whisper(), whisperx()
+    alone = [restore(one), restore(other)]
+    for results in (restore([one, other]), list(restore(given for given in (one, other)))):
+        assert [result["segments"] for result in results] == [result["segments"] for result in alone]
+    lists = [segments(Segment, Word), timed_words(dict), []]
+    assert restore(lists) == [*(restore(given) for given in lists[:2]), []]
+    streamed, text = restore([(segment for segment in lists[0]), "hello"])
+    assert (streamed, text["text"]) == (restore(lists[0]), restore("hello")["text"])
+
+
+def test_what_is_no_transcript_stays_a_batch(restore):
+    texts = ["hello you", {"text": "are the"}, {"words": ["hello", "saya"]}]
+    assert [result["text"] for result in restore(texts)] == [restore(text)["text"] for text in texts]
+    assert list(restore(text for text in [])) == []
+
+
+def test_restored_twice_is_restored_once(restore):
+    for given in (whisper(), whisperx(), segments(Segment, Word), timed_words(WordTuple)):
+        once = restore(given)
+        twice = restore(once)
+        if isinstance(given, dict):
+            assert twice.pop(OURS)["edits"] == []
+            del once[OURS]
+        assert twice == once
+
+
+def test_words_stay_letter_for_letter(restore):
+    given = ["你好", "  it's", "3.5", "HELLO ", "\tsaya", "well-known", "e.g.", "👍🏽", ""]
+    words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate(given)]
+    for options in ({}, {"truecase": True}, {"existing": "replace"}):
+        for word, own in zip(restore(words, **options), given, strict=True):
+            assert letters(word["word"]).lower() == letters(own).lower()
+            assert word["word"].startswith(own[: len(own) - len(own.lstrip())])
+
+
+def test_what_was_done_lies_beside_a_dictionary_and_is_ready_for_json(restore):
+    ours = restore(whisper(), sentences=True, all_scores=True)[OURS]
+    plain = restore(f" {SAID} saya awak the", sentences=True, all_scores=True)
+    assert ours["edits"] == plain["edits"]
+    assert ours["sentences"] == plain["sentences"]
+    assert [word["word"] for word in ours["words"]] == [word["word"] for word in plain["words"]]
+    assert "timestamp" in ours["words"][0]
+    assert "words" not in restore(whisper(), return_words=False)[OURS]
+    json.dumps(ours)
+
+
+def test_labels_may_be_given_with_a_dictionary(restore):
+    assert restore({**whisper(), "known": {0: "QUESTION"}})["text"].startswith(" hello?")
+
+
+def test_pauses_between_the_words_count(tiny_pipeline):
+    words = [{**word, "start": 9.0 * n, "end": 9.0 * n + 0.3} for n, word in enumerate(timed_words(dict))]
+    apart = tiny_pipeline({"segments": [{"text": SAID, "start": 0, "end": 99, "words": words}]}, pause=0.5)[OURS]
+    timestamps = [(word["start"], word["end"]) for word in words]
+    assert apart["text"] == tiny_pipeline({"words": SAID.split(), "timestamps": timestamps}, pause=0.5)["text"]
+
+
+def test_words_that_do_not_spell_their_segment_get_no_marks_and_that_is_told(restore, caplog):
+    given = {"segments": [{"text": "hello you", "start": 0, "end": 1, "words": [{"word": "hallo", "start": 0}]}]}
+    with caplog.at_level(logging.WARNING):
+        result = restore(given)
+    assert result["segments"][0]["words"] == [{"word": "hallo", "start": 0}]
+    assert result["segments"][0]["text"] == restore("hello you")["text"]
+    assert "segments[0]: the words of a segment do not spell its text" in caplog.text
+
+
+def test_nothing_said_is_no_fault(restore):
+    silence = {"text": "", "segments": [], "language": "en"}
+    assert restore(silence) == {**silence, OURS: {"text": "", "edits": [], "words": []}}
+    assert restore({"segments": [{"text": " ", "start": 0, "end": 1}]})["segments"][0]["text"] == " "
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            [{"word": "a", "start": 0, "end": 1}, {"word": "b", "end": 2}],
+            r"with 'word', 'start'.*got \{'word': 'b'.* at \[1\]",
+        ),
+        ([{"word": "a"}, {"word": "b"}], r"with 'word', 'start'.* at \[0\]"),
+        ([{"word": "a", "start": 0, "end": 1}, {"text": "b", "start": 1, "end": 2}], r"with 'word'.*'b'.* at \[1\]"),
+        ([Segment(0, 0, 1, "a", [], None), Word(1, 2, "b", 1)], r"with 'text'.*'b'.* at \[1\]"),
+        ([Segment(0, 0, 1, "a", [], None), None], r"with 'text'.*got None at \[1\]"),
+        ([Segment(0, 0, 1, "a", [], None), "b"], r"with 'text'.*got 'b' at \[1\]"),
+        ([Segment(0, 0, 1, "a", [], [Word("0", 1, "a", 1)])], r"\[0\]\.words\[0\]: Expected times as numbers"),
+        (
+            {"segments": [{"text": "a", "words": [{"word": "a"}, None]}]},
+            r"segments\[0\]: Expected objects .*None at \[1\]",
+        ),
+        ({"segments": [{"text": "a"}, {"wort": "b"}]}, r"segments\[1\]: Expected a list under 'words'"),
+        ({"segments": [{"text": "a", "words": 3}]}, r"segments\[0\]: Expected a list under 'words', got 3"),
+        ({"segments": [{"text": "a"}, "b"]}, r"Expected objects under 'segments', got 'b' at \[1\]"),
+        ({"segments": 3}, "Expected a recogniser's output"),
+        ([{"segments": []}, {"segments": [{"text": 3}]}], r"Item 1: segments\[0\]: Expected a list under 'words'"),
+        ([{"segments": []}, [{"word": "a"}]], r"Item 1: Expected a list of .* with 'word'"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(restore, given, message):
+    with pytest.raises(ValueError, match=message):
+        restore(given)
