@@ -30,7 +30,7 @@ class PreparedItem:
     item: Item
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
-    fixed: list[Decision | None]  # what is decided of each word already; None where the model decides
+    fixed: Sequence[Decision | None]  # what is decided of each word already; None where the model decides
     replaced: Iterable[str] = ()  # the marks that are taken out first
     pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say
 
