@@ -1,6 +1,6 @@
 """Slot filling or tagging: four ways of reading slots, each learned from one encoder and as many words.
 
-    python -m benchmarks.slots --encoder ../shared/encoder --words 8000000
+    python -m benchmarks.slots --encoder ../shared/encoder --words 8000000 --out results/slots.json
 
 Every arm is a run of `train.py` with the recipe of the default model, without filled slots, which a tagger cannot have.
 With masks among the pieces, batches and windows hold more pieces for the same words. A run's `log.jsonl` is its curve;
