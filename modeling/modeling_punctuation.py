@@ -173,18 +173,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         Raises:
             ValueError: if `slot_positions` is missing or does not fit `labels`, or the model knows no pauses.
         """
-        if slot_positions is None:
-            raise ValueError(
-                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
-                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
-            )
-        if labels is not None and labels.shape != slot_positions.shape:
-            raise ValueError(
-                f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
-                f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
-            )
-        if pauses is not None and self.classifier.pauses is None:
-            raise ValueError("Expected no pauses, the model has no pause_edges. Leave them out, or train it with them.")
+        slot_positions = self._checked(slot_positions, labels, pauses)
         pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
         asked = {name: kwargs.get(name, getattr(self.encoder.config, name, False)) for name in WHOLE_OUTPUTS}
         outputs, slot_states = self._read(pieces, attention_mask, slot_positions, asked)
@@ -203,6 +192,22 @@ class PunctuationRestorationModel(PreTrainedModel):
         return SlotClassifierOutput(
             loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions, nll=nll
         )
+
+    def _checked(self, slot_positions: Any, labels: Any, pauses: Any) -> torch.LongTensor:
+        """The slots, which the others fit."""
+        if slot_positions is None:
+            raise ValueError(
+                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
+                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
+            )
+        if labels is not None and labels.shape != slot_positions.shape:
+            raise ValueError(
+                f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
+                f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
+            )
+        if pauses is not None and self.classifier.pauses is None:
+            raise ValueError("Expected no pauses, the model has no pause_edges. Leave them out, or train it with them.")
+        return slot_positions
 
     def set_head(self, kind: str) -> None:
         """Give the model another head; weights that the old one has too are kept, the others are new.
