@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.arms import cut_folder, run, score
-from benchmarks.writing import put_between, write_json
+from benchmarks.arms import cut_folder, flags, read_log, run, score
+from benchmarks.writing import fill, write_json
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.signature import signature
@@ -43,8 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_json({"signature": signature(str(CHECKOUT_MODEL), settings, "cpu"), "points": rows}, args.out)
     draw(rows, args.picture)
     if args.document:
-        text = args.document.read_text(encoding="utf-8")
-        args.document.write_text(put_between(text, BEGIN, END, table(rows)), encoding="utf-8")
+        fill(args.document, BEGIN, END, table(rows))
     return 0
 
 
@@ -72,8 +71,8 @@ def points(args: argparse.Namespace, name: str, folder: str, start: str, n_words
     part = cut_folder(folder, args.work / f"{Path(folder).name}-{n_words}", min(1.0, n_words / total))
     there = sum(row["splits"]["train"]["n_words"] for row in read_index(part)["sources"])
     given = ["--from", start] if is_own else ["--encoder", start, "--layers", str(args.layers)]
-    for setting in ("recipe", "threads", "max_steps", "patience", "evaluate_every", "validation_words"):
-        given += ["--" + setting.replace("_", "-"), str(getattr(args, setting))]
+    settings = ("recipe", "threads", "max_steps", "patience", "evaluate_every", "validation_words")
+    given += flags({"--" + name.replace("_", "-"): getattr(args, name) for name in settings})
     given += args.rates.get(name, "").split()
     rows = []
     for seed in args.seeds:
@@ -87,8 +86,7 @@ def points(args: argparse.Namespace, name: str, folder: str, start: str, n_words
 
 def best(place: Path) -> float:
     """The best mean F1 of a run's evaluations, in points of 100."""
-    lines = (place / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    return max(row["validation"]["mean_f1"] for row in map(json.loads, lines) if "validation" in row)
+    return max(row["validation"]["mean_f1"] for row in read_log(place / "log.jsonl") if "validation" in row)
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -24,6 +24,7 @@ from punctuation_restoration.evaluation.intervals import BLOCK_WORDS, Block, Dif
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.registration import DEFAULT_MODEL
 
@@ -54,13 +55,13 @@ def documents(restore: Any, examples: Sequence[Example], n_words: int = 2000) ->
             first, last = words[at], words[min(at + n_words, len(words)) - 1]
             text = example.text[first.start : last.end]
             own = restore.find_words(text)
-            yield Document(text, own, [ends.get(word.end + first.start, "O") for word in own])
+            yield Document(text, own, [ends.get(word.end + first.start, NO_MARK) for word in own])
 
 
 def written(restore: Any, document: Document, hidden: Sequence[bool]) -> str:
     """The text with the marks that are not hidden."""
     rows = {row["name"]: row for row in restore.model.config.labels}
-    shown = [rows["O" if hide else label] for label, hide in zip(document.labels, hidden, strict=True)]
+    shown = [rows[NO_MARK if hide else label] for label, hide in zip(document.labels, hidden, strict=True)]
     why = [{"label": row["name"], "score": 1.0, "source": "input"} for row in shown]
     edits = restoring_edits(document.text, document.words, marks_of(document.words, shown), why)
     return edited(document.text, edits)
@@ -79,7 +80,7 @@ def blocks(
         pairs = [
             (label, word["label"])
             for label, hide, word in zip(document.labels, hidden, words, strict=True)
-            if hide or label == "O"
+            if hide or label == NO_MARK
         ]
         for at in range(0, len(pairs), BLOCK_WORDS):
             counts = count_labels(*zip(*pairs[at : at + BLOCK_WORDS], strict=True), names)

@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer, pipeline
 
-from benchmarks.arms import run
+from benchmarks.arms import flags, run
 from benchmarks.streaming import FILES, LANGUAGES, N_TIMED, N_WARMING, held_out_share, held_out_words
-from benchmarks.writing import put_between, write_json
+from benchmarks.writing import fill, write_json
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.summary import markdown_table
@@ -51,17 +51,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     for shift in args.shifts:
         place = args.work / f"shift-{shift}"
         start = shifted(args.start, shift, args.work / f"start-{shift}")
-        limits = ["--max-steps", str(args.steps)] if args.steps else []
-        given = ["--from", str(start), "--recipe", str(args.recipe), "--threads", str(args.threads), *limits]
-        trained = run(place, [args.data], [args.data], *given, "--validation-words", str(args.validation_words))
+        given = {"--from": start, "--recipe": args.recipe, "--threads": args.threads}
+        given |= {"--max-steps": args.steps} if args.steps else {}
+        given |= {"--validation-words": args.validation_words}
+        trained = run(place, [args.data], [args.data], *flags(given))
         rows.append({"shift": shift, **trained, **measured(place, args)})
         print(json.dumps(rows[-1]), flush=True)
         settings = {"steps": args.steps, "recipe": args.recipe.name, "threads": args.threads, "words": args.words}
         write_json({"signature": signature(str(place / "final"), settings, "cpu"), "shifts": rows}, args.out)
     if args.document:
-        text = args.document.read_text(encoding="utf-8")
-        filled = put_between(text, BEGIN, END, tables(json.loads(args.out.read_text(encoding="utf-8"))))
-        args.document.write_text(filled, encoding="utf-8")
+        fill(args.document, BEGIN, END, tables(json.loads(args.out.read_text(encoding="utf-8"))))
     return 0
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer
 
-from benchmarks.arms import pieces_per_word, run
+from benchmarks.arms import flags, pieces_per_word, run
 from benchmarks.writing import write_json
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.data.collation import WindowCollator
@@ -114,11 +114,11 @@ def trained(args: argparse.Namespace, arm: str, seed: int) -> dict[str, Any]:
     place = args.work / f"{arm}-{seed}"
     steps = max(1, round(args.words * pieces_per_word(args.data) / args.pieces_per_batch))
     given = {
-        "recipe": args.recipes / ARMS[arm], "from": args.start, "seed": seed, "max-steps": steps,
-        "pieces-per-batch": args.pieces_per_batch, "threads": args.threads, "validation-words": args.validation_words,
+        "--recipe": args.recipes / ARMS[arm], "--from": args.start, "--seed": seed, "--max-steps": steps,
+        "--pieces-per-batch": args.pieces_per_batch, "--threads": args.threads,
+        "--validation-words": args.validation_words,
     }  # fmt: skip
-    arguments = (part for name, value in given.items() for part in (f"--{name}", str(value)))
-    found = run(place, args.data, args.data, *arguments)
+    found = run(place, args.data, args.data, *flags(given))
     return {"place": place / "final", "cost": {name: found[name] for name in ("steps", "minutes", "words")}}
 
 
