@@ -416,10 +416,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
         options = {name: value for name, value in postprocess_params.items() if name in ("choice", "pause", "final")}
         times = _times(document)
+        already_read = {_content(window): window["probabilities"] for window in outputs}
 
         def read_shown(fixed: Sequence[Decision | None]) -> Reading:
             outputs[:] = self._windows(document, fixed, **sizes)
-            read(outputs)
+            read([window for window in outputs if _content(window) not in already_read])
+            for window in outputs:
+                window["probabilities"] = already_read.setdefault(_content(window), window.get("probabilities"))
             return self._decide(outputs, times, **options)
 
         blind = self._decide(outputs, times, **options)
@@ -457,6 +460,12 @@ def _last_before(turns: Sequence[int], words: Sequence[Word]) -> list[int]:
 def _times(document: PreparedItem) -> list[tuple[Time, Time]] | None:
     """When the words of a text were said; None where nobody knows."""
     return None if document.item.spans is None else word_times(document.words, document.item.spans)
+
+
+def _content(window: Mapping[str, Any]) -> tuple[Any, ...]:
+    """All that the model sees of a window: two that are alike here have the same probabilities."""
+    seen = window["window"]
+    return window["member"], seen.first, tuple(window["input_ids"]), tuple(window["slot_positions"])
 
 
 def _joined(outputs: Iterable[dict[str, Any]]) -> np.ndarray:

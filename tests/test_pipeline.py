@@ -142,6 +142,17 @@ def test_conditioning_changes_what_the_model_sees_and_keeping_does_not(tiny_pipe
     assert [entry["score"] for entry in kept["words"]][1:] != [entry["score"] for entry in conditioned["words"]][1:]
 
 
+def test_windows_that_show_nothing_new_are_read_once(tiny_pipeline, monkeypatch):
+    read, forward = [], tiny_pipeline.forward
+    monkeypatch.setattr(tiny_pipeline, "forward", lambda batch, **given: read.append(batch) or forward(batch, **given))
+    options = {"window": 20, "left_context": 0, "right_context": 0, "batch_size": 1, "thresholds": {}}
+    tiny_pipeline("hello the. you are hello " + "is hello the you are " * 40, **options)
+    windows = [tuple(batch["input_ids"].flatten().tolist()) for batch in read]
+    assert 11 < len(windows) < 20  # eleven blind, and those that show a mark again; not eleven a round
+    assert len(set(windows[11:])) == len(windows[11:])
+
+
+
 def test_marks_are_shown_where_others_are_missing_and_only_there(tiny_pipeline, monkeypatch):
     seen = []
     assemble = tiny_pipeline.slots.assemble
