@@ -152,7 +152,6 @@ def test_windows_that_show_nothing_new_are_read_once(tiny_pipeline, monkeypatch)
     assert len(set(windows[11:])) == len(windows[11:])
 
 
-
 def test_marks_are_shown_where_others_are_missing_and_only_there(tiny_pipeline, monkeypatch):
     seen = []
     assemble = tiny_pipeline.slots.assemble
