@@ -75,6 +75,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1).
         shift: so many pieces behind its word a slot is read: all that an encoder that reads to the right only knows of
             what follows (Li & Lin 2020, section 3.2).
+        open_ends: whether the model was taught what a missing `</s>` means: the text goes on behind what is seen.
         head: what labels the slots. `"linear"`: two linear layers, each slot for itself; `"bilstm"`: an LSTM over the
             slots both ways and a linear layer (Alam et al. 2020); `"crf"` and `"bilstm-crf"` let the label of a slot
             depend on that before it (Makhija et al. 2019), and give marginal probabilities, which all else reads as
@@ -109,6 +110,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     words_alone: bool = False
     digits_as_zero: bool = False
     shift: int = 0
+    open_ends: bool = False
     head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1

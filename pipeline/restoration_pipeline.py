@@ -160,6 +160,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config.window_sizes(**{name: size for name, size in preprocess.items() if name in SIZES})
         if preprocess.get("existing", "complete") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
+        if "final" in postprocess:
+            preprocess["final"] = postprocess["final"]
         if "pause" in postprocess:
             pause = postprocess["pause"]
             preprocess["knows_pauses"] = pause == LEARNED
@@ -229,11 +231,17 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(
-        self, item: Any, existing: str = "complete", knows_pauses: bool = False, **sizes: int | None
+        self,
+        item: Any,
+        existing: str = "complete",
+        knows_pauses: bool = False,
+        final: bool = True,
+        **sizes: int | None,
     ) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots, of each model in turn."""
         config = self.model.config
         given = read_item(item)
+        given = given if final else replace(given, unfinished=True)
         words = self.find_words(given.text)
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
         fixed = self._fixed(found if existing != "replace" else [None] * len(words), given.known)
@@ -251,7 +259,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         for number, member in enumerate((self, *self.others)):
             names = member.model.config.label_names
             filled = [decision and names.index(decision.row["name"]) for decision in shown]
-            for window in member.windows(spoken, filled, document.pauses, **sizes):
+            for window in member.windows(spoken, filled, document.pauses, not document.item.unfinished, **sizes):
                 yield {**window, "member": number, "document": document}
 
     def windows(
@@ -259,12 +267,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         spoken: Sequence[str],
         filled: Sequence[int | None],
         pauses: np.ndarray | None = None,
+        is_over: bool = True,
         **sizes: int | None,
     ) -> Iterator[dict[str, Any]]:
         """Windows of some words as this model reads them; no words still give one, which decides nothing.
 
         `filled` has for each word the label that its slot shows, or None; `pauses` the seconds of silence after each,
-        of which a model reads nothing that was trained without.
+        of which a model reads nothing that was trained without; `is_over` says whether the text ends with them.
         """
         config = self.model.config
         pieces = self.slots.pieces(spoken)
@@ -275,7 +284,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         buckets = None if pauses is None or not edges else pause_buckets(pauses, edges).tolist()
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
-            input_ids, slot_positions = self.slots.assemble(pieces[span], filled[span])
+            ends = is_over and seen.end == len(spoken)
+            input_ids, slot_positions = self.slots.assemble(pieces[span], filled[span], ends)
             heard = {"pauses": buckets[span]} if buckets else {}
             yield {"input_ids": input_ids, "slot_positions": slot_positions, **heard, "window": seen}
 
@@ -329,13 +339,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if isinstance(pause, int | float) and times:
             probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
-        if not final and document.words:  # what the end of a text looks like says nothing of this one's
+        if not (final or config.open_ends) and document.words:  # the model takes the end of what it sees for a text's
             probabilities[-1] = np.eye(len(config.labels))[0]
         choice = choice or make_choice(config, "basic", self.thresholds)
         labels, scores = decode(probabilities, choice)
         if writes_pairs(config.labels):
             shared = choice.shared(probabilities)
-            labels = self._with_whole_pairs(document, labels, shared, document.item.unfinished or not final)
+            labels = self._with_whole_pairs(document, labels, shared, document.item.unfinished)
             scores = shared[np.arange(len(labels)), labels]
         decided = [
             given or Decision(config.labels[label], score, "model")

@@ -49,7 +49,10 @@ class WindowCollator:
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
         filled = [self._draw_filled(window) for window in windows]
-        rows = [self.slots.assemble(_pieces(window), known) for window, known in zip(windows, filled, strict=True)]
+        rows = [
+            self.slots.assemble(_pieces(window), known, window.is_over)
+            for window, known in zip(windows, filled, strict=True)
+        ]
         heard = [self._draw_pauses(window) for window in windows]
         inputs = collate(
             [{"input_ids": ids, "slot_positions": at, **more} for (ids, at), more in zip(rows, heard, strict=True)],

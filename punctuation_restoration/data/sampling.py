@@ -32,6 +32,7 @@ class CutWindow:
     seed: tuple[int, ...]  # seeds whatever is drawn for this window later
     is_pseudo: bool = False  # labelled by a model, for self-training
     soft: np.ndarray | None = None  # (n_words, M) uint8, what teachers say; zeros where none does
+    is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +113,17 @@ class WindowSampler:
         room = plan.length - 2  # <s> and </s>
         if plan.utterances is not None:
             first, end = plan.utterances[row].tolist()
-            words = stream.words(first, end - first)
+            words, is_over = stream.words(first, end - first), True
         else:
-            words = self._place(stream, room, generator)
+            words, is_over = self._place(stream, room, generator)
             share = self.sampling.questions.get(self.languages[stream.language_id], 0.0)
             if self._bank and generator.random() < share:
                 words = self._with_question(words, room, self._bank.draw(stream.language_id, generator), generator)
         ids, counts, labels, soft = self._fit(words, room)
-        seeds = (*seed, 1)
-        return CutWindow(ids, counts, labels, stream.language_id, seeds, stream.is_pseudo, soft if soft.size else None)
+        is_over = is_over and len(labels) == len(words[2]) and bool(np.isin(labels[-1], self.stop_ids))
+        return CutWindow(
+            ids, counts, labels, stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, is_over
+        )
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded.
@@ -150,22 +153,22 @@ class WindowSampler:
         stream_ids = np.minimum(self._edges.searchsorted(places * self._edges[-1]), len(self.streams) - 1)
         return generator.permutation(stream_ids)
 
-    def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> Words:
-        """Words from a drawn place on, or up to one: at least as many as fit."""
+    def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> tuple[Words, bool]:
+        """Words from a drawn place on, at least as many as fit, or up to one, and then True: a text ends there."""
         sampling, kind = self.sampling, generator.random()
         n_words = min(room, stream.n_words)
         if kind < sampling.document_starts:
-            return stream.words(stream.document_start(generator), n_words)
+            return stream.words(stream.document_start(generator), n_words), False
         kind -= sampling.document_starts
         if kind < sampling.document_ends:
-            return self._before(stream, stream.document_end(generator), room)
+            return self._before(stream, stream.document_end(generator), room), True
         kind -= sampling.document_ends
         first = int(generator.integers(stream.n_words))
         if kind < sampling.sentence_ends:
-            return self._before(stream, self._sentence_start(stream, first) or stream.n_words, room)
+            return self._before(stream, self._sentence_start(stream, first) or stream.n_words, room), True
         if kind - sampling.sentence_ends < sampling.sentence_starts:
             first = self._sentence_start(stream, first)
-        return stream.words(first, n_words)
+        return stream.words(first, n_words), False
 
     def _before(self, stream: WordStream, end: int, room: int) -> Words:
         """As many words as fit before word `end`."""

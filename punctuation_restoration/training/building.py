@@ -48,7 +48,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
 
 def new_style(settings: TrainingSettings, recipe: Recipe, start: str) -> dict[str, Any]:
     """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read."""
-    fields: dict[str, Any] = {key: recipe.model[key] for key in ("pause_edges",) if key in recipe.model}
+    fields: dict[str, Any] = {key: recipe.model[key] for key in ("pause_edges", "open_ends") if key in recipe.model}
     if not settings.slot_style:
         return fields
     fields["slot_style"] = settings.slot_style

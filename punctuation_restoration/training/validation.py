@@ -149,7 +149,7 @@ def source_windows(
         first_word, end_word = borders[number]
         if left <= 0:
             break
-        end_word = min(end_word, first_word + left)
+        document_end, end_word = end_word, min(end_word, first_word + left)
         left -= end_word - first_word
         n_places = stream.piece_counts[first_word:end_word].astype(np.int64) + (config.slot_style == "mask")
         for plan in plan_windows(
@@ -157,7 +157,8 @@ def source_windows(
         ):
             ids, counts, labels, _ = stream.words(first_word + plan.first, plan.end - plan.first)
             kept = slice(plan.keep_from - plan.first, plan.keep_to - plan.first)
-            windows.append(ScoredWindow(CutWindow(ids, counts, labels, 0, (0,)), kept, source_id))
+            is_over = first_word + plan.end == document_end
+            windows.append(ScoredWindow(CutWindow(ids, counts, labels, 0, (0,), is_over=is_over), kept, source_id))
     return windows
 
 
