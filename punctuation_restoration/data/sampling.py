@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
+from punctuation_restoration.data.splicing import Splicer
 from punctuation_restoration.data.streams import QuestionBank, SentenceBorders, Words, WordStream, joined, parted
 
 SEARCH_WORDS = 120  # the next sentence start is looked for within so many words
@@ -95,6 +96,7 @@ class WindowSampler:
         self._edges = np.cumsum(self.probabilities)
         self._borders = cache(lambda stream_id: SentenceBorders(self.streams[stream_id], self.stop_ids, slot_cost))
         self._bank = QuestionBank(self.streams, self.stop_ids) if any(sampling.questions.values()) else None
+        self._splice = self._splicer() if sampling.splices else None
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -119,11 +121,22 @@ class WindowSampler:
             share = self.sampling.questions.get(self.languages[stream.language_id], 0.0)
             if self._bank and generator.random() < share:
                 words = self._with_question(words, room, self._bank.draw(stream.language_id, generator), generator)
-        ids, counts, labels, soft = self._fit(words, room)
-        is_over = is_over and len(labels) == len(words[2]) and bool(np.isin(labels[-1], self.stop_ids))
+        if self._splice:
+            words = self._splice(words, stream.language_id, generator)
+        ids, counts, labels, soft = self._fit(words, room, is_over)
+        is_over = is_over and bool(np.isin(labels[-1], self.stop_ids))
         return CutWindow(
             ids, counts, labels, stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, is_over
         )
+
+    def _splicer(self) -> Splicer:
+        ids = {name: number for number, name in enumerate(self.languages)}
+        there = {name: others for name, others in self.sampling.splices.items() if name in ids}
+        shares = {
+            ids[name]: {ids[other]: share for other, share in others.items() if other in ids}
+            for name, others in there.items()
+        }
+        return Splicer(self.streams, self.probabilities, shares, self.stop_ids, self._borders)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded.
@@ -196,8 +209,10 @@ class WindowSampler:
         before, after = parted(words, int(stops[generator.integers(len(stops))]) + 1)
         return joined(before, question, after)
 
-    def _fit(self, words: Words, room: int) -> Words:
-        """As many words as fit. If not even the first fits, it is cut."""
+    def _fit(self, words: Words, room: int, keeps_end: bool) -> Words:
+        """As many of the first or last words as fit. If not even the first fits, it is cut."""
+        if keeps_end and (n_words := self._n_fitting(words[1][::-1], room)):
+            return parted(words, len(words[1]) - n_words)[1]
         n_words = self._n_fitting(words[1], room)
         if n_words:
             return parted(words, n_words)[0]
