@@ -28,6 +28,7 @@ from .pairs import match_pairs, writes_pairs
 from .recognisers import opens_transcript
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
+from .spoken_forms import unbroken
 from .streamer import PunctuationStreamer
 from .timing import pause_buckets, pause_lengths, weigh_pauses, word_times
 from .windows import Window, plan_windows
@@ -339,8 +340,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if isinstance(pause, int | float) and times:
             probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
+        nothing = np.eye(len(config.labels))[0]
+        probabilities[list(unbroken([word.spoken for word in document.words]))] = nothing
         if not (final or config.open_ends) and document.words:  # the model takes the end of what it sees for a text's
-            probabilities[-1] = np.eye(len(config.labels))[0]
+            probabilities[-1] = nothing
         choice = choice or make_choice(config, "basic", self.thresholds)
         labels, scores = decode(probabilities, choice)
         if writes_pairs(config.labels):
