@@ -332,5 +332,5 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             )
         if not all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()):
             raise ValueError(
-                f"Expected mixed_case as a list of words with capitals, or None, got {self.mixed_case!r:.80}. Correct it."
+                f"Expected mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it."
             )

@@ -128,7 +128,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         wants_info = kwargs.pop("output_loading_info", False)
         new = {"mask_state"} if kwargs.get("slot_style") == "late-mask" else set()  # zeros where the style is changed
         new |= {"classifier.pauses.weight"} if kwargs.get("pause_edges") else set()
-        new |= {"classifier.casings.weight", "classifier.casings.bias"} if kwargs.get("casings") else set()
+        if kwargs.get("casings") or kwargs.get("ignore_mismatched_sizes"):  # with these, weights are put in afterwards
+            new |= {"classifier.casings.weight", "classifier.casings.bias"}
         place = pretrained_model_name_or_path
         try:
             loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
@@ -179,7 +180,8 @@ class PunctuationRestorationModel(PreTrainedModel):
             the negative log-likelihood of a CRF, which then stands in `nll`; with `casings` that of these is added.
 
         Raises:
-            ValueError: if `slot_positions` is missing or does not fit `labels`, or the model knows no pauses or casings.
+            ValueError: if `slot_positions` is missing or does not fit `labels`, or there are pauses or casings that the
+                model does not know.
         """
         slot_positions = self._checked(slot_positions, labels, pauses, casings)
         pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}

@@ -48,7 +48,7 @@ def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     elif casing == MIXED:
         form = mixed.get(stem.rstrip("."), "")  # the point of an abbreviation is not in the list
         if form:
-            pairs = zip(stem, form.ljust(len(stem)), strict=True)
+            pairs = zip(stem, form.ljust(len(stem)), strict=False)
             stem = "".join(wanted if wanted.lower() == sign else sign for sign, wanted in pairs)
         else:
             stem = _PART.sub(lambda part: part.group()[:-1] + raised(part.group()[-1]), stem)

@@ -350,10 +350,14 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def _cased(self, words: Sequence[Word], casings: Sequence[int]) -> list[str]:
         """Each word in the letters that the model wants."""
-        members = (member.model.config for member in (self, *self.others))
-        listed = next(config.mixed_case for config in members if config.casings)
-        mixed = {form.lower(): form for form in reversed(listed or ())}  # of two alike, the first counts
-        return [recased(word.text, casing, mixed) for word, casing in zip(words, casings, strict=True)]
+        return [recased(word.text, casing, self._mixed_case) for word, casing in zip(words, casings, strict=True)]
+
+    @functools.cached_property
+    def _mixed_case(self) -> dict[str, str]:
+        """Words with capitals inside, by their lower case, of the model that says which they are."""
+        configs = (member.model.config for member in (self, *self.others))
+        listed = next((config.mixed_case for config in configs if config.casings), None)
+        return {form.lower(): form for form in reversed(listed or ())}  # of two alike, the first counts
 
     def _with_whole_pairs(
         self, document: PreparedItem, labels: np.ndarray, scores: np.ndarray, unfinished: bool

@@ -89,9 +89,7 @@ def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
     return list(itertools.pairwise(sorted(cuts)))
 
 
-def _capitals(
-    text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]], forms: Sequence[str]
-) -> list[Edit]:
+def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]], forms: Sequence[str]) -> list[Edit]:
     """The edits that give words in lower case their forms, sentences their capital, and the English `I` its own.
 
     A sentence's first word with a capital in its form (iPhone) gets no other. Words that have capitals already, links
@@ -104,7 +102,7 @@ def _capitals(
         if not (is_english_i or word.spoken.islower()) or "://" in word.text or "@" in word.text:
             continue
         if is_english_i or (index in firsts and form == word.text):
-            offset = next(place for place, sign in enumerate(word.text) if sign.isalnum())
+            offset = next((place for place, sign in enumerate(word.text) if sign.isalnum()), 0)
             form = word.text[:offset] + raised(word.text[offset]) + word.text[offset + 1 :]
         for offset, (sign, wanted) in enumerate(zip(word.text, form, strict=True)):
             if sign != wanted:

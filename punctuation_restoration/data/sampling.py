@@ -32,6 +32,7 @@ class CutWindow:
     seed: tuple[int, ...]  # seeds whatever is drawn for this window later
     is_pseudo: bool = False  # labelled by a model, for self-training
     soft: np.ndarray | None = None  # (n_words, M) uint8, what teachers say; zeros where none does
+    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where they are not asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,9 @@ class WindowSampler:
             share = self.sampling.questions.get(self.languages[stream.language_id], 0.0)
             if self._bank and generator.random() < share:
                 words = self._with_question(words, room, self._bank.draw(stream.language_id, generator), generator)
-        ids, counts, labels, soft = self._fit(words, room)
-        seeds = (*seed, 1)
-        return CutWindow(ids, counts, labels, stream.language_id, seeds, stream.is_pseudo, soft if soft.size else None)
+        ids, counts, labels, soft, casings = self._fit(words, room)
+        about = stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, casings
+        return CutWindow(ids, counts, labels, *about)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded.
@@ -185,7 +186,7 @@ class WindowSampler:
         """The words with a question put in after one of their sentences, if there is one and it fits."""
         if question is None:
             return words
-        _, counts, labels, _ = words
+        _, counts, labels, *_ = words
         room -= len(question[0]) + self.slot_cost * len(question[1])  # the question must fit as a whole
         stops = np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
         if not len(stops):
@@ -198,9 +199,9 @@ class WindowSampler:
         n_words = self._n_fitting(words[1], room)
         if n_words:
             return parted(words, n_words)[0]
-        ids, _, labels, soft = words
+        ids, _, labels, soft, casings = words
         n_pieces = room - self.slot_cost
-        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1]
+        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1], casings[:1]
 
 
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:
