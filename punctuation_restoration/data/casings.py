@@ -71,4 +71,6 @@ def casing_targets(words: Sequence[str], begins: np.ndarray, written: np.ndarray
 
 def sentence_begins(is_stop: np.ndarray) -> np.ndarray:
     """Whether each word (n_words,) begins a sentence, given whether a sentence ends behind it."""
-    return np.concatenate([[True], is_stop[:-1]])[: len(is_stop)]
+    begins = np.ones(len(is_stop), dtype=bool)
+    begins[1:] = is_stop[:-1]
+    return begins
