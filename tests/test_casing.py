@@ -129,7 +129,7 @@ def first_shard(index: Any) -> Path:
     return Path(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
 
 
-EXPECTED = [  # of TALK: hello you are mary mary is the best of nasa is she she is the iphone you say is the mcdonald's hello mary
+EXPECTED = [  # of the words of TALK
     UNKNOWN, AS_IS, AS_IS, CAPITAL, CAPITAL, AS_IS, AS_IS, AS_IS, AS_IS, UPPER, AS_IS, AS_IS, AS_IS, AS_IS,
     AS_IS, MIXED, AS_IS, AS_IS, AS_IS, AS_IS, MIXED, UNKNOWN, CAPITAL,
 ]  # fmt: skip
@@ -143,8 +143,8 @@ def test_shards_have_the_casing_of_each_word_and_the_index_the_mixed_ones(cased_
     n_documents = index["sources"][0]["splits"]["train"]["n_documents"]
     assert index["mixed_case"] == {"McDonald": n_documents, "iPhone": n_documents}
     assert index["sources"][0]["splits"]["train"]["n_cased"] == n_documents * (n_words - 3)
-    again = [document.casings.tolist() for document in shard_documents(first_shard(index))]
-    assert sum(again, []) == arrays["casings"].tolist()
+    again = np.concatenate([document.casings for document in shard_documents(first_shard(index))])
+    assert np.array_equal(again, arrays["casings"])
     assert read_index(cased_data, cased_data)["mixed_case"]["iPhone"] == 2 * n_documents
 
 
@@ -456,7 +456,7 @@ def test_the_command_scores_capitals_with_and_without_a_head(
         casing = json.loads(out.read_text())["casing"]
         assert list(casing) == ["reference", "model"]
         starts, elsewhere = casing["reference"]["sentence start"], casing["reference"]["elsewhere"]
-        assert 4 * starts["n_reference"] == 5 * elsewhere["n_reference"] > 0  # of each copy of the talk five, and four
+        assert starts["n_reference"] == elsewhere["n_reference"] > 0  # five in each copy of the talk
         assert (elsewhere["n_predicted"] > 0) == (model == cased_model)
         assert casing["reference"]["n_words"] % 23 == 0
     shown = capsys.readouterr().out
