@@ -28,7 +28,6 @@ from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.processes import Processes
 
 BATCH_PIECES = 4096
-N_FACTS = 4  # columns of a reading before the probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +71,25 @@ class Validation:
                 self.windows += taken
 
     def read(self, model: Any, device: Any = "cpu") -> np.ndarray:
-        """What a model says of this process's words, (n_words, 4 + M).
+        """What a model says of this process's words, (n_words, 2 + M + 2).
 
-        Source, true label, true and chosen casing (`NOT_SCORED` where there is none), probability of each label.
+        Source, true label, probability of each label, true and chosen casing (`NOT_SCORED` where there is none).
         """
-        rows = [np.zeros((0, N_FACTS + len(self.label_names)))]  # a process may have no words
+        rows = [np.zeros((0, 2 + len(self.label_names) + 2))]  # a process may have no words
         was_training = model.training
         model.eval()
         own = slice(self.processes.number, None, self.processes.n_processes) if self.processes else slice(None)
         for number, labels, logits, casings in decided_words(model, self.collator, self.windows, device, own):
             sources = np.full(len(labels), self.windows[number].source_id)
-            rows.append(np.column_stack([sources, labels, casings, logits.softmax(-1)]))
+            rows.append(np.column_stack([sources, labels, logits.softmax(-1), casings]))
         model.train(was_training)
         return np.concatenate(rows)
 
     def counts(self, reading: np.ndarray, choice: Choice | None = None) -> np.ndarray:
         """Confusion counts of what was read, (n_sources, M, M): true label, label by the choice, else the likeliest."""
-        (sources, labels), probabilities = reading[:, :2].T.astype(np.int64), reading[:, N_FACTS:]
-        predicted = decode(probabilities, choice)[0] if choice else probabilities.argmax(-1)
         n_labels = len(self.label_names)
+        (sources, labels), probabilities = reading[:, :2].T.astype(np.int64), reading[:, 2 : 2 + n_labels]
+        predicted = decode(probabilities, choice)[0] if choice else probabilities.argmax(-1)
         counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
         np.add.at(counts, (sources, choice.goes_to[labels] if choice else labels, predicted), 1)
         return self.processes.reduced(counts).cpu().numpy() if self.processes else counts
@@ -100,7 +99,7 @@ class Validation:
 
         Of the words of which `data.casings` knows something: not of a sentence's first, as a rule.
         """
-        sources, _, true, chosen = reading[:, :N_FACTS].T.astype(np.int64)
+        sources, true, chosen = reading[:, [0, -2, -1]].T.astype(np.int64)
         is_known = true != NOT_SCORED
         languages, true, chosen = np.array(self.source_languages)[sources[is_known]], true[is_known], chosen[is_known]
         counts = np.zeros((len(self.languages), 2), dtype=np.int64)  # right, and true and chosen together
