@@ -100,7 +100,7 @@ class TrainingRun:
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
             use_fp32_attention(self.model)
         groups = optimisation.parameter_groups(
-            self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay
+            self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay, settings.casing_rate
         )
         optimiser = optimisation.build_optimiser(settings.optimiser, groups)
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)

@@ -60,6 +60,8 @@ class TrainingSettings:
     optimiser: str = setting("adamw", "adamw or radam", OPTIMISERS)
     encoder_rate: float = setting(2e-4, "learning rate of the encoder", "of 0 or more")
     head_rate: float = setting(4e-4, "learning rate of the head", "of 0 or more")
+    # A single layer that begins with zeros: at the rate of the head it tells `upper` from `capital` very late.
+    casing_rate: float = setting(1e-2, "learning rate of what tells casings", "of 0 or more")
     weight_decay: float = setting(0.01, "weight decay", "of 0 or more")
     warmup_steps: int = setting(200, "steps over which the learning rate rises", "of 0 or more")
     max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", "of 0 or more")
