@@ -43,7 +43,7 @@ def written_casings(words: Sequence[str], begins: np.ndarray, has_casing: bool |
     if has_casing is None:
         starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
         is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG
-        if is_small or n_capitals > MOST_CAPITALS * max(np.count_nonzero(inside), 1):
+        if is_small or n_capitals > MOST_CAPITALS * np.count_nonzero(inside):
             return nothing
         if len(starts) and starts.mean() < LEAST_STARTS:
             return nothing
