@@ -142,7 +142,7 @@ def _examples(
     finder = WordFinder(label_set.mark_labels)
     found = []
     for document in documents:
-        names = {"id": document.id, "source": document.domain or source}
+        names: dict[str, Any] = {"id": document.id, "source": document.domain or source}
         if document.words:
             found.append(example_from_tokens(document.words, document.labels, label_set, **names))
         else:
