@@ -39,6 +39,8 @@ LATE_STYLES = ("mask-stream", "late-mask")  # slots are computed apart from the 
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
 WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
+# How a word is written in the middle of a sentence: as it came, `Monday`, `NASA`, `iPhone`.
+CASINGS = ("as-is", "capital", "upper", "mixed")
 
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = {
@@ -84,6 +86,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         head_dropout: dropout before both layers of the head.
         pause_edges: rising lengths in seconds that part pauses into buckets, each of which has a learned vector that is
             added to the state of the slot before the head; None for a model that knows no pauses.
+        casings: whether the model also says for each word which of `CASINGS` it has, from the same states. Words must
+            then be shown in lower case.
+        mixed_case: words with capitals inside (`iPhone`), which `"mixed"` is looked up in; those of the training text.
         window, left_context, right_context: words that one forward pass sees at most, and how many of them at each
             side are context only. Chen et al. (2021, section 3.3) use 120, 35 to 40, and 15; narrower contexts lose
             nothing here and spare a third of the time (`docs/speed.md`).
@@ -115,6 +120,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     head_width: int = 1568
     head_dropout: float = 0.1
     pause_edges: list[float] | None = None
+    casings: bool = False
+    mixed_case: list[str] | None = None
     window: int = 120
     left_context: int = 16
     right_context: int = 8
@@ -306,7 +313,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             )
 
     def check_head(self) -> None:
-        """Raises a ValueError if the head is unknown, or its sizes or its pauses cannot be."""
+        """Raises a ValueError if the head is unknown, or its sizes, its pauses or its casings cannot be."""
         if self.head not in HEADS:
             raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")
         if self.head_width < 1 or not 0 <= self.head_dropout < 1:
@@ -319,4 +326,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             raise ValueError(
                 f"Expected pause_edges as rising lengths above 0, in seconds, or None, got {self.pause_edges}. Correct "
                 "them."
+            )
+        if self.casings and not self.lowercase:
+            raise ValueError(
+                "Expected lowercase=True beside casings, got False: the model would see the capitals that it is to "
+                "write. Set one of them to the other value."
+            )
+        if not all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()):
+            raise ValueError(
+                f"Expected mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it."
             )

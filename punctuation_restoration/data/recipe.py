@@ -45,6 +45,7 @@ class Source:
         None  # file of hashes of ids, see `shards.read_hashes`: these documents are a benchmark, not read
     )
     labelled: bool = True  # False: its marks are thrown away, for self-training
+    casing: bool | None = None  # whether capitals are as they should be; None: `data.casings` decides, text by text
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 

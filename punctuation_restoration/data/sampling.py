@@ -33,6 +33,7 @@ class CutWindow:
     seed: tuple[int, ...]  # seeds whatever is drawn for this window later
     is_pseudo: bool = False  # labelled by a model, for self-training
     soft: np.ndarray | None = None  # (n_words, M) uint8, what teachers say; zeros where none does
+    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where they are not asked for
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
 
@@ -123,11 +124,10 @@ class WindowSampler:
                 words = self._with_question(words, room, self._bank.draw(stream.language_id, generator), generator)
         if self._splice:
             words = self._splice(words, stream.language_id, generator)
-        ids, counts, labels, soft = self._fit(words, room, is_over)
+        ids, counts, labels, soft, casings = self._fit(words, room, is_over)
         is_over = is_over and bool(np.isin(labels[-1], self.stop_ids))
-        return CutWindow(
-            ids, counts, labels, stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, is_over
-        )
+        about = stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, casings
+        return CutWindow(ids, counts, labels, *about, is_over)
 
     def _splicer(self) -> Splicer:
         ids = {name: number for number, name in enumerate(self.languages)}
@@ -201,7 +201,7 @@ class WindowSampler:
         """The words with a question put in after one of their sentences, if there is one and it fits."""
         if question is None:
             return words
-        _, counts, labels, _ = words
+        _, counts, labels, *_ = words
         room -= len(question[0]) + self.slot_cost * len(question[1])  # the question must fit as a whole
         stops = np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
         if not len(stops):
@@ -216,9 +216,9 @@ class WindowSampler:
         n_words = self._n_fitting(words[1], room)
         if n_words:
             return parted(words, n_words)[0]
-        ids, _, labels, soft = words
+        ids, _, labels, soft, casings = words
         n_pieces = room - self.slot_cost
-        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1]
+        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1], casings[:1]
 
 
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:
