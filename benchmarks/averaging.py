@@ -20,14 +20,15 @@ from punctuation_restoration.training.checkpoints import save_model_folder
 
 # Where these differ, weights of the same shapes mean different things.
 READING = ("labels", "slot_style", "mask_layers", "bidirectional_from", *WORD_KEYS)
+HEAD = "classifier.casings."
 
 
 def average_models(sources: Sequence[str], target: Path) -> None:
     """Write the model whose weights are the mean of those of `sources`.
 
     Args:
-        sources: folders of trained models, at least one; the first one gives configuration and tokenizer.
-            Its thresholds, found for its own weights, are dropped.
+        sources: folders of trained models, at least one; the first one gives configuration and tokenizer, and its
+            head of casings where others have none. Its thresholds, found for its own weights, are dropped.
         target: folder to write; a model that is there is replaced once the new one is whole.
 
     Raises:
@@ -45,14 +46,16 @@ def average_models(sources: Sequence[str], target: Path) -> None:
                     f"Expected in {source} the {field} of {sources[0]}, {expected}, got {got}. Average models "
                     "that were trained from one checkpoint."
                 )
-        odd = sorted({name for name, _ in shapes.items() ^ {(n, w.shape) for n, w in other.state_dict().items()}})
+        there = {(name, weight.shape) for name, weight in other.state_dict().items()}
+        odd = sorted({name for name, _ in shapes.items() ^ there if other.config.casings or HEAD not in name})
         if odd:
             raise ValueError(
                 f"Expected in {source} the weights that {sources[0]} has, got other names or shapes: {odd[:3]}. "
                 "Average models of one architecture only."
             )
     for name, weight in weights.items():
-        weight.copy_(sum(one.state_dict()[name].double() for one in (model, *others)) / len(sources))
+        found = [one.state_dict()[name].double() for one in (model, *others) if name in one.state_dict()]
+        weight.copy_(sum(found) / len(found))
     model.config.thresholds = None
     tokenizer = AutoTokenizer.from_pretrained(sources[0])
     save_model_folder(target, lambda place: save_plain(model, tokenizer, place))
