@@ -25,7 +25,7 @@ from .ensemble import label_columns, load_others, mean_thresholds
 from .items import Time, read_item
 from .marks import FoundMark, find_marks
 from .pairs import match_pairs, writes_pairs
-from .recognisers import opens_transcript
+from .recognisers import is_pair, opens_transcript
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer
@@ -181,7 +181,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             head = list(itertools.islice(inputs, 1))
             rest = itertools.chain(head, inputs)
             inputs = list(rest) if head and opens_transcript(head[0]) else (item for item in rest)
-        if isinstance(inputs, Sequence) and not isinstance(inputs, str):
+        if isinstance(inputs, Sequence) and not isinstance(inputs, str) and not is_pair(inputs):
             inputs = list(inputs)
             if not inputs:
                 return []
