@@ -53,7 +53,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
             )
     for name, weight in weights.items():
         weight.copy_(sum(one.state_dict()[name].double() for one in (model, *others)) / len(sources))
-    model.config.thresholds = None
+    model.config.thresholds, model.config.calibration_temperature = None, 1.0
     tokenizer = AutoTokenizer.from_pretrained(sources[0])
     save_model_folder(target, lambda place: save_plain(model, tokenizer, place))
 

@@ -20,7 +20,7 @@ from transformers.pipelines.base import ChunkPipeline
 from .backends import make_backend
 from .batching import batches_by_length, collate
 from .completing import Reading, complete
-from .decoding import Choice, decode, end_sentences, make_choice
+from .decoding import Choice, calibrated, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
 from .items import Time, read_item
 from .marks import FoundMark, find_marks
@@ -324,8 +324,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """What is decided of each word of a text, and its probabilities (W, M), from the windows of all models."""
         document: PreparedItem = model_outputs[0]["document"]
         config = self.model.config
+        temperatures = [member.model.config.calibration_temperature for member in (self, *self.others)]
         members = itertools.groupby(model_outputs, key=lambda output: output["member"])
-        probabilities = np.mean([_joined(outputs) for _, outputs in members], axis=0)
+        each = [calibrated(_joined(outputs), temperatures[number]) for number, outputs in members]
+        probabilities = np.mean(each, axis=0)
         if isinstance(pause, int | float) and times:
             probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)

@@ -88,7 +88,11 @@ class Validation:
         n_labels = len(self.label_names)
         counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
         np.add.at(counts, (sources, choice.goes_to[labels] if choice else labels, predicted), 1)
-        return self.processes.reduced(counts).cpu().numpy() if self.processes else counts
+        return self.summed(counts)
+
+    def summed(self, values: Any) -> np.ndarray:
+        """The sum over all processes of numbers that each has."""
+        return self.processes.reduced(values).cpu().numpy() if self.processes else np.asarray(values)
 
     def scores(self, counts: np.ndarray) -> dict[str, Any]:
         """Scores from counts: per language and per source, in points of 100."""
