@@ -19,7 +19,7 @@ from punctuation_restoration.evaluation.calibration import calibration_error, co
 from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
-from punctuation_restoration.evaluation.runner import align
+from punctuation_restoration.evaluation.runner import align, may_lack_mark
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.pipeline.decoding import Choice, calibrated, decode, make_choice
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
@@ -50,16 +50,23 @@ def f1_with(given: Mapping[str, float], read: Sequence[ReadExample], config: Any
     return micro_f1([example for example, _, _ in read], decided, label_set)
 
 
-def labelled_rows(read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities (n, M) of the words of one benchmark, and their true labels (n,), both in terms of `, . ?`."""
-    rows, labels = [], []
+def labelled_rows(
+    read: Sequence[ReadExample], config: Any, label_set: LabelSet
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the words of one benchmark the probabilities (n, M) and true labels (n,), both in terms of `, . ?`.
+
+    And (n,) whether the reference may lack a mark there (`may_lack_mark`).
+    """
+    rows, labels, unsure = [], [], []
     for example, words, probabilities in read:
         numbered = [{**word, "score": number} for number, word in enumerate(words)]
-        for number, label in zip(align(example, numbered, label_set).scores, example.labels, strict=True):
-            if number is not None:
-                rows.append(probabilities[int(number)])
+        places = align(example, numbered, label_set).scores
+        for place, label, is_unsure in zip(places, example.labels, may_lack_mark(example), strict=True):
+            if place is not None:
+                rows.append(probabilities[int(place)])
                 labels.append(config.label_names.index(label))
-    return make_choice(config).shared(rows), np.array(labels)
+                unsure.append(is_unsure)
+    return make_choice(config).shared(rows), np.array(labels), np.array(unsure, dtype=bool)
 
 
 def mark_error(rows: np.ndarray, labels: np.ndarray, choice: Choice) -> float | None:
@@ -101,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in args.benchmark:
         examples = load_examples(name, label_set, args.bench_root, args.recipe)
         benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
-    labelled = {name: labelled_rows(read, config, label_set) for name, read in benchmarks.items()}
+    labelled = {name: labelled_rows(read, config, label_set)[:2] for name, read in benchmarks.items()}
 
     def slope(power: float) -> float:
         return sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())

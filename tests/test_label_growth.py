@@ -205,7 +205,9 @@ def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(marked, 
     assert n_labels[NAMES.index("COLON")] > 0
 
 
-def test_a_fine_tuned_model_drops_thresholds_and_temperature_of_its_old_weights(prepared, tiny_model, tiny_tokenizer, tmp_path):
+def test_a_fine_tuned_model_drops_thresholds_and_temperature_of_its_old_weights(
+    prepared, tiny_model, tiny_tokenizer, tmp_path
+):
     model = with_labels(tiny_model, tiny_model.config.labels, {**tiny_model.config.mark_labels, "~": None})
     model.config.thresholds, model.config.calibration_temperature = {"COMMA": 0.4}, 1.5
     model.save_pretrained(tmp_path)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks import calibration
 from benchmarks.thresholds import f1_with, labelled_rows, main, mark_error, read_once
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
@@ -77,11 +78,12 @@ def test_without_text_or_at_the_edge_the_temperature_stays_in_its_bounds():
 
 
 def test_rows_of_a_benchmark_are_those_of_its_words(read, tiny_config, label_set):
-    rows, labels = labelled_rows(read, tiny_config, label_set)
+    rows, labels, unsure = labelled_rows(read, tiny_config, label_set)
+    assert not unsure.any()
     assert rows.tolist() == read[0][2].tolist()
     assert labels.tolist() == [1, 0, 1, 0, 0, 2]
     choice = make_choice(tiny_config, "basic", {"COMMA": 0.3})
-    # Commas of 0.4 and 0.4 are right, so is the period of 0.9: the bin of the former is 0.6 off, that of the latter 0.1.
+    # Two commas of 0.4 and a period of 0.9 are right: the bin of the former is 0.6 off, that of the latter 0.1.
     assert mark_error(rows, labels, choice) == pytest.approx((2 * 0.6 + 0.1) / 3)
 
 
@@ -93,6 +95,24 @@ def test_both_are_found_and_written(tiny_checkpoint, tmp_path, capsys):
     found = json.loads(out.read_text())
     assert 0.25 <= found["calibration_temperature"] <= 4
     assert found["calibration_error"].keys() == {"before", "after"}
+    measured = tmp_path / "measured.json"
+    calibration.main(
+        ["--model", tiny_checkpoint, "--benchmark", str(text), "--found", str(out), "--output", str(measured)]
+    )
+    (row,) = json.loads(measured.read_text())["benchmarks"].values()
+    assert row["after"]["f1"] == pytest.approx(*found["after"].values())
+    assert row["after"]["error"] == pytest.approx(*found["calibration_error"]["after"].values())
+    assert row["before"]["error"] == pytest.approx(*found["calibration_error"]["before"].values())
+
+
+def test_wrong_marks_where_the_reference_may_lack_one_are_told_apart(tiny_config):
+    """Four commas of 0.6: one is right, and of three wrong ones two stand where the reference may lack one."""
+    rows, labels = np.array([[0.4, 0.6, 0, 0]] * 4), np.array([1, 0, 0, 0])
+    figures = calibration.reliability(rows, labels, np.array([False, False, True, True]), make_choice(tiny_config))
+    assert figures == {
+        "error": pytest.approx(0.35), "error_where_marked": pytest.approx(0.1), "mean_score": pytest.approx(0.6),
+        "precision": 0.25, "n_marks": 4, "wrong_unsure": pytest.approx(2 / 3),
+    }  # fmt: skip
 
 
 def test_probabilities_are_read_from_the_pipeline_as_users_get_it(tiny_pipeline, label_set):

@@ -41,6 +41,9 @@ class Example:
     spans: tuple[tuple[int, int], ...]  # of every unit, in order; empty for a token without letters and digits
     labels: tuple[str, ...]  # the name of the label after each unit
     ends_text: bool = True  # whether the last unit ends the document; false where the document was cut
+    broken: frozenset[int] = (
+        frozenset()
+    )  # Han units behind which the text has a blank, as where a line broke, and no mark
 
 
 def example_from_tokens(
@@ -75,6 +78,7 @@ def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id:
     units: list[str] = []
     joined: list[bool] = []
     labels: list[str] = []
+    broken: set[int] = set()
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
@@ -82,10 +86,12 @@ def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id:
         blank = bool(units) and not _both_han(units[-1], parts[0])
         if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):
             blank = any(sign.isspace() for sign in gap)  # between Han text and a Latin word: as it was written
+        elif units and not blank and gap.isspace() and labels[-1] == label_set.names[0]:
+            broken.add(len(units) - 1)
         units.extend(parts)
         joined.extend([not blank] + [True] * (len(parts) - 1))
         labels.extend([label_set.names[0]] * (len(parts) - 1) + [label])
-    return _example(units, joined, labels, id=id, source=source)
+    return replace(_example(units, joined, labels, id=id, source=source), broken=frozenset(broken))
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
@@ -119,7 +125,7 @@ def code_switched(example: Example) -> Example:
         text += example.text[start:end]
         spans += [(a + moved, b + moved) for a, b in example.spans[first : last + 1]]
         labels += example.labels[first : last + 1]
-    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels))
+    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels), broken=frozenset())
 
 
 def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str) -> Example:

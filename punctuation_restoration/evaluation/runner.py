@@ -46,7 +46,7 @@ class Evaluation:
     label_names: tuple[str, ...]  # the labels scored, the no-mark label first
     blocks: list[Block]  # additive counts of every block of every document
     # Bins of scores, (3, 15): of "all_words"; of "marks", words that got one; of "marks_where_marked", those of them
-    # that do not stand in a stretch of the reference that lacks marks.
+    # that stand where the reference lacks no mark (`may_lack_mark`).
     calibration: Mapping[str, np.ndarray]
     mistakes: Sequence[Mistake]  # those of which the model was most certain
     seconds: float  # time in the pipeline
@@ -88,27 +88,33 @@ def evaluate_examples(
         n_words += len(result["words"])
         n_units += len(example.spans)
         blocks += count_blocks(example, found, label_set.names)
-        rows = zip(example.labels, found.labels, found.scores, in_bare_stretches(example.labels), strict=True)
+        rows = zip(example.labels, found.labels, found.scores, may_lack_mark(example), strict=True)
         decisions = [
-            ((score, label == reference), label != NO_MARK, is_bare)
-            for reference, label, score, is_bare in rows
+            ((score, label == reference), label != NO_MARK, is_unsure)
+            for reference, label, score, is_unsure in rows
             if score is not None
         ]
-        marks = [(decision, is_bare) for decision, is_mark, is_bare in decisions if is_mark]
+        marks = [(decision, is_unsure) for decision, is_mark, is_unsure in decisions if is_mark]
         calibration["all_words"] += count_reliability([decision for decision, _, _ in decisions])
         calibration["marks"] += count_reliability([decision for decision, _ in marks])
-        calibration["marks_where_marked"] += count_reliability([decision for decision, is_bare in marks if not is_bare])
+        calibration["marks_where_marked"] += count_reliability(
+            [decision for decision, is_unsure in marks if not is_unsure]
+        )
         mistakes = heapq.nlargest(n_mistakes, mistakes + find_mistakes(example, found), key=lambda one: one.score)
         on_document(n_units)
     seconds = time.perf_counter() - started
     return Evaluation(label_set.names, blocks, calibration, mistakes, seconds, n_words)
 
 
-def in_bare_stretches(labels: Sequence[str]) -> list[bool]:
-    """For each unit whether it stands in a stretch of more than `BARE_UNITS`, up to a mark or the end, without one."""
-    ends = [index + 1 for index, label in enumerate(labels) if label != NO_MARK]
-    stretches = itertools.pairwise(sorted({0, *ends, len(labels)}))
-    return [end - first > BARE_UNITS for first, end in stretches for _ in range(first, end)]
+def may_lack_mark(example: Example) -> list[bool]:
+    """For each unit whether the reference may lack a mark there that a careful one would have.
+
+    It may in a stretch of more than `BARE_UNITS`, up to a mark or the end, without any; and where captions have a blank
+    between Han characters, which stands for a comma or for nothing.
+    """
+    ends = [index + 1 for index, label in enumerate(example.labels) if label != NO_MARK]
+    stretches = itertools.pairwise(sorted({0, *ends, len(example.labels)}))
+    return [end - first > BARE_UNITS or n in example.broken for first, end in stretches for n in range(first, end)]
 
 
 @dataclass(frozen=True, slots=True)
