@@ -138,12 +138,12 @@ def scored(args: argparse.Namespace, place: Path, arm: str, seed: int) -> dict[s
     windows = [  # each with its own times
         replace(one, window=replace(one.window, seed=(seed, number))) for number, one in enumerate(validation.windows)
     ]
-    as_text = list(decided_words(model, WindowCollator(slots), windows, "cpu"))
+    as_text = [row[:3] for row in decided_words(model, WindowCollator(slots), windows, "cpu")]
     found = {"text": blocks_of(validation, as_text)}
     for name, simulator in simulators(args, model.config).items():
         if arm == "learned":
             heard = decided_words(model, WindowCollator(slots, simulator=simulator), windows, "cpu")
-            found[f"{name}, learned"] = blocks_of(validation, list(heard))
+            found[f"{name}, learned"] = blocks_of(validation, [row[:3] for row in heard])
             continue
         for pause in FACTORS:
             rows = [(n, labels, weighed(windows[n], logits, simulator, pause)) for n, labels, logits in as_text]

@@ -1,4 +1,4 @@
-"""What a delay buys in live speech: F1, agreement with the offline text, and time a word, by words of look-ahead.
+"""What a delay buys in live speech, by words of look-ahead: F1, full stops that are right, marks that are taken back.
 
     python -m benchmarks.streaming
 
@@ -11,12 +11,17 @@ equally many words at every look-ahead, so one pass for each word decides for al
 those of real streamers, one word at a time, in seconds of one processor, so that other programs do not show in them.
 The offline text depends on where windows fall, too: `same_other_windows` is how much of it stays when windows are three
 quarters as long, and is what agreement can be held against.
+
+A mark is taken back where one more word changes or removes it, of those that a display shows which waits for so many
+words. A text that is over should end with a mark: `bare_ends` is the share of sentences that have none, restored one by
+one and four by four.
 """
 
 import argparse
+import itertools
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +47,10 @@ DATA = Path("../shared/data")
 FILES = tuple(DATA / name for name in ("en/ted.jsonl.gz", "zh/iwslt17_ted_tst2013-2015.jsonl.gz", "ms/talk.jsonl.gz"))
 LANGUAGES = {"en": "English", "zh": "Mandarin", "ms": "Malay"}
 LOOK_AHEADS = (0, 1, 2, 4, 8, 16)
+STOP = "PERIOD"
+STOPS = (STOP, "QUESTION")
+FINISHED_WORDS = 5000  # of each file, whose sentences are restored as whole texts
+FINISHED_SENTENCES = (1, 4)  # in a text
 N_TIMED = 220  # words of each file that are also streamed one by one
 N_WARMING = 20  # of these are not counted
 TIMED_LOOK_AHEAD = 8
@@ -101,21 +110,46 @@ def offline_labels(restore: Any, words: Sequence[str], **options: Any) -> list[s
 
 
 def streamed_labels(restore: Any, words: Sequence[str], batch_size: int) -> dict[int, list[str]]:
-    """For each look-ahead the labels that a streamer commits when it is fed word by word, and flushed at the end."""
+    """For every look-ahead up to the longest the labels of a streamer that gets word by word, and is flushed."""
     config = restore.model.config
     n_shown = config.left_context + config.right_context + 2  # at every look-ahead up to the right context and one more
     shown = [joined_with_ends(words[max(0, n + 1 - n_shown) : n + 1]) for n in range(len(words))]
-    labels: dict[int, list[str]] = {look_ahead: [] for look_ahead in LOOK_AHEADS}
-    found: list[str] = []
-    for (_, ends), output in zip(shown, restore((text for text, _ in shown), batch_size=batch_size), strict=True):
+    labels: dict[int, list[str]] = {look_ahead: [] for look_ahead in range(LOOK_AHEADS[-1] + 1)}
+    steps = ({"text": text, "unfinished": True} for text, _ in shown)
+    for (_, ends), output in zip(shown, restore(steps, batch_size=batch_size), strict=True):
         found = labels_at(output["words"], ends)
-        for look_ahead in LOOK_AHEADS:
+        for look_ahead, own in labels.items():
             if len(found) > look_ahead:
-                labels[look_ahead].append(found[-1 - look_ahead])
-    for look_ahead in LOOK_AHEADS:
-        n_open = len(words) - len(labels[look_ahead])
-        labels[look_ahead] += found[len(found) - n_open :]
+                own.append(found[-1 - look_ahead])
+    text, ends = shown[-1]
+    found = labels_at(restore({"text": text})["words"], ends)
+    for own in labels.values():
+        own += found[len(found) - (len(words) - len(own)) :]
     return labels
+
+
+def taken_back(labels: Mapping[int, Sequence[str]], look_ahead: int) -> float:
+    """Marks that one more word changes or removes, from so many words on, of 100 words."""
+    shown = [labels[n] for n in sorted(labels) if n >= look_ahead]
+    pairs = itertools.chain.from_iterable(zip(a, b, strict=True) for a, b in itertools.pairwise(shown))
+    return round(100 * sum(one not in ("O", other) for one, other in pairs) / len(labels[look_ahead]), 2)
+
+
+def finished_texts(words: Sequence[str], labels: Sequence[str], n_sentences: int) -> list[str]:
+    """So many sentences at a time, each as one text."""
+    ends = [0, *(n + 1 for n, label in enumerate(labels) if label in STOPS)][::n_sentences]
+    return [joined_with_ends(words[first:end])[0] for first, end in itertools.pairwise(ends)]
+
+
+def bare_ends(restore: Any, texts: Sequence[str]) -> float:
+    """The share of texts that get no mark behind their last word."""
+    return round(sum(not result["words"][-1]["mark"] for result in restore(list(texts))) / len(texts), 4)
+
+
+def stop_precision(reference: Sequence[str], labels: Sequence[str]) -> float:
+    """The share of full stops that are right; 1 where there is none."""
+    found = [own for own, label in zip(reference, labels, strict=True) if label == STOP]
+    return round(found.count(STOP) / len(found), 4) if found else 1.0
 
 
 def seconds_a_word(restore: Any, words: Sequence[str], look_ahead: int) -> np.ndarray:
@@ -137,13 +171,21 @@ def measure(restore: Any, path: Path, n_words: int, share: float, batch_size: in
     shorter = max(config.window * 3 // 4, config.left_context + config.right_context + 1)
     others = offline_labels(restore, words, window=shorter)
     p50, p99 = np.percentile(seconds_a_word(restore, words[:N_TIMED], TIMED_LOOK_AHEAD), [50, 99])
+    streamed = streamed_labels(restore, words, batch_size)
     rows = [
-        {"look_ahead": look_ahead, "micro_f1": _f1(reference, labels, config), "same": _same(labels, offline)}
-        for look_ahead, labels in streamed_labels(restore, words, batch_size).items()
-    ]
+        {
+            "look_ahead": look_ahead, "micro_f1": _f1(reference, streamed[look_ahead], config),
+            "stop_precision": stop_precision(reference, streamed[look_ahead]),
+            "taken_back": taken_back(streamed, look_ahead), "same": _same(streamed[look_ahead], offline),
+        }
+        for look_ahead in LOOK_AHEADS
+    ]  # fmt: skip
+    more = held_out_words(path, restore, FINISHED_WORDS, share)
+    finished = [text for n_sentences in FINISHED_SENTENCES for text in finished_texts(*more, n_sentences)]
     found = {
         "file": path.name, "language": path.parent.name, "n_words": len(words), "look_aheads": rows,
         "offline_micro_f1": _f1(reference, offline, config), "same_other_windows": _same(others, offline),
+        "bare_ends": bare_ends(restore, finished), "n_finished": len(finished),
         "p50_ms": round(1000 * float(p50), 1), "p99_ms": round(1000 * float(p99), 1),
     }  # fmt: skip
     print(json.dumps(found), flush=True)
@@ -162,23 +204,31 @@ def table(report: dict[str, Any]) -> str:
     """The figures in Markdown, with what they were measured on."""
     files = report["files"]
     names = [LANGUAGES.get(one["language"], one["language"]) for one in files]
-    head = ["look-ahead", *(f"{name}: F1" for name in names), *(f"{name}: as offline" for name in names)]
+    columns = {
+        "F1": lambda row: f"{100 * row['micro_f1']:.1f}",
+        "stops right": lambda row: f"{100 * row['stop_precision']:.0f} %",
+        "taken back": lambda row: f"{row['taken_back']:.1f}",
+        "as offline": lambda row: f"{100 * row['same']:.1f} %",
+    }
+    head = ["look-ahead", *(f"{name}: {column}" for column in columns for name in names)]
     lines = []
     for n, look_ahead in enumerate(LOOK_AHEADS):
         rows = [one["look_aheads"][n] for one in files]
-        f1 = [f"{100 * row['micro_f1']:.1f}" for row in rows]
-        lines.append([str(look_ahead), *f1, *(f"{100 * row['same']:.1f} %" for row in rows)])
+        lines.append([str(look_ahead), *(write(row) for write in columns.values() for row in rows)])
     offline = [f"{100 * one['offline_micro_f1']:.1f}" for one in files]
-    lines.append(["offline", *offline, *(f"{100 * one['same_other_windows']:.1f} %" for one in files)])
+    unknown = [""] * 2 * len(files)
+    lines.append(["offline", *offline, *unknown, *(f"{100 * one['same_other_windows']:.1f} %" for one in files)])
     rows = markdown_table(head, lines, n_left=0)
     counted = ", ".join(f"{one['n_words']:,} words of `{one['file']}`" for one in files)
     machine = report["machine"]
     times = ", ".join(f"{one['p50_ms']:.0f} ms ({one['p99_ms']:.0f} ms)" for one in files)
+    bare = ", ".join(f"{100 * one['bare_ends']:.1f} % of {one['n_finished']:,}" for one in files)
     return (
-        f"{rows}\n\nF1 in percent, on held-out documents: {counted}. The last row: the whole text at once, and how "
-        "much of it stays as it is when windows are three quarters as long. A word takes, at every look-ahead, in the "
-        f"order of the languages, {times} in the median (in the slowest of a hundred) of one core of an "
-        f"{machine['processor']}."
+        f"{rows}\n\nF1 in percent, full stops that are right, and marks of 100 words that more words change or remove "
+        f"again, on held-out documents: {counted}. Of whole sentences, alone and four together, no mark ends {bare}. "
+        "The last row: the whole text at once, and how much of it stays as it is when windows are three quarters as "
+        f"long. A word takes, at every look-ahead, in the order of the languages, {times} in the median (in the "
+        f"slowest of a hundred) of one core of an {machine['processor']}."
     )
 
 

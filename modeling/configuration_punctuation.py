@@ -39,6 +39,8 @@ LATE_STYLES = ("mask-stream", "late-mask")  # slots are computed apart from the 
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
 WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
+# How a word is written in the middle of a sentence: as it came, `Monday`, `NASA`, `iPhone`.
+CASINGS = ("as-is", "capital", "upper", "mixed")
 
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = {
@@ -78,6 +80,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1).
         shift: so many pieces behind its word a slot is read: all that an encoder that reads to the right only knows of
             what follows (Li & Lin 2020, section 3.2).
+        open_ends: whether the model was taught what a missing `</s>` means: the text goes on behind what is seen.
         head: what labels the slots. `"linear"`: two linear layers, each slot for itself; `"bilstm"`: an LSTM over the
             slots both ways and a linear layer (Alam et al. 2020); `"crf"` and `"bilstm-crf"` let the label of a slot
             depend on that before it (Makhija et al. 2019), and give marginal probabilities, which all else reads as
@@ -86,6 +89,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         head_dropout: dropout before both layers of the head.
         pause_edges: rising lengths in seconds that part pauses into buckets, each of which has a learned vector that is
             added to the state of the slot before the head; None for a model that knows no pauses.
+        casings: whether the model also says for each word which of `CASINGS` it has, from the same states. Words must
+            then be shown in lower case.
+        mixed_case: words with capitals inside (`iPhone`), which `"mixed"` is looked up in; those of the training text.
         window, left_context, right_context: words that one forward pass sees at most, and how many of them at each
             side are context only. Chen et al. (2021, section 3.3) use 120, 35 to 40, and 15; narrower contexts lose
             nothing here and spare a third of the time (`docs/speed.md`).
@@ -113,10 +119,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     words_alone: bool = False
     digits_as_zero: bool = False
     shift: int = 0
+    open_ends: bool = False
     head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
     pause_edges: list[float] | None = None
+    casings: bool = False
+    mixed_case: list[str] | None = None
     window: int = 120
     left_context: int = 16
     right_context: int = 8
@@ -312,7 +321,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             )
 
     def check_head(self) -> None:
-        """Raises a ValueError if the head is unknown, or its sizes or its pauses cannot be."""
+        """Raises a ValueError if the head is unknown, or its sizes, its pauses or its casings cannot be."""
         if self.head not in HEADS:
             raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")
         if self.head_width < 1 or not 0 <= self.head_dropout < 1:
@@ -325,4 +334,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             raise ValueError(
                 f"Expected pause_edges as rising lengths above 0, in seconds, or None, got {self.pause_edges}. Correct "
                 "them."
+            )
+        if self.casings and not self.lowercase:
+            raise ValueError(
+                "Expected lowercase=True beside casings, got False: the model would see the capitals that it is to "
+                "write. Set one of them to the other value."
+            )
+        if not all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()):
+            raise ValueError(
+                f"Expected mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it."
             )

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from .configuration_punctuation import CASINGS
+
 NOT_SCORED = -100  # label of a slot that takes no part in the loss
 BARRED = -1e4  # log-odds of what cannot be; infinite ones have no gradients
 
@@ -18,7 +20,8 @@ def build_head(config: Any, hidden_size: int) -> nn.Module:
     """The head of a configuration.
 
     Its `crf` is None where each slot is labelled for itself, its `pauses` where the model knows none: else vectors, of
-    zeros for bucket 0, which is for a pause of unknown length.
+    zeros for bucket 0, which is for a pause of unknown length. Its `casings`, which gives the scores of those of the
+    slots' words, is None where the model does not know them.
     """
     n_labels = len(config.label_names)
     head: Any
@@ -29,7 +32,14 @@ def build_head(config: Any, hidden_size: int) -> nn.Module:
     head.crf = LinearChain(n_labels, config.max_window_pieces) if config.head.endswith("crf") else None
     n_buckets = len(config.pause_edges or ()) + 2
     head.pauses = nn.Embedding(n_buckets, hidden_size, padding_idx=0) if config.pause_edges else None
+    head.casings = nn.Linear(hidden_size, len(CASINGS)) if config.casings else None
     return head
+
+
+def casing_losses(casing_logits: torch.Tensor, casings: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy (B, W) of casings (B, W) under their logits (B, W, C), 0 where they are not scored."""
+    scores = casing_logits.float().transpose(1, 2)
+    return nn.functional.cross_entropy(scores, casings, ignore_index=NOT_SCORED, reduction="none")
 
 
 class SlotClassifier(nn.Module):

@@ -1,7 +1,7 @@
 """The model: an encoder, and a classifier that is applied at the slots and nowhere else.
 
 Takes piece ids and the positions of the slots, gives one row of label logits a slot. It does not know words, text or
-languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, H hidden width.
+languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, C casings, H hidden width.
 """
 
 import functools
@@ -22,7 +22,7 @@ from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import LATE_STYLES, PunctuationRestorationConfig
 from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
-from .heads import NOT_SCORED, build_head
+from .heads import NOT_SCORED, build_head, casing_losses
 from .lstm_configuration import PunctuationLSTMConfig
 from .lstm_encoder import PunctuationLSTM
 
@@ -34,9 +34,13 @@ TOLERANCE, HALF_TOLERANCE = 1e-4, 5e-2  # between states, relative to the larges
 
 @dataclass
 class SlotClassifierOutput(TokenClassifierOutput):
-    """What the model gives; a CRF with labels adds `nll` (B, W), the negative log-likelihood of each scored slot."""
+    """What the model gives; a CRF with labels adds `nll` (B, W), the negative log-likelihood of each scored slot.
+
+    A model with casings adds `casing_logits` (B, W, C).
+    """
 
     nll: torch.Tensor | None = None
+    casing_logits: torch.Tensor | None = None
 
 
 class PunctuationRestorationModel(PreTrainedModel):
@@ -114,7 +118,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         A checkpoint of another slot style may be loaded with `slot_style="late-mask"`: its masks then start as copies
         of the words' last pieces, which is what tagging reads. With `slot_style="mask-stream"` and the tokenizer's
         `mask_token_id` it needs training first: its masks were never read as a stream. With `pause_edges` a checkpoint
-        that knows no pauses may learn them: until then they change nothing.
+        that knows no pauses may learn them, and with `casings=True` one that knows no casings: until then they change
+        nothing.
 
         Raises:
             OSError: if there is no checkpoint, or its weights cannot be read.
@@ -123,6 +128,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         wants_info = kwargs.pop("output_loading_info", False)
         new = {"mask_state"} if kwargs.get("slot_style") == "late-mask" else set()  # zeros where the style is changed
         new |= {"classifier.pauses.weight"} if kwargs.get("pause_edges") else set()
+        if kwargs.get("casings") or kwargs.get("ignore_mismatched_sizes"):  # with these, weights are put in afterwards
+            new |= {"classifier.casings.weight", "classifier.casings.bias"}
         place = pretrained_model_name_or_path
         try:
             loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
@@ -149,6 +156,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         labels: torch.LongTensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
         pauses: torch.LongTensor | None = None,
+        casings: torch.LongTensor | None = None,
         **kwargs: Any,
     ) -> SlotClassifierOutput:
         """One pass over a batch of windows.
@@ -164,16 +172,18 @@ class PunctuationRestorationModel(PreTrainedModel):
             labels: (B, W) label ids, -100 where a slot is not scored (padding, or a slot that was filled).
             inputs_embeds: (B, P, H) in place of `input_ids`.
             pauses: (B, W) bucket of the pause after each word, from 1 on, 0 where it is unknown; None where all are.
+            casings: (B, W) casing of each word, a place in `CASINGS`, -100 where it is unknown; for training.
 
         Returns:
             `logits` (B, W, M), meaningless where `slot_positions` is 0; with a CRF they are the logarithms of its
             marginals. With `labels` the mean over the scored slots (0 where none is scored) of the cross-entropy, or of
-            the negative log-likelihood of a CRF, which then stands in `nll`.
+            the negative log-likelihood of a CRF, which then stands in `nll`; with `casings` that of these is added.
 
         Raises:
-            ValueError: if `slot_positions` is missing or does not fit `labels`, or the model knows no pauses.
+            ValueError: if `slot_positions` is missing or does not fit `labels`, or there are pauses or casings that the
+                model does not know.
         """
-        slot_positions = self._checked(slot_positions, labels, pauses)
+        slot_positions = self._checked(slot_positions, labels, pauses, casings)
         pieces = {"input_ids": input_ids, "inputs_embeds": inputs_embeds}
         asked = {name: kwargs.get(name, getattr(self.encoder.config, name, False)) for name in WHOLE_OUTPUTS}
         outputs, slot_states = self._read(pieces, attention_mask, slot_positions, asked)
@@ -189,11 +199,21 @@ class PunctuationRestorationModel(PreTrainedModel):
                 flat = logits.flatten(0, 1).float(), labels.flatten()
                 losses = nn.functional.cross_entropy(*flat, ignore_index=NOT_SCORED, reduction="none")
             loss = losses.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
+        casing_logits = None if self.classifier.casings is None else self.classifier.casings(slot_states)  # (B, W, C)
+        if casings is not None and casing_logits is not None:
+            loss = (0 if loss is None else loss) + casing_losses(casing_logits, casings).sum() / (
+                casings != NOT_SCORED
+            ).sum().clamp(min=1)
         return SlotClassifierOutput(
-            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions, nll=nll
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.attentions,
+            nll=nll,
+            casing_logits=casing_logits,
         )
 
-    def _checked(self, slot_positions: Any, labels: Any, pauses: Any) -> torch.LongTensor:
+    def _checked(self, slot_positions: Any, labels: Any, pauses: Any, casings: Any) -> torch.LongTensor:
         """The slots, which the others fit."""
         if slot_positions is None:
             raise ValueError(
@@ -207,6 +227,8 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         if pauses is not None and self.classifier.pauses is None:
             raise ValueError("Expected no pauses, the model has no pause_edges. Leave them out, or train it with them.")
+        if casings is not None and self.classifier.casings is None:
+            raise ValueError("Expected no casings, the model knows none. Leave them out, or load it with casings=True.")
         return slot_positions
 
     def set_head(self, kind: str) -> None:
@@ -323,7 +345,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         super()._init_weights(module)
         if module is self and self.config.slot_style == "late-mask":
             init.zeros_(self.mask_state)
-        if module is self.classifier.pauses:
+        if module is self.classifier.pauses or module is self.classifier.casings:
             init.zeros_(module.weight)
 
 

@@ -28,7 +28,7 @@ FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration", "backends")
 
 # Called with input_ids (B, P), attention_mask (B, P) or None, slot_positions (B, W), and perhaps pauses (B, W)
-# -> probabilities (B, W, M)
+# -> probabilities (B, W, M) of labels; of a model with casings (B, W, M + C), those of the casings behind them
 Backend = Callable[..., torch.Tensor]
 
 
@@ -78,8 +78,8 @@ class OnnxBackend:
             return self.go_on(given["input_ids"], given["slot_positions"], nothing)[0]
         blanks = {"attention_mask": torch.ones_like(given["input_ids"])}
         blanks["pauses"] = torch.zeros_like(given["slot_positions"])
-        (logits,) = self._session.run(["logits"], {name: (blanks | given)[name].numpy() for name in self._sizes})
-        return torch.from_numpy(logits).softmax(dim=-1)
+        found = self._session.run(None, {name: (blanks | given)[name].numpy() for name in self._sizes})
+        return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
 
     def go_on(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """As `onnx_export.go_on`, with probabilities in place of logits."""
@@ -93,7 +93,9 @@ class OnnxBackend:
 
 
 def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:
-    return model(**inputs).logits.float().softmax(dim=-1)
+    outputs = model(**inputs)
+    found = [scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None]
+    return torch.cat([scores.float().softmax(dim=-1) for scores in found], dim=-1)
 
 
 def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:

@@ -39,7 +39,7 @@ class MemoryRestorer:
         self._open = restore.slots.pieces([word.spoken for word in words[n_kept:]])
         probabilities = np.eye(len(restore.model.config.labels), dtype=np.float32)[[0] * len(words)]
         if self._open:
-            ids, places = restore.slots.assemble(self._open)
+            ids, places = restore.slots.assemble(self._open, is_over=not document.item.unfinished)
             n_read = 1 - len(self._begin)  # `<s>`, which stands first
             probabilities[n_kept:] = self._read(ids[n_read:], [place - n_read for place in places])[0]
         whole = Window(0, len(words), 0, len(words))

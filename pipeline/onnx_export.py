@@ -1,7 +1,8 @@
 """A model -> a file for ONNX Runtime, in fp32 or in int8. Knows tensors and files, not text.
 
 The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), where the model has learned
-pauses also `pauses` (B, W), and gives `logits` (B, W, M), for any B, P and W. In int8, weights of matrix products have
+pauses also `pauses` (B, W), and gives `logits` (B, W, M) and, where it has learned casings, `casing_logits` (B, W, C),
+for any B, P and W. In int8, weights of matrix products have
 one scale an output channel and seven bits, because eight overflow on processors without VNNI; word embeddings have one
 scale a row; activations are quantised as they come, so that nothing needs to be calibrated. The inner states of the
 feed-forward part are scaled piece by piece, since a few pieces have states so large that one scale for all would leave
@@ -83,9 +84,13 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
 
 
 def keeps_memory(model: Any) -> bool:
-    """Whether a model can go on where it stopped: its encoder and its head read to the right only, and words alone."""
-    settings = model.config.head, model.config.slot_style, model.config.pause_edges
-    return settings == ("linear", "last-piece", None) and hasattr(model.encoder, "nothing_read")
+    """Whether a model can go on where it stopped: its encoder and its head read to the right only, and words alone.
+
+    One that knows casings does not, since `go_on` gives logits of labels only.
+    """
+    config = model.config
+    settings = config.head, config.slot_style, config.pause_edges, config.casings
+    return settings == ("linear", "last-piece", None, False) and hasattr(model.encoder, "nothing_read")
 
 
 def go_on(
@@ -119,8 +124,9 @@ class _Graph(nn.Module):
         attention_mask: torch.Tensor,
         slot_positions: torch.Tensor,
         pauses: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        return self.model(input_ids, attention_mask, slot_positions, pauses=pauses).logits
+    ) -> tuple[torch.Tensor, ...]:
+        outputs = self.model(input_ids, attention_mask, slot_positions, pauses=pauses)
+        return tuple(scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None)
 
 
 def _attend(
@@ -225,9 +231,9 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
     has_memory = keeps_memory(model)
     if hasattr(model.encoder, "nothing_read") and not has_memory:
         raise ValueError(
-            f"Expected head 'linear', slot_style 'last-piece' and no pause_edges of a {type(model.encoder).__name__} "
-            f"for ONNX, got {model.config.head!r}, {model.config.slot_style!r} and {model.config.pause_edges}. Use "
-            "backend 'torch'."
+            f"Expected head 'linear', slot_style 'last-piece', no pause_edges and no casings of a "
+            f"{type(model.encoder).__name__} for ONNX, got {model.config.head!r}, {model.config.slot_style!r}, "
+            f"{model.config.pause_edges} and {model.config.casings}. Use backend 'torch'."
         )
     graph: nn.Module = (_LSTMGraph if has_memory else _Graph)(model, in_int8)
     # Sizes above 1, which torch takes for constants.
@@ -239,10 +245,12 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
         example["attention_mask"], sizes["attention_mask"] = torch.ones(2, 12, dtype=torch.long), sizes["input_ids"]
     if model.classifier.pauses is not None:
         example["pauses"], sizes["pauses"] = torch.zeros_like(example["slot_positions"]), sizes["slot_positions"]
+    second = "memory_after" if has_memory else "casing_logits"
+    n_outputs = 1 + (has_memory or model.classifier.casings is not None)
     try:
         torch.onnx.export(
             graph, (), str(path), kwargs=example, dynamo=True, dynamic_shapes=sizes, opset_version=20,
-            output_names=["logits", "memory_after"][: 1 + has_memory], external_data=False, verbose=False,
+            output_names=["logits", second][:n_outputs], external_data=False, verbose=False,
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
         raise ValueError(

@@ -19,6 +19,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
+from .casing import recased
 from .completing import Reading, complete
 from .decoding import Choice, calibrated, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
@@ -28,6 +29,7 @@ from .pairs import match_pairs, writes_pairs
 from .recognisers import is_pair, opens_transcript
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
+from .spoken_forms import unbroken
 from .streamer import PunctuationStreamer
 from .timing import pause_buckets, pause_lengths, weigh_pauses, word_times
 from .windows import Window, plan_windows
@@ -79,7 +81,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             whatever is most probable. Of two that reach theirs, the one that is the most times its threshold wins.
         final: False if the text breaks off: its last word then gets no mark because the text ends, and what opens (`¿`)
             need not be closed.
-        truecase: True gives sentences and the English `I` their capitals.
+        truecase: True gives sentences and the English `I` their capitals, and names, where the model has learned
+            which words have them.
         sentences: True adds `"sentences"`: text, and start and end in the input.
         pause: seconds; a longer pause between words raises the chance of a mark. `"learned"` tells them to a model that
             was trained with pauses. Either needs times of words; where there are none, it changes nothing.
@@ -160,6 +163,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config.window_sizes(**{name: size for name, size in preprocess.items() if name in SIZES})
         if preprocess.get("existing", "complete") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
+        if "final" in postprocess:
+            preprocess["final"] = postprocess["final"]
         if "pause" in postprocess:
             pause = postprocess["pause"]
             preprocess["knows_pauses"] = pause == LEARNED
@@ -229,11 +234,17 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(
-        self, item: Any, existing: str = "complete", knows_pauses: bool = False, **sizes: int | None
+        self,
+        item: Any,
+        existing: str = "complete",
+        knows_pauses: bool = False,
+        final: bool = True,
+        **sizes: int | None,
     ) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots, of each model in turn."""
         config = self.model.config
         given = read_item(item)
+        given = given if final else replace(given, unfinished=True)
         words = self.find_words(given.text)
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
         fixed = self._fixed(found if existing != "replace" else [None] * len(words), given.known)
@@ -251,7 +262,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         for number, member in enumerate((self, *self.others)):
             names = member.model.config.label_names
             filled = [decision and names.index(decision.row["name"]) for decision in shown]
-            for window in member.windows(spoken, filled, document.pauses, **sizes):
+            for window in member.windows(spoken, filled, document.pauses, not document.item.unfinished, **sizes):
                 yield {**window, "member": number, "document": document}
 
     def windows(
@@ -259,12 +270,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         spoken: Sequence[str],
         filled: Sequence[int | None],
         pauses: np.ndarray | None = None,
+        is_over: bool = True,
         **sizes: int | None,
     ) -> Iterator[dict[str, Any]]:
         """Windows of some words as this model reads them; no words still give one, which decides nothing.
 
         `filled` has for each word the label that its slot shows, or None; `pauses` the seconds of silence after each,
-        of which a model reads nothing that was trained without.
+        of which a model reads nothing that was trained without; `is_over` says whether the text ends with them.
         """
         config = self.model.config
         pieces = self.slots.pieces(spoken)
@@ -275,7 +287,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         buckets = None if pauses is None or not edges else pause_buckets(pauses, edges).tolist()
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
-            input_ids, slot_positions = self.slots.assemble(pieces[span], filled[span])
+            ends = is_over and seen.end == len(spoken)
+            input_ids, slot_positions = self.slots.assemble(pieces[span], filled[span], ends)
             heard = {"pauses": buckets[span]} if buckets else {}
             yield {"input_ids": input_ids, "slot_positions": slot_positions, **heard, "window": seen}
 
@@ -303,12 +316,15 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         pause: float | str | None = None,
         final: bool = True,
         all_scores: bool = False,
-        **wanted: bool,
+        **wanted: Any,
     ) -> Any:
         """Join the windows of one text, average models, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
         times = _times(document)
         decided, probabilities = self._decide(model_outputs, times, choice, pause, final)
+        casings = document.casings if document.casings is not None else _casings(model_outputs)
+        if casings is not None and wanted.get("truecase"):
+            wanted["cased"] = self._cased(document.words, casings.tolist())
         names = self.model.config.label_names
         scores = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
         return make_result(document, decided, times, scores, **wanted)
@@ -331,19 +347,32 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if isinstance(pause, int | float) and times:
             probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
-        if not final and document.words:  # what the end of a text looks like says nothing of this one's
-            probabilities[-1] = np.eye(len(config.labels))[0]
+        nothing = np.eye(len(config.labels))[0]
+        probabilities[list(unbroken([word.spoken for word in document.words]))] = nothing
+        if not (final or config.open_ends) and document.words:  # the model takes the end of what it sees for a text's
+            probabilities[-1] = nothing
         choice = choice or make_choice(config, "basic", self.thresholds)
         labels, scores = decode(probabilities, choice)
         if writes_pairs(config.labels):
             shared = choice.shared(probabilities)
-            labels = self._with_whole_pairs(document, labels, shared, document.item.unfinished or not final)
+            labels = self._with_whole_pairs(document, labels, shared, document.item.unfinished)
             scores = shared[np.arange(len(labels)), labels]
         decided = [
             given or Decision(config.labels[label], score, "model")
             for given, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
         ]
         return decided, probabilities
+
+    def _cased(self, words: Sequence[Word], casings: Sequence[int]) -> list[str]:
+        """Each word in the letters that the model wants."""
+        return [recased(word.text, casing, self._mixed_case) for word, casing in zip(words, casings, strict=True)]
+
+    @functools.cached_property
+    def _mixed_case(self) -> dict[str, str]:
+        """Words with capitals inside, by their lower case, of the model that says which they are."""
+        configs = (member.model.config for member in (self, *self.others))
+        listed = next((config.mixed_case for config in configs if config.casings), None)
+        return {form.lower(): form for form in reversed(listed or ())}  # of two alike, the first counts
 
     def _with_whole_pairs(
         self, document: PreparedItem, labels: np.ndarray, scores: np.ndarray, unfinished: bool
@@ -399,9 +428,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             columns = label_columns(self.model.config, member.model.config)
             for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size or None, budget):
                 batch = collate([own[index] for index in indices], member.slots.pad_id)
-                outputs = member.forward(batch, **forward_params)["probabilities"].numpy()[..., columns]
-                for index, probabilities in zip(indices, outputs, strict=True):
-                    own[index]["probabilities"] = probabilities
+                outputs = member.forward(batch, **forward_params)["probabilities"].numpy()
+                labels, casings = outputs[..., columns], outputs[..., len(columns) :]
+                for row, index in enumerate(indices):
+                    own[index]["probabilities"] = labels[row]
+                    if member.model.config.casings:
+                        own[index]["casings"] = casings[row]
 
     def _completed(
         self,
@@ -418,6 +450,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
         options = {name: value for name, value in postprocess_params.items() if name in ("choice", "pause", "final")}
         times = _times(document)
+        casings = _casings(outputs)  # of the words alone, so that restored text keeps its letters too
         already_read = {_content(window): window["probabilities"] for window in outputs}
 
         def read_shown(fixed: Sequence[Decision | None]) -> Reading:
@@ -429,7 +462,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
         blind = self._decide(outputs, times, **options)
         fixed = complete(document.fixed, blind, read_shown, self.model.config.labels[0])
-        return [{**output, "document": replace(document, fixed=fixed)} for output in outputs]
+        document = replace(document, fixed=fixed, casings=casings)
+        return [{**output, "document": document} for output in outputs]
 
     def _windows_of(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> list[dict[str, Any]]:
         try:
@@ -470,7 +504,16 @@ def _content(window: Mapping[str, Any]) -> tuple[Any, ...]:
     return window["member"], seen.first, tuple(window["input_ids"]), tuple(window["slot_positions"])
 
 
-def _joined(outputs: Iterable[dict[str, Any]]) -> np.ndarray:
+def _casings(outputs: Iterable[dict[str, Any]]) -> np.ndarray | None:
+    """The casing (W,) of each word of a text, as the first model says that knows them; None where none does."""
+    for _, own in itertools.groupby(outputs, key=lambda output: output["member"]):
+        windows = list(own)
+        if all("casings" in window for window in windows):
+            return _joined(windows, "casings").argmax(axis=1)
+    return None
+
+
+def _joined(outputs: Iterable[dict[str, Any]], key: str = "probabilities") -> np.ndarray:
     """Probabilities (W, M) of a text from its windows: the rows of the words that each decides."""
-    places = ((output["window"], output["probabilities"]) for output in outputs)
+    places = ((output["window"], output[key]) for output in outputs)
     return np.concatenate([rows[seen.keep_from - seen.first : seen.keep_to - seen.first] for seen, rows in places])

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .casing import raised
 from .decoding import is_sentence_end
 from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
 from .items import Item, Time
@@ -33,6 +34,7 @@ class PreparedItem:
     fixed: Sequence[Decision | None]  # what is decided of each word already; None where the model decides
     replaced: Iterable[str] = ()  # the marks that are taken out first
     pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say
+    casings: Any = None  # (W,) what the model says of the letters of each word, where that is settled already
 
 
 def make_result(
@@ -43,8 +45,12 @@ def make_result(
     truecase: bool = False,
     sentences: bool = False,
     return_words: bool = True,
+    cased: Sequence[str] = (),
 ) -> Any:
-    """What the pipeline gives for one item; its class says what that is."""
+    """What the pipeline gives for one item; its class says what that is.
+
+    `cased` has each word in the letters that a model wants in the middle of a sentence; none without such a model.
+    """
     item, words = prepared.item, prepared.words
     text, rows = item.text, [decision.row for decision in decided]
     marks = marks_of(words, rows)
@@ -59,7 +65,8 @@ def make_result(
     new = [("", "") if decision.source == "input" else mark for mark, decision in zip(marks, decided, strict=True)]
     edits = restoring_edits(text, words, new, entries, prepared.replaced)
     if truecase:
-        edits = ascending([*edits, *_capitals(text, words, ranges)])
+        forms = cased or [word.text for word in words]
+        edits = ascending([*edits, *_capitals(text, words, ranges, forms)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
     if return_words:
         for name, values in (("timestamp", times), ("scores", scores)):
@@ -82,24 +89,24 @@ def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
     return list(itertools.pairwise(sorted(cuts)))
 
 
-def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]]) -> list[Edit]:
-    """The edits that give sentences their capital, and the English `I` its own (also in I'm, I'll, I've, I'd).
+def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]], forms: Sequence[str]) -> list[Edit]:
+    """The edits that give words in lower case their forms, sentences their capital, and the English `I` its own.
 
-    Only the first letter of a word in lower case changes; links and words such as iPhone stay as they are.
+    A sentence's first word with a capital in its form (iPhone) gets no other. Words that have capitals already, links
+    and addresses stay as they are.
     """
     firsts = {first for first, _ in ranges}
     edits = []
-    for index, word in enumerate(words):
-        is_english_i = word.spoken == "i" or word.spoken.startswith("i'")
-        if not is_english_i and (index not in firsts or not word.spoken.islower() or "://" in word.text):
+    for index, (word, form) in enumerate(zip(words, forms, strict=True)):
+        is_english_i = word.spoken == "i" or word.spoken.startswith("i'")  # also in I'm, I'll, I've, I'd
+        if not (is_english_i or word.spoken.islower()) or "://" in word.text or "@" in word.text:
             continue
-        offset = next((place for place, sign in enumerate(word.text) if sign.isalnum()), None)
-        if offset is None or not word.text[offset].islower():
-            continue
-        # One letter for one: `ß`.upper() is two letters, `ß`.title() too, so it stays.
-        capital = word.text[offset].upper()
-        if len(capital) == 1:
-            edits.append(change(text, word.start + offset, capital, "truecase"))
+        if is_english_i or (index in firsts and form == word.text):
+            offset = next((place for place, sign in enumerate(word.text) if sign.isalnum()), 0)
+            form = word.text[:offset] + raised(word.text[offset]) + word.text[offset + 1 :]
+        for offset, (sign, wanted) in enumerate(zip(word.text, form, strict=True)):
+            if sign != wanted:
+                edits.append(change(text, word.start + offset, wanted, "truecase"))
     return edits
 
 

@@ -59,6 +59,7 @@ class SlotEncoder:
         self.words_alone: bool = config.words_alone
         self.digits_as_zero: bool = config.digits_as_zero
         self.shift: int = config.shift
+        self.open_ends: bool = config.open_ends
         self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
@@ -89,9 +90,11 @@ class SlotEncoder:
         return [len(ids) + (self._slot_id(label) is not None) for ids, label in zip(pieces, shown, strict=True)]
 
     def assemble(
-        self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
+        self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None, is_over: bool = True
     ) -> tuple[list[int], list[int]]:
         """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
+
+        A model with open ends reads no `</s>` unless the text `is_over` behind the last word.
 
         `filled` has for each word the label id that is shown in its slot, or None for a mask; None masks all. Where
         masks join late (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any
@@ -106,7 +109,8 @@ class SlotEncoder:
             slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + self.shift)
             if slot_id is not None:
                 ids.append(slot_id)
-        return [*ids, self.eos_id, *[self.pad_id] * self.shift], slot_positions
+        end = [self.eos_id] if is_over or not self.open_ends else []
+        return [*ids, *end, *[self.pad_id] * self.shift], slot_positions
 
     def _slot_id(self, label: int | None) -> int | None:
         """The piece of a slot among the others: its mask, the label that it shows, or None."""

@@ -103,7 +103,7 @@ def test_a_stream_gives_the_words_of_any_place_and_goes_round(tmp_path: Path) ->
     stream = WordStream(index["sources"][0]["splits"]["train"]["shards"][0]["file"], 0)
     ends = np.cumsum(long.piece_counts.astype(int))
     for first in (0, 1, 255, 256, 257, 700, 1190):
-        ids, counts, labels, _ = stream.words(first, 20)
+        ids, counts, labels, *_ = stream.words(first, 20)
         order = [(first + n) % 1200 for n in range(20)]
         assert labels.tolist() == long.labels[order].tolist()
         assert counts.tolist() == long.piece_counts[order].tolist()

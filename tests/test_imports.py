@@ -14,6 +14,7 @@ ORDER = [
     "simplified",
     "segmentation",
     "word_patterns",
+    "casing",
     "words",
     "marks",
     "slots",

@@ -1,27 +1,17 @@
-"""Paired marks, as in Spanish: read from text, kept whole, learned from English that is rewritten.
+"""Paired marks, as in Spanish: read from text, kept whole, written.
 
 There is no Spanish among the data: the Spanish here is written by hand.
 """
 
-import json
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spanish import CONFIG, IDS, LABEL_KEYS, LABELS, NAMES, SHORT, find_words
 from test_properties import texts as any_texts
 from transformers import pipeline
 
-from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.data.openings import with_openings
-from punctuation_restoration.data.prepare import main as run_prepare
-from punctuation_restoration.data.prepare import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import build_recipe, load_recipe
-from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
@@ -30,22 +20,7 @@ from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_e
 from punctuation_restoration.pipeline.marks import find_marks, strip_marks
 from punctuation_restoration.pipeline.pairs import LEAST_CHANCE, match_pairs
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
-from punctuation_restoration.pipeline.words import WordFinder
 from punctuation_restoration.training.label_growth import with_labels
-
-RECIPE = Path(__file__).parents[1] / "recipes" / "spanish.yaml"
-FILLS = {"¿": "?", "▁¿": "?", "¡": "!", "▁¡": "!"}  # the tiny tokenizer has no pieces of these
-MODEL = load_recipe(RECIPE).model
-LABELS = [{**label, "fill": FILLS.get(label["fill"], label["fill"])} for label in MODEL["labels"]]
-LABEL_KEYS = {"labels": LABELS, "mark_labels": dict(MODEL["mark_labels"])}
-CONFIG = PunctuationRestorationConfig(**LABEL_KEYS)
-NAMES = CONFIG.label_names
-SHORT = {
-    "-": "O", ",": "COMMA", ".": "PERIOD", "¿": "OPEN_QUESTION", "?": "CLOSE_QUESTION", "¿?": "FULL_QUESTION",
-    "¡": "OPEN_EXCLAMATION", "!": "CLOSE_EXCLAMATION", "¡!": "FULL_EXCLAMATION",
-}  # fmt: skip
-IDS = {short: NAMES.index(name) for short, name in SHORT.items()}
-find_words = WordFinder(CONFIG.mark_labels)
 
 
 def read(text):
@@ -292,152 +267,3 @@ def test_live_words_keep_what_opens_until_it_is_closed(knowing):
         "".join(knowing.stream(["hello saya you are awak the ", "saya you"]))
         == "hello, ¿saya you are awak? the. saya you"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("OK, how can I help you?", "OK, ¿how can I help you?"),
-        ("He left. Are you sure, Tom? Yes.", "He left. ¿Are you sure, Tom? Yes."),
-        ("You know him, don't you?", "You know him, ¿don't you?"),
-        ("That's it, right?", "That's it, ¿right?"),
-        ("You are coming?", "¿You are coming?"),
-        ("If you have time, could you help me?", "If you have time, ¿could you help me?"),
-        ("When you get home, will you call?", "When you get home, ¿will you call?"),
-        ("When will you call? Where? Why?", "¿When will you call? ¿Where? ¿Why?"),
-        ("My brother, who lives there, is he in?", "My brother, who lives there, ¿is he in?"),
-        ("OK, which one is it?", "OK, ¿which one is it?"),
-        ("And to whom did you talk?", "¿And to whom did you talk?"),
-        ('He asked "how are you?" and left.', 'He asked ¿"how are you?" and left.'),
-        ("Mr. Smith, what's up?", "Mr. Smith, ¿what's up?"),
-        ("Chapter one\nWhat is it?", "Chapter one\n¿What is it?"),
-        ("Well, what a day! Stop! Hello, all!", "Well, ¡what a day! ¡Stop! ¡Hello, all!"),
-        ("Hola, ¿cómo estás? No.", "Hola, ¿cómo estás? No."),
-        ("No marks, none. 3.5?", "No marks, none. ¿3.5?"),
-        ("?!", "?!"),
-        ("", ""),
-    ],
-)
-def test_english_is_rewritten_to_spanish_conventions(text, expected):
-    assert with_openings(text, find_words(text)) == expected
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(any_texts)
-def test_rewriting_adds_opening_signs_and_nothing_else(text):
-    rewritten = with_openings(text, find_words(text))
-    bare, left = ("".join(sign for sign in side if sign not in PAIRS) for side in (text, rewritten))
-    assert bare == left
-    assert [word.spoken for word in find_words(rewritten)] == [word.spoken for word in find_words(text)]
-    assert with_openings(rewritten, find_words(rewritten)) == rewritten
-
-
-ENGLISH = "Hello, are you the best? You say the day is you! Is it? Why? Hello! You are, saya awak, the best. "
-
-
-@pytest.fixture(scope="module")
-def english(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("english")
-    paragraphs = [f"{ENGLISH * 4}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
-    (folder / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
-    return folder
-
-
-def recipe(folder, **fields):
-    source = {"path": "talks.txt", "language": "en", "validation": 0.15, **fields.pop("source", {})}
-    filters = {"min_sentences": 1, "max_marks_per_word": 1.0}
-    content = {"name": "r", "root": str(folder), "sources": [source], "filters": filters, "model": LABEL_KEYS}
-    return build_recipe({**content, **fields})
-
-
-@pytest.fixture(scope="module")
-def rewritten(english, tiny_checkpoint, tmp_path_factory):
-    out = tmp_path_factory.mktemp("rewritten")
-    prepare(recipe(english, opening_signs=["en"]), out, tiny_checkpoint, 1)
-    return out
-
-
-def test_rewritten_english_has_all_nine_labels(rewritten, capsys):
-    splits = read_index(rewritten)["sources"][0]["splits"].values()
-    counts = np.sum([split["n_labels"] for split in splits], axis=0)
-    per_text = {",": 3, ".": 1, "¿": 2, "?": 2, "¿?": 1, "¡": 1, "!": 1, "¡!": 1}
-    assert {short: counts[IDS[short]] for short in per_text} == {
-        short: 160 * n + 40 * (short == ".") for short, n in per_text.items()
-    }
-
-
-def test_a_label_that_no_source_has_is_an_error_with_the_counts(english, tiny_checkpoint, tmp_path, capsys):
-    with pytest.raises(
-        ValueError, match=r"got none of \['OPEN_EXCLAMATION', .*'FULL_QUESTION'\].*PERIOD 200.*signs mean"
-    ):
-        prepare(recipe(english), tmp_path / "out", tiny_checkpoint, 1)
-    assert not (tmp_path / "out" / "index.json").exists()
-    labels = tmp_path / "labels.json"
-    labels.write_text(json.dumps(LABEL_KEYS))
-    call = ["--texts", str(english), "--labels", str(labels), "--tokenizer", tiny_checkpoint, "--processes", "1"]
-    assert run_prepare([*call, "--out", str(tmp_path / "out")]) == 1
-    assert "prepare: Expected every label in some source" in capsys.readouterr().err
-
-
-def test_every_other_zero_is_a_warning_with_the_counts(english, tiny_checkpoint, tmp_path, capsys):
-    (tmp_path / "plain.txt").write_text("Hello you. You are the best. The day is you.", encoding="utf-8")
-    made = recipe_for_texts([str(tmp_path / "plain.txt")], "en", 0.0)
-    prepare(made, tmp_path / "one", tiny_checkpoint, 1)
-    counts = "Counts: O 7, COMMA 0, PERIOD 3, QUESTION 0."
-    assert f"Warning: no COMMA in plain; no QUESTION in plain. {counts}" in capsys.readouterr().err
-    prepare(
-        recipe_for_texts([str(english), str(tmp_path / "plain.txt")], "en", 0.0), tmp_path / "two", tiny_checkpoint, 1
-    )
-    assert "Warning: no COMMA in plain; no QUESTION in plain. Counts: O " in capsys.readouterr().err
-    prepare(recipe_for_texts([str(english)], "en", 0.0), tmp_path / "three", tiny_checkpoint, 1)
-    assert "Warning" not in capsys.readouterr().err
-    prepare(recipe(english, source={"labelled": False}), tmp_path / "four", tiny_checkpoint, 1)
-    assert "Warning" not in capsys.readouterr().err
-
-
-def test_labels_that_a_model_has_learned_already_may_be_missing(knowing, english, tiny_tokenizer, tmp_path, capsys):
-    for part in (knowing.model, tiny_tokenizer):
-        part.save_pretrained(tmp_path / "nine")
-    prepare(recipe_for_texts([str(english)], "en", 0.0), tmp_path / "out", str(tmp_path / "nine"), 1)
-    assert "Warning: no OPEN_EXCLAMATION in english" in capsys.readouterr().err
-
-
-def test_a_mark_that_only_gets_another_name_starts_where_it_was(tiny_model, knowing):
-    old, new = tiny_model.classifier.out_proj, knowing.model.classifier.out_proj
-    assert torch.equal(new.bias[IDS["?"]], old.bias[3])
-    assert torch.equal(new.weight[[IDS["?"], IDS["¿?"], IDS["!"], IDS["¿"]]], old.weight[[3, 3, 2, 0]])
-    assert new.bias[IDS["¿?"]] < old.bias[3]
-
-
-def test_the_recipe_rewrites_english_and_the_stand_in_is_other_english():
-    old, new = load_recipe(RECIPE), load_recipe(RECIPE.parent / "spanish-stand-in.yaml")
-    assert {source.language for source in old.sources} == {"en"} == set(old.opening_signs) == set(new.opening_signs)
-    assert len(NAMES) == 9
-    assert old.model["labels"] == new.model["labels"]
-    assert not {source.path for source in old.sources} & {source.path for source in new.sources}
-
-
-def test_the_three_orders_run_end_to_end(rewritten, tiny_encoder, tmp_path, monkeypatch):
-    from benchmarks.paired import main
-
-    def run_here(command, check):
-        AcceleratorState._reset_state(reset_partial_state=True)
-        assert run_training([*command[3:], "--precision", "fp32", "--cpu"]) == 0
-
-    monkeypatch.setattr("benchmarks.arms.subprocess", SimpleNamespace(run=run_here))
-    monkeypatch.setattr("benchmarks.slots.SAMPLED_STEPS", 2)
-    (tmp_path / "recipe.yaml").write_text(json.dumps({"name": "r", "sources": [], "model": LABEL_KEYS}))
-    call = (
-        f"--encoder {tiny_encoder} --layers 2 --old {rewritten} --new {rewritten} --recipe {tmp_path / 'recipe.yaml'}"
-    )
-    call += f" --words 100 --seeds 1 --validation-words 200 --work {tmp_path / 'work'} --out {tmp_path / 'found.json'}"
-    assert main(call.split()) == 0
-    rows = json.loads((tmp_path / "found.json").read_text())["runs"]
-    assert [row["order"] for row in rows] == ["old", "old, then new", "new", "joint"]
-    assert rows[2]["steps"] == rows[3]["steps"] == rows[0]["steps"] + rows[1]["steps"]
-    assert all({"f1", *NAMES[1:]} <= set(row["marks"]) for row in rows)
-    monkeypatch.setattr("benchmarks.arms.subprocess", None)  # nothing is done twice
-    assert main(call.split()) == 0
-    restore = pipeline("punctuation-restoration", model=str(tmp_path / "work" / "joint-1" / "final"), device="cpu")
-    labels = [word["label"] for word in restore("hello are you the best you say the day is you", marks="all")["words"]]
-    assert set(labels) <= set(NAMES)

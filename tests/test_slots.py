@@ -13,8 +13,7 @@ def slots(tiny_tokenizer, tiny_config):
 
 
 def _config(tiny_config, **changes):
-    fields = ("lowercase", "words_alone", "digits_as_zero", "shift", "slot_style", "labels", "max_window_pieces")
-    return SimpleNamespace(**{name: getattr(tiny_config, name) for name in fields} | changes)
+    return SimpleNamespace(**vars(tiny_config) | changes)
 
 
 def _tokens(tokenizer, ids):

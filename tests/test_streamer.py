@@ -214,7 +214,7 @@ def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
         find_words = staticmethod(tiny_pipeline.find_words)
 
         def __call__(self, items: Any, **options: Any) -> Any:
-            return self.read(items["text"]) if isinstance(items, dict) else map(self.read, items)
+            return self.read(items["text"]) if isinstance(items, dict) else (self.read(item["text"]) for item in items)
 
         def read(self, text: str) -> dict[str, Any]:
             words = self.find_words(text)
@@ -240,3 +240,19 @@ def test_the_table_in_the_document_is_that_of_the_results(benchmark: ModuleType)
     assert benchmark.fill(document, report) == document, "run `python -m benchmarks.streaming`"
     with pytest.raises(ValueError, match="Put both into it"):
         benchmark.fill("text", report)
+
+
+def test_marks_that_are_taken_back_and_stops_that_are_right_by_hand(benchmark: ModuleType) -> None:
+    shown = {0: ["PERIOD", "O", "COMMA", "O"], 1: ["O", "O", "PERIOD", "O"], 2: ["O", "COMMA", "PERIOD", "O"]}
+    assert benchmark.taken_back(shown, 0) == 50.0  # the first period and the comma, of four words
+    assert benchmark.taken_back(shown, 1) == 0.0
+    assert benchmark.stop_precision(["O", "O", "PERIOD"], ["PERIOD", "COMMA", "PERIOD"]) == 0.5
+    assert benchmark.stop_precision(["PERIOD"], ["O"]) == 1.0
+
+
+def test_finished_texts_are_whole_sentences(benchmark: ModuleType) -> None:
+    words, labels = "a b c d e f".split(), ["O", "PERIOD", "QUESTION", "O", "PERIOD", "O"]
+    assert benchmark.finished_texts(words, labels, 1) == ["a b", "c", "d e"]
+    assert benchmark.finished_texts(words, labels, 2) == ["a b c"]
+    ended = lambda texts: [{"words": [{"mark": "." if text.endswith("b") else ""}]} for text in texts]  # noqa: E731
+    assert benchmark.bare_ends(ended, ["a b", "c", "d e"]) == 0.6667

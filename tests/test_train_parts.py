@@ -113,6 +113,10 @@ def test_encoder_and_classifier_have_their_own_rates(tiny_model: Any) -> None:
     n_classifier = sum(p.numel() for group in groups[2:] for p in group["params"])
     assert n_classifier == sum(p.numel() for p in tiny_model.classifier.parameters())
     assert sum(p.numel() for g in groups for p in g["params"]) == sum(p.numel() for p in tiny_model.parameters())
+    fields = {**tiny_model.config.to_dict(), "casings": True}
+    cased = PunctuationRestorationModel(PunctuationRestorationConfig(**fields))
+    groups = parameter_groups(cased, 1e-4, 5e-4, 0.01, 1e-2)
+    assert [(group["lr"], len(group["params"])) for group in groups[2:]] == [(5e-4, 2), (5e-4, 2), (1e-2, 1), (1e-2, 1)]
 
 
 @pytest.mark.parametrize("kind", ["adamw", "radam"])

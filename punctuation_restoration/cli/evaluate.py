@@ -20,10 +20,18 @@ from punctuation_restoration.cli.models import ModelError, load_pipeline
 from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples, named
+from punctuation_restoration.evaluation.casing import evaluate_casing
 from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of
-from punctuation_restoration.evaluation.report import against_line, details, mistakes_table, overview, save_pictures
+from punctuation_restoration.evaluation.report import (
+    against_line,
+    casing_table,
+    details,
+    mistakes_table,
+    overview,
+    save_pictures,
+)
 from punctuation_restoration.evaluation.result_files import (
     check_same_test,
     compare,
@@ -122,6 +130,7 @@ def run(args: argparse.Namespace) -> None:
     for found in filter(None, mistakes):
         console.print(mistakes_table(found))
     console.print(overview(results))
+    console.print(*(casing_table(result) for result in results if "casing" in result), sep="\n")
     for result in results if earlier else ():
         console.print(against_line(result), markup=False, highlight=False)
 
@@ -146,6 +155,15 @@ def score_one(
     with ProgressBar(name, sum(len(example.spans) for example in examples)) as bar:
         count = functools.partial(bar.count, unit="units")
         evaluation = evaluate_examples(restore, examples, label_set, on_document=count, **options)
+    del options["n_mistakes"]
+    casing = {}
+    for marks in ("reference", "model") if name in BENCHMARKS and BENCHMARKS[name].casing else ():
+        with ProgressBar(f"{name}, capitals, marks of the {marks}", sum(len(one.spans) for one in examples)) as bar:
+            count = functools.partial(bar.count, unit="units")
+            given = marks == "reference"
+            casing[marks] = evaluate_casing(
+                restore, examples, label_set, with_marks=given, on_document=count, **options
+            )
     config = restore.model.config
     used = {key: getattr(config, key) for key in ("window", "left_context", "right_context", "max_window_pieces")}
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
@@ -154,5 +172,5 @@ def score_one(
     used |= {key: value for key, value in chosen.items() if value}
     signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
-    result = to_result(evaluation, Path(name).name, about, digest, signed)
+    result = to_result(evaluation, Path(name).name, about, digest, signed, casing)
     return {**result, **({"against": compare(result, earlier)} if earlier else {})}, evaluation.mistakes

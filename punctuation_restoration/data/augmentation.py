@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.recipe import Augmentation
 from punctuation_restoration.data.sampling import CutWindow
 
@@ -21,6 +22,7 @@ class AugmentedWord:
     pieces: tuple[int, ...]
     label: int
     soft: tuple[int, ...] = ()  # what teachers say; nothing of a word that was put in
+    casing: int = UNKNOWN  # likewise
 
 
 class Augmenter:
@@ -71,7 +73,7 @@ class Augmenter:
                 piece = self.unk_id
                 if generator.random() < settings.random_pieces:
                     piece = int(self.random_ids[int(generator.integers(len(self.random_ids)))])
-                changed.append(replace(word, pieces=(piece,)))
+                changed.append(replace(word, pieces=(piece,), casing=UNKNOWN))
             elif kind >= settings.substitute + settings.delete:
                 changed += [AugmentedWord((self.unk_id,), 0), word]
         return changed or [words[0]]
@@ -106,9 +108,10 @@ def unpack(window: CutWindow) -> list[AugmentedWord]:
     """The words of a window."""
     ids, counts, labels = iter(window.piece_ids.tolist()), window.piece_counts.tolist(), window.labels.tolist()
     soft = [()] * len(labels) if window.soft is None else map(tuple, window.soft.tolist())
+    casings = [UNKNOWN] * len(labels) if window.casings is None else window.casings.tolist()
     return [
-        AugmentedWord(tuple(itertools.islice(ids, n_pieces)), label, said)
-        for n_pieces, label, said in zip(counts, labels, soft, strict=True)
+        AugmentedWord(tuple(itertools.islice(ids, n_pieces)), label, said, casing)
+        for n_pieces, label, said, casing in zip(counts, labels, soft, casings, strict=True)
     ]
 
 
@@ -120,7 +123,9 @@ def pack(window: CutWindow, words: Sequence[AugmentedWord]) -> CutWindow:
     room = len(window.piece_ids) + len(window.labels)
     ends = np.cumsum([len(word.pieces) + 1 for word in words])
     words = words[: max(1, int(ends.searchsorted(room, side="right")))]
-    soft = window.soft
+    soft, casings = window.soft, window.casings
+    if casings is not None:
+        casings = np.array([word.casing for word in words], dtype=np.uint8)
     if soft is not None:
         soft = np.array([word.soft or (0,) * soft.shape[1] for word in words], dtype=np.uint8)
     return replace(
@@ -129,4 +134,5 @@ def pack(window: CutWindow, words: Sequence[AugmentedWord]) -> CutWindow:
         piece_counts=np.array([len(word.pieces) for word in words], dtype=window.piece_counts.dtype),
         labels=np.array([word.label for word in words], dtype=window.labels.dtype),
         soft=soft,
+        casings=casings,
     )

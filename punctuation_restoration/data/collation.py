@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.pauses import PauseSimulator
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.soft_labels import as_probabilities
@@ -23,6 +24,7 @@ class WindowCollator:
         max_filled: the share of slots filled in such a window is uniform from 0 to this.
         augmenter: changes each window first; None for nothing.
         simulator: draws the pauses of each window as it then is; None for none.
+        casings: whether batches have casings, for a model that learns them.
     """
 
     def __init__(
@@ -32,8 +34,9 @@ class WindowCollator:
         max_filled: float = 0.5,
         augmenter: Callable[[CutWindow], CutWindow] | None = None,
         simulator: PauseSimulator | None = None,
+        casings: bool = False,
     ):
-        self.slots = slots
+        self.slots, self.casings = slots, casings
         self.filled_windows = filled_windows if slots.has_slots else 0.0
         self.max_filled, self.augmenter, self.simulator = max_filled, augmenter, simulator
 
@@ -44,12 +47,16 @@ class WindowCollator:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
             with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is; `soft_labels`
             (B, W, M) probabilities where teachers have said something, zeros where they have not; `pauses` (B, W) where
-            they are drawn.
+            they are drawn; `casings` (B, W) where they are learned, -100 where none is known. A slot that shows its
+            mark has its word's casing too: in use, marks may be known and letters not.
         """
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
         filled = [self._draw_filled(window) for window in windows]
-        rows = [self.slots.assemble(_pieces(window), known) for window, known in zip(windows, filled, strict=True)]
+        rows = [
+            self.slots.assemble(_pieces(window), known, window.is_over)
+            for window, known in zip(windows, filled, strict=True)
+        ]
         heard = [self._draw_pauses(window) for window in windows]
         inputs = collate(
             [{"input_ids": ids, "slot_positions": at, **more} for (ids, at), more in zip(rows, heard, strict=True)],
@@ -64,6 +71,13 @@ class WindowCollator:
         batch["labels"] = torch.from_numpy(labels)
         if any(window.is_pseudo for window in windows):
             batch["is_pseudo"] = torch.tensor([window.is_pseudo for window in windows])
+        if self.casings:
+            casings = np.full(labels.shape, NOT_SCORED, dtype=np.int64)
+            for row, window in zip(casings, windows, strict=True):
+                if window.casings is not None:
+                    known = window.casings != UNKNOWN
+                    row[: len(known)][known] = window.casings[known]
+            batch["casings"] = torch.from_numpy(casings)
         said = {row: window.soft for row, window in enumerate(windows) if window.soft is not None}
         if said:
             soft = np.zeros((*labels.shape, next(iter(said.values())).shape[1]), dtype=np.uint8)

@@ -17,11 +17,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from punctuation_restoration.data.casings import UNKNOWN, casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words
+from punctuation_restoration.pipeline.casing import MIXED, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -41,6 +43,7 @@ class Conversion:
     reason: str | None = None
     n_shared: int = 0  # stretches of text that a benchmark has too
     n_stretches: int = 0
+    mixed_case: frozenset[str] = frozenset()  # its words with capitals inside
 
 
 class Converter:
@@ -88,8 +91,18 @@ class Converter:
         else:
             reason = "too few words" if len(labels) < max(source.filters.min_words, 1) else None
             labels = np.zeros_like(labels)
-        packed = None if reason else self.pack(document.id, spoken, labels)
-        return Conversion(document.id, packed, reason, n_shared, n_stretches)
+        if reason:
+            return Conversion(document.id, None, reason, n_shared, n_stretches)
+        casings = self.casings(spoken, labels, source.casing) if source.labelled else None
+        mixed = () if casings is None else {stem_of(spoken[index]) for index in np.flatnonzero(casings == MIXED)}
+        packed = self.pack(document.id, spoken, labels, casings)
+        return Conversion(document.id, packed, None, n_shared, n_stretches, frozenset(mixed))
+
+    def casings(self, spoken: Sequence[str], labels: np.ndarray, has_casing: bool | None = None) -> np.ndarray | None:
+        """The casing (n_words,) uint8 of a document's words; None where nothing is known of any."""
+        begins = sentence_begins(np.isin(labels, self.stop_ids))
+        casings = casing_targets(spoken, begins, written_casings(spoken, begins, has_casing))
+        return casings if (casings != UNKNOWN).any() else None
 
     def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
@@ -106,7 +119,9 @@ class Converter:
             spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
         return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 
-    def pack(self, document_id: str, spoken: Sequence[str], labels: np.ndarray) -> PackedDocument:
+    def pack(
+        self, document_id: str, spoken: Sequence[str], labels: np.ndarray, casings: np.ndarray | None = None
+    ) -> PackedDocument:
         """Words and their label ids, (n_words,), as arrays of pieces."""
         pieces = self.slots.pieces(spoken)
         counts = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
@@ -116,6 +131,7 @@ class Converter:
             piece_counts=counts.astype(np.uint8),  # the slot encoder cuts words far below 255
             labels=labels,
             word_hash=hash_words(spoken),
+            casings=casings,
         )
 
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:

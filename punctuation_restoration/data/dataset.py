@@ -68,4 +68,4 @@ def windows_for_trainer(
     stops = stop_label_ids(config.labels)
     sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_masks), stops, seed)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
-    return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled)
+    return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled, casings=config.casings)

@@ -39,6 +39,7 @@ from punctuation_restoration.data.summary import SPLITS, check_labels, describe,
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
 
 OWN_FILES = (".safetensors", ".json", ".md")
+MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
 BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
 
 
@@ -108,6 +109,7 @@ def prepare(
     pieces = AutoTokenizer.from_pretrained(tokenizer)
     converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak, recipe.opening_signs)
     rows: list[dict[str, Any]] = []
+    mixed_case: Counter[str] = Counter()
     seen: set[int] = set()
     leaks: list[dict[str, Any]] = []
     files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
@@ -122,7 +124,7 @@ def prepare(
                 test=test,
                 max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
             )
-            rows.append(prepare_source(pool, source, out, seen, leaks, bar))
+            rows.append(prepare_source(pool, source, out, seen, leaks, mixed_case, bar))
             bar.tell(describe(rows[-1]))
     index = {
         "tokenizer": tokenizer,
@@ -131,6 +133,7 @@ def prepare(
         **{key: getattr(config, key) for key in WORD_KEYS},
         "languages": sorted({source.language for source in recipe.sources}),
         "sources": rows,
+        "mixed_case": {word: n for word, n in mixed_case.most_common(MOST_MIXED_CASE) if n > 1},
         "leaks": sorted(leaks, key=lambda row: -row["share"]),
     }
     if not any(row["splits"]["train"]["n_words"] for row in rows):
@@ -145,12 +148,18 @@ def prepare(
 
 
 def prepare_source(
-    pool: Executor, source: Source, out: Path, seen: set[int], leaks: list[dict[str, Any]], bar: ProgressBar
+    pool: Executor,
+    source: Source,
+    out: Path,
+    seen: set[int],
+    leaks: list[dict[str, Any]],
+    mixed_case: Counter[str],
+    bar: ProgressBar,
 ) -> dict[str, Any]:
     """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
-    `seen` holds the hashes of texts already used, `leaks` the documents that share text with a benchmark; this adds to
-    both.
+    `seen` holds the hashes of texts already used, `leaks` the documents that share text with a benchmark, `mixed_case`
+    in how many documents to train on each word with capitals inside stands; this adds to all three.
     """
     writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
     skipped: Counter[str] = Counter()
@@ -166,6 +175,7 @@ def prepare_source(
         shares = (source.validation or 0.0, source.test or 0.0)
         split = split_of(conversion.packed.hash, *shares) if source.labelled else "train"
         writers[split].add(conversion.packed)
+        mixed_case.update(sorted(conversion.mixed_case) if split == "train" else ())
         n_words += len(conversion.packed.labels)
         bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:

@@ -45,6 +45,7 @@ class Source:
         None  # file of hashes of ids, see `shards.read_hashes`: these documents are a benchmark, not read
     )
     labelled: bool = True  # False: its marks are thrown away, for self-training
+    casing: bool | None = None  # whether capitals are as they should be; None: `data.casings` decides, text by text
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 
@@ -67,6 +68,8 @@ class Sampling:
     utterances: float = 0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
     stops: Mapping[int, float] = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})  # shares by number of stops
     questions: Mapping[str, float] = field(default_factory=dict)  # share of a language's windows that get a question
+    # Share of a language's windows that get words of another, by its code; see `data.splicing`.
+    splices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +256,8 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     ):
         if not shares or min(shares) < least or min(shares.values()) < 0:
             raise ValueError(f"Expected {what} with shares in {where}, got {dict(shares)}. Correct them.")
-    numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions, **asdict(recipe.pauses)}
+    splices = {f"splices of {name}": sum(others.values()) for name, others in sampling.splices.items()}
+    numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions, **splices, **asdict(recipe.pauses)}
     for name, share in numbers.items():
         most = 60 if name.endswith("_length") else 1  # of a pause, in seconds
         if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= most:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
+from punctuation_restoration.data.splicing import Splicer
 from punctuation_restoration.data.streams import QuestionBank, SentenceBorders, Words, WordStream, joined, parted
 
 SEARCH_WORDS = 120  # the next sentence start is looked for within so many words
@@ -32,6 +33,8 @@ class CutWindow:
     seed: tuple[int, ...]  # seeds whatever is drawn for this window later
     is_pseudo: bool = False  # labelled by a model, for self-training
     soft: np.ndarray | None = None  # (n_words, M) uint8, what teachers say; zeros where none does
+    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where they are not asked for
+    is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ class WindowSampler:
         self._edges = np.cumsum(self.probabilities)
         self._borders = cache(lambda stream_id: SentenceBorders(self.streams[stream_id], self.stop_ids, slot_cost))
         self._bank = QuestionBank(self.streams, self.stop_ids) if any(sampling.questions.values()) else None
+        self._splice = self._splicer() if sampling.splices else None
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -112,15 +116,27 @@ class WindowSampler:
         room = plan.length - 2  # <s> and </s>
         if plan.utterances is not None:
             first, end = plan.utterances[row].tolist()
-            words = stream.words(first, end - first)
+            words, is_over = stream.words(first, end - first), True
         else:
-            words = self._place(stream, room, generator)
+            words, is_over = self._place(stream, room, generator)
             share = self.sampling.questions.get(self.languages[stream.language_id], 0.0)
             if self._bank and generator.random() < share:
                 words = self._with_question(words, room, self._bank.draw(stream.language_id, generator), generator)
-        ids, counts, labels, soft = self._fit(words, room)
-        seeds = (*seed, 1)
-        return CutWindow(ids, counts, labels, stream.language_id, seeds, stream.is_pseudo, soft if soft.size else None)
+        if self._splice:
+            words = self._splice(words, stream.language_id, generator)
+        ids, counts, labels, soft, casings = self._fit(words, room, is_over)
+        is_over = is_over and bool(np.isin(labels[-1], self.stop_ids))
+        about = stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, casings
+        return CutWindow(ids, counts, labels, *about, is_over)
+
+    def _splicer(self) -> Splicer:
+        ids = {name: number for number, name in enumerate(self.languages)}
+        there = {name: others for name, others in self.sampling.splices.items() if name in ids}
+        shares = {
+            ids[name]: {ids[other]: share for other, share in others.items() if other in ids}
+            for name, others in there.items()
+        }
+        return Splicer(self.streams, self.probabilities, shares, self.stop_ids, self._borders)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded.
@@ -150,22 +166,22 @@ class WindowSampler:
         stream_ids = np.minimum(self._edges.searchsorted(places * self._edges[-1]), len(self.streams) - 1)
         return generator.permutation(stream_ids)
 
-    def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> Words:
-        """Words from a drawn place on, or up to one: at least as many as fit."""
+    def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> tuple[Words, bool]:
+        """Words from a drawn place on, at least as many as fit, or up to one, and then True: a text ends there."""
         sampling, kind = self.sampling, generator.random()
         n_words = min(room, stream.n_words)
         if kind < sampling.document_starts:
-            return stream.words(stream.document_start(generator), n_words)
+            return stream.words(stream.document_start(generator), n_words), False
         kind -= sampling.document_starts
         if kind < sampling.document_ends:
-            return self._before(stream, stream.document_end(generator), room)
+            return self._before(stream, stream.document_end(generator), room), True
         kind -= sampling.document_ends
         first = int(generator.integers(stream.n_words))
         if kind < sampling.sentence_ends:
-            return self._before(stream, self._sentence_start(stream, first) or stream.n_words, room)
+            return self._before(stream, self._sentence_start(stream, first) or stream.n_words, room), True
         if kind - sampling.sentence_ends < sampling.sentence_starts:
             first = self._sentence_start(stream, first)
-        return stream.words(first, n_words)
+        return stream.words(first, n_words), False
 
     def _before(self, stream: WordStream, end: int, room: int) -> Words:
         """As many words as fit before word `end`."""
@@ -185,7 +201,7 @@ class WindowSampler:
         """The words with a question put in after one of their sentences, if there is one and it fits."""
         if question is None:
             return words
-        _, counts, labels, _ = words
+        _, counts, labels, *_ = words
         room -= len(question[0]) + self.slot_cost * len(question[1])  # the question must fit as a whole
         stops = np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
         if not len(stops):
@@ -193,14 +209,16 @@ class WindowSampler:
         before, after = parted(words, int(stops[generator.integers(len(stops))]) + 1)
         return joined(before, question, after)
 
-    def _fit(self, words: Words, room: int) -> Words:
-        """As many words as fit. If not even the first fits, it is cut."""
+    def _fit(self, words: Words, room: int, keeps_end: bool) -> Words:
+        """As many of the first or last words as fit. If not even the first fits, it is cut."""
+        if keeps_end and (n_words := self._n_fitting(words[1][::-1], room)):
+            return parted(words, len(words[1]) - n_words)[1]
         n_words = self._n_fitting(words[1], room)
         if n_words:
             return parted(words, n_words)[0]
-        ids, _, labels, soft = words
+        ids, _, labels, soft, casings = words
         n_pieces = room - self.slot_cost
-        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1]
+        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1], casings[:1]
 
 
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:

@@ -7,12 +7,14 @@ hashes, which decide what is kept from training: shares of all documents, and th
     piece_counts         2       1   1     2      uint8, one a word
     labels               2       0   0     1      uint8, one a word
     piece_ids      [▁hell o  ▁this ▁is ▁jos h]    uint16 (int32 for a large vocabulary), one a piece
+    casings              0       0   0     1      uint8, one a word, 255 where nothing is known; perhaps missing
     document_starts      0 ...                    uint32, first word of each document
     document_hashes, word_hashes                  uint64, one a document: hashes of its id and of its words
 """
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +26,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
+from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.readers import numbered_lines
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.simplified import SIMPLIFIED
@@ -42,10 +45,11 @@ class PackedDocument:
     piece_counts: np.ndarray  # (n_words,) uint8
     labels: np.ndarray  # (n_words,) uint8
     word_hash: int = 0
+    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where nothing is known of any
 
     @property
     def n_bytes(self) -> int:
-        return self.piece_ids.nbytes + self.piece_counts.nbytes + self.labels.nbytes + 20
+        return self.piece_ids.nbytes + self.piece_counts.nbytes + 2 * self.labels.nbytes + 20
 
 
 class ShardWriter:
@@ -69,7 +73,8 @@ class ShardWriter:
     def finish(self) -> dict[str, Any]:
         """Write what is left; gives the row of the split: its shards, and how much is in them."""
         self.flush()
-        counts = {key: sum(shard[key] for shard in self.written) for key in ("n_documents", "n_words", "n_pieces")}
+        added = ("n_documents", "n_words", "n_pieces", "n_cased")
+        counts = {key: sum(shard[key] for shard in self.written) for key in added}
         return {"shards": self.written, **counts, "n_labels": np.trim_zeros(self._n_labels, "b").tolist()}
 
     def flush(self) -> None:
@@ -83,12 +88,18 @@ class ShardWriter:
             "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
             "word_hashes": np.array([document.word_hash for document in self._waiting], dtype=np.uint64),
         }
+        if any(document.casings is not None for document in self._waiting):
+            unknown = (np.full(len(document.labels), UNKNOWN, dtype=np.uint8) for document in self._waiting)
+            pairs = zip(self._waiting, unknown, strict=True)
+            arrays["casings"] = np.concatenate([none if one.casings is None else one.casings for one, none in pairs])
         name = f"{self.stem}-{len(self.written):04d}.safetensors"
         with written_whole(self.folder / name) as beside:
             save_arrays(arrays, beside)
         n_pieces = len(arrays["piece_ids"])
         self._n_labels += np.bincount(arrays["labels"], minlength=256)
-        self.written.append({"file": name, "n_documents": len(counts), "n_words": sum(counts), "n_pieces": n_pieces})
+        n_cased = int(np.count_nonzero(arrays.get("casings", np.zeros(0)) != UNKNOWN))
+        sums = {"n_words": sum(counts), "n_pieces": n_pieces, "n_cased": n_cased}
+        self.written.append({"file": name, "n_documents": len(counts), **sums})
         self._waiting, self._n_bytes = [], 0
 
 
@@ -121,8 +132,9 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
     try:
         arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
         n_words = len(arrays["labels"])
-        if n_words != len(arrays["piece_counts"]) or not n_words or not len(arrays["word_hashes"]):
-            raise ValueError("labels and piece_counts differ in length or are empty")
+        lengths = {len(arrays[key]) for key in ("piece_counts", *({"casings"} & arrays.keys()))}
+        if lengths != {n_words} or not n_words or not len(arrays["word_hashes"]):
+            raise ValueError("labels, piece_counts and casings differ in length or are empty")
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
     return arrays
@@ -158,6 +170,7 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
         "n_vocabulary": max(index["n_vocabulary"] for index in indexes),
         "languages": sorted({language for index in indexes for language in index["languages"]}),
         "sources": sources,
+        "mixed_case": dict(sum((Counter(index.get("mixed_case", {})) for index in indexes), Counter()).most_common()),
     }
 
 
@@ -203,10 +216,11 @@ def shard_documents(path: str | Path, labels: np.ndarray | None = None) -> Itera
         np.split(arrays["piece_ids"], np.cumsum(n_pieces)[:-1]),
         np.split(counts, starts[1:]),
         np.split(arrays["labels"] if labels is None else labels, starts[1:]),
+        np.split(arrays["casings"], starts[1:]) if "casings" in arrays else [None] * len(starts),
         strict=True,
     )
-    for (document, words), ids, own_counts, own_labels in rows:
-        yield PackedDocument(document, ids, own_counts, own_labels, words)
+    for (document, words), ids, own_counts, own_labels, casings in rows:
+        yield PackedDocument(document, ids, own_counts, own_labels, words, casings)
 
 
 def hash_id(document_id: str) -> int:

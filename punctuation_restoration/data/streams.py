@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
+from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.shards import open_shard
 
 OFFSET_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
 
-# Piece ids (n_pieces,), piece counts (n_words,), labels (n_words,), soft labels (n_words, M), or (n_words, 0) without.
-Words = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+# Piece ids (n_pieces,), piece counts (n_words,), labels (n_words,), soft labels (n_words, M), or (n_words, 0) without,
+# casings (n_words,).
+Words = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class WordStream:
@@ -31,6 +33,7 @@ class WordStream:
         self.n_words = len(self.labels)
         self.document_borders = np.append(arrays["document_starts"], self.n_words)
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
+        self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
         sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, OFFSET_WORDS), dtype=np.int64)
         self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
 
@@ -43,7 +46,7 @@ class WordStream:
         block = first // OFFSET_WORDS
         offset = int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : first].sum(dtype=np.int64))
         ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
-        return ids, counts, self.labels[first:end], self.soft[first:end]
+        return ids, counts, self.labels[first:end], self.soft[first:end], self.casings[first:end]
 
     def document_start(self, generator: np.random.Generator) -> int:
         """First word of a random document."""
@@ -56,16 +59,16 @@ class WordStream:
 
 def joined(*parts: Words) -> Words:
     """Words after words."""
-    ids, counts, labels, soft = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return ids, counts, labels, soft
+    ids, counts, labels, soft, casings = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return ids, counts, labels, soft, casings
 
 
 def parted(words: Words, n_words: int) -> tuple[Words, Words]:
     """The first `n_words` of some words, and the others."""
-    ids, counts, labels, soft = words
+    ids, counts, labels, soft, casings = words
     piece = int(counts[:n_words].sum(dtype=np.int64))
-    first = (ids[:piece], counts[:n_words], labels[:n_words], soft[:n_words])
-    return first, (ids[piece:], counts[n_words:], labels[n_words:], soft[n_words:])
+    first = (ids[:piece], counts[:n_words], labels[:n_words], soft[:n_words], casings[:n_words])
+    return first, (ids[piece:], counts[n_words:], labels[n_words:], soft[n_words:], casings[n_words:])
 
 
 def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:

@@ -30,6 +30,7 @@ class Benchmark:
     files: tuple[str, ...] = ()  # paths below the folder of benchmarks
     punctuated_only: bool = False  # whether documents that the captioner left without marks are skipped
     held_out: tuple[str, ...] = ()  # sources in a recipe whose held-out documents are scored; instead of files
+    casing: bool = False  # whether the letters of words are scored besides the marks
     code_switched: bool = False  # whether of these only sentences that mix Han text and English words are scored
 
 
@@ -70,6 +71,12 @@ BENCHMARKS: dict[str, Benchmark] = {
         "sentences with English words from held-out Mandarin articles on programming",
         held_out=("goldminer_tech",),
         code_switched=True,
+    ),
+    "en-casing-valid": Benchmark(
+        "validation", "held-out TED talks, marks and capitals", held_out=("ted",), casing=True
+    ),
+    "ms-casing-valid": Benchmark(
+        "validation", "held-out Malay news, marks and capitals", held_out=("news_ms",), casing=True
     ),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -117,7 +124,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     keep = itemgetter("punctuated") if benchmark.punctuated_only else None
     examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
     if benchmark.held_out:
-        examples = held_out_of_recipe(recipe, benchmark.held_out, label_set)
+        examples = held_out_of_recipe(recipe, benchmark.held_out, label_set, benchmark.casing)
     if benchmark.code_switched:
         examples = [one for one in map(code_switched, examples) if one.spans]
     if not examples:

@@ -14,8 +14,10 @@ is a word, or a token of a benchmark. Knows nothing about files or models.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import regex
 
+from punctuation_restoration.data.casings import UNKNOWN, sentence_begins, written_casings
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
@@ -28,7 +30,7 @@ _HAN_WORD = regex.compile(r"(?:\p{Han}\p{M}*)+")
 _ENDS_IN_HAN = regex.compile(r"\p{Han}\p{M}*\Z")
 _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 _ENGLISH_WORD = regex.compile(r"[a-z]{2,}(?:['’-][a-z]+)*")
-_STOPS = ("PERIOD", "QUESTION")
+STOPS = ("PERIOD", "QUESTION")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,8 @@ class Example:
     spans: tuple[tuple[int, int], ...]  # of every unit, in order; empty for a token without letters and digits
     labels: tuple[str, ...]  # the name of the label after each unit
     ends_text: bool = True  # whether the last unit ends the document; false where the document was cut
-    broken: frozenset[int] = (
-        frozenset()
-    )  # Han units behind which the text has a blank, as where a line broke, and no mark
+    broken: frozenset[int] = frozenset()  # Han units with a blank and no mark behind, as where a line broke
+    cased: tuple[str | None, ...] = ()  # how each unit is written, None where nobody knows; empty if not asked for
 
 
 def example_from_tokens(
@@ -67,11 +68,21 @@ def example_from_tokens(
     return _example(units, joined, labels, id=id, source=source)
 
 
-def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id: str, source: str) -> Example:
+def example_from_text(
+    text: str,
+    finder: WordFinder,
+    label_set: LabelSet,
+    *,
+    id: str,
+    source: str,
+    casing: bool = False,
+    has_casing: bool | None = None,
+) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
     Blanks between Han characters are left out. In captions they stand where a line broke, and would show where a
-    mark belongs.
+    mark belongs. With `casing` the units say how they are written, where `data.casings` finds that the text tells it,
+    or `has_casing` says so.
     """
     words = finder(text)
     spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
@@ -79,6 +90,8 @@ def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id:
     joined: list[bool] = []
     labels: list[str] = []
     broken: set[int] = set()
+    cased: list[str | None] = []
+    tells = tells_casing(spoken, word_labels, has_casing) if casing else [False] * len(spoken)
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
@@ -91,7 +104,15 @@ def example_from_text(text: str, finder: WordFinder, label_set: LabelSet, *, id:
         units.extend(parts)
         joined.extend([not blank] + [True] * (len(parts) - 1))
         labels.extend([label_set.names[0]] * (len(parts) - 1) + [label])
-    return replace(_example(units, joined, labels, id=id, source=source), broken=frozenset(broken))
+        cased.extend([word if tells[index] and len(word) == len(word.lower()) else None] * len(parts))
+    found = _example(units, joined, labels, id=id, source=source)
+    return replace(found, broken=frozenset(broken), cased=tuple(cased) if casing else ())
+
+
+def tells_casing(spoken: Sequence[str], labels: Sequence[str], has_casing: bool | None = None) -> list[bool]:
+    """Whether the letters of each word of a text say how it is written."""
+    begins = sentence_begins(np.isin(labels, STOPS))
+    return (written_casings(spoken, begins, has_casing) != UNKNOWN).tolist()
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
@@ -103,7 +124,8 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
         n_units = min(len(example.spans), n_words)
         if n_units < len(example.spans):
             text, spans = example.text[: example.spans[n_units - 1][1]], example.spans[:n_units]
-            example = replace(example, text=text, spans=spans, labels=example.labels[:n_units], ends_text=False)
+            labels, cased = example.labels[:n_units], example.cased[:n_units]
+            example = replace(example, text=text, spans=spans, labels=labels, ends_text=False, cased=cased)
         kept.append(example)
         n_words -= n_units
     return kept
@@ -160,7 +182,7 @@ def _both_han(before: str, after: str) -> bool:
 
 def _sentences(example: Example) -> list[tuple[int, int]]:
     """The first and last unit of each sentence."""
-    ends = [index for index, label in enumerate(example.labels) if label in _STOPS]
+    ends = [index for index, label in enumerate(example.labels) if label in STOPS]
     if example.labels and (not ends or ends[-1] < len(example.labels) - 1):
         ends.append(len(example.labels) - 1)
     return list(zip([0, *(end + 1 for end in ends)], ends, strict=False))

@@ -41,12 +41,13 @@ def read_examples(
     return examples
 
 
-def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) -> list[Example]:
+def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, casing: bool = False) -> list[Example]:
     """The documents of some sources of a recipe that preparation holds out for validation; their ids decide.
 
     Of a source with a file of hashes (`held_out`) these are the documents in it. Documents outside the recipe's bounds
     of marks per word are left out, as in training: nobody punctuated them. The bounds are applied to units. In Han text
-    these are characters, so there are fewer marks for each.
+    these are characters, so there are fewer marks for each. With `casing` only documents whose letters tell how their
+    words are written, and their units say it.
 
     Raises:
         ValueError: if the recipe lacks a source, or its texts cannot be read.
@@ -63,9 +64,10 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) 
         documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
         hashed = ((hash_id(one.id), one) for one in documents)
         kept = [one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation")]
-        for example in _examples(kept, source.name, label_set):
+        for example in _examples(kept, source.name, label_set, casing=casing, has_casing=source.casing):
             density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
-            if filters.min_marks_per_word <= density <= filters.max_marks_per_word:
+            is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
+            if is_usual and (any(example.cased) or not casing):
                 found.append(example)
     return found
 
@@ -100,6 +102,7 @@ def digest_of(examples: Sequence[Example]) -> str:
     digest = hashlib.sha256()
     for example in examples:
         row = [example.id, example.text, example.spans, example.labels, example.ends_text]
+        row += [example.cased] if example.cased else []
         digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8"))
     return digest.hexdigest()
 
@@ -132,14 +135,16 @@ def _document_of(row: dict[str, Any], place: str) -> readers.SourceDocument:
     raise ValueError(f"Expected the key text, or the keys words and labels, in {place}, {id}, got {sorted(row)}.")
 
 
-def _examples(documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet) -> list[Example]:
+def _examples(
+    documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet, **casing: Any
+) -> list[Example]:
     """Documents as examples of their domain, or else of their source; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
     found = []
     for document in documents:
-        names = {"id": document.id, "source": document.domain or source}
+        names: dict[str, Any] = {"id": document.id, "source": document.domain or source}
         if document.words:
             found.append(example_from_tokens(document.words, document.labels, label_set, **names))
         else:
-            found.append(example_from_text(document.text, finder, label_set, **names))
+            found.append(example_from_text(document.text, finder, label_set, **names, **casing))
     return [example for example in found if example.spans]

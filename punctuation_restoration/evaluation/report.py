@@ -77,6 +77,20 @@ def details(result: dict[str, Any]) -> Iterator[Table]:
             yield table
 
 
+def casing_table(result: dict[str, Any]) -> Table:
+    """Words whose letters change, with the reference's marks and with the model's."""
+    columns = ("precision", "recall", "F1", "in reference", "restored", "right")
+    n_words = next(iter(result["casing"].values()))["n_words"]
+    title = f"{result['benchmark']}: words whose letters change, of {n_words:,}"
+    table = _table(title, "marks", "words", *columns)
+    for marks, rows in result["casing"].items():
+        for name, row in rows.items():
+            if name != "n_words" and (row["n_reference"] or row["n_predicted"]):
+                numbers = (f"{row[key]:,}" for key in ("n_reference", "n_predicted", "n_correct"))
+                table.add_row(marks, name, *_percents(row), *numbers)
+    return table
+
+
 def mistakes_table(mistakes: Sequence[Mistake]) -> Table:
     """The worst mistakes, reference and prediction side by side."""
     table = Table(title="Most certain mistakes", title_justify="left", show_lines=True)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.evaluation.calibration import bins_to_json
+from punctuation_restoration.evaluation.casing import CasingCounts
 from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key, paired_bootstrap
 from punctuation_restoration.evaluation.runner import Evaluation
@@ -25,9 +26,17 @@ NUMBERS = np.dtype("<u4")  # of the packed counts
 
 
 def to_result(
-    evaluation: Evaluation, name: str, about: str, data_sha256: str, signed: dict[str, Any]
+    evaluation: Evaluation,
+    name: str,
+    about: str,
+    data_sha256: str,
+    signed: dict[str, Any],
+    casing: Mapping[str, CasingCounts] | None = None,
 ) -> dict[str, Any]:
-    """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them."""
+    """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them.
+
+    `casing` has what became of letters, by whose marks they stand beside.
+    """
     seconds = evaluation.seconds
     return {
         "format": 2,
@@ -40,12 +49,21 @@ def to_result(
         "intervals_95": asdict(bootstrap(evaluation.blocks)),
         "by_source": brief_scores(evaluation.blocks, "source"),
         "calibration": {name: bins_to_json(bins) for name, bins in evaluation.calibration.items()},
+        **({"casing": casing_to_json(casing)} if casing else {}),
         "speed": {
             "seconds": round(seconds, 2),
             "words": evaluation.n_words,
             "words_per_second": round(evaluation.n_words / seconds, 1) if seconds else None,
         },
         "blocks": pack_blocks(evaluation.blocks),
+    }
+
+
+def casing_to_json(casing: Mapping[str, CasingCounts]) -> dict[str, Any]:
+    """Number of words and scores, by whose marks stand beside them."""
+    return {
+        marks: {"n_words": counts.n_words, **{name: asdict(row) for name, row in counts.scores().items()}}
+        for marks, counts in casing.items()
     }
 
 

@@ -116,14 +116,15 @@ def mark_numbers(pairs: np.ndarray, stray: np.ndarray) -> np.ndarray:
 
 
 def _by_mark(mark_names: Sequence[str], pairs: np.ndarray, stray: np.ndarray) -> dict[str, MarkScore]:
-    return {name: _mark_score(row) for name, row in zip(mark_names, mark_numbers(pairs, stray), strict=True)}
+    return {name: mark_score(row) for name, row in zip(mark_names, mark_numbers(pairs, stray), strict=True)}
 
 
 def _micro(pairs: np.ndarray, stray: np.ndarray) -> MarkScore:
-    return _mark_score(mark_numbers(pairs, stray).sum(axis=0))
+    return mark_score(mark_numbers(pairs, stray).sum(axis=0))
 
 
-def _mark_score(numbers: np.ndarray) -> MarkScore:
+def mark_score(numbers: np.ndarray) -> MarkScore:
+    """Precision, recall and F1 from the numbers (3,) that are right, in the reference, and predicted."""
     n_correct, n_reference, n_predicted = numbers.tolist()
     return MarkScore(
         precision=n_correct / n_predicted if n_predicted else 0.0,

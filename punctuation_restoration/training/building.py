@@ -13,6 +13,7 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.dataset import BatchSource
 from punctuation_restoration.data.pauses import PauseSimulator
+from punctuation_restoration.data.prepare import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
@@ -30,7 +31,8 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     its old weights.
 
     Raises:
-        ValueError: if the data were prepared with other pieces or labels, or nothing to start from is named.
+        ValueError: if the data were prepared with other pieces or labels, or without the casings that the model is to
+            learn, or nothing to start from is named.
     """
     if start:
         model = load_own_model(start, **new_style(settings, recipe, start))
@@ -43,13 +45,17 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     else:
         raise ValueError("Expected something to start from, got neither --from nor --encoder. Give one.")
     check_data_fit(model, index, start or str(settings.encoder))
+    if model.config.casings:
+        model.config.mixed_case = mixed_case(index, model.config.mixed_case or ())
     set_dropout(model, settings.dropout)
     return model
 
 
 def new_style(settings: TrainingSettings, recipe: Recipe, start: str) -> dict[str, Any]:
-    """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read."""
-    fields: dict[str, Any] = {key: recipe.model[key] for key in ("pause_edges",) if key in recipe.model}
+    """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read, what
+    is learned besides marks."""
+    fields: dict[str, Any] = {key: recipe.model[key] for key in ("pause_edges", "open_ends") if key in recipe.model}
+    fields |= {"casings": True} if settings.casings else {}
     if not settings.slot_style:
         return fields
     fields["slot_style"] = settings.slot_style
@@ -71,7 +77,7 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
     fields.setdefault("mask_token_id", tokenizer.mask_token_id)
-    given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from}
+    given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from, "casings": settings.casings}
     fields.update({key: value for key, value in given.items() if value is not None})
     try:
         model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
@@ -136,6 +142,22 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
         )
 
 
+def mixed_case(index: Mapping[str, Any], known: Sequence[str]) -> list[str]:
+    """The words with capitals inside for a model that learns from some data: the data's, then those it has, if any.
+
+    Raises:
+        ValueError: if the data have no casings to train on.
+    """
+    if not any(row["splits"]["train"].get("n_cased") for row in index["sources"]):
+        raise ValueError(
+            "Expected data with casings, got none. Prepare it again, from texts with capitals; or leave --casings out."
+        )
+    listed: dict[str, str] = {}
+    for word in (*index["mixed_case"], *known):
+        listed.setdefault(word.lower(), word)
+    return list(listed.values())[:MOST_MIXED_CASE]
+
+
 def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
     """Check that data has no piece that a model does not know.
 
@@ -182,7 +204,8 @@ def batch_source(
     )
     augmenter = build_augmenter(recipe, index, slots)
     simulator = build_simulator(recipe, config)
-    collator = WindowCollator(slots, recipe.sampling.filled_windows, recipe.sampling.max_filled, augmenter, simulator)
+    sampling = recipe.sampling
+    collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled, augmenter, simulator, config.casings)
     return BatchSource(sampler, collator, *part, settings.accumulate)
 
 

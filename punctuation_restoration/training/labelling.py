@@ -54,7 +54,7 @@ class Labeller:
         probabilities = np.zeros((firsts[-1], len(self.model.config.label_names)), dtype=np.float32)
         # A byte a label is kept: half precision loses nothing of it.
         with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.is_half):
-            for number, _, logits in decided_words(self.model, self.collator, windows, self.device):
+            for number, _, logits, _ in decided_words(self.model, self.collator, windows, self.device):
                 probabilities[firsts[number] : firsts[number + 1]] = logits.softmax(-1).numpy()
         return probabilities
 

@@ -100,7 +100,7 @@ class TrainingRun:
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
             use_fp32_attention(self.model)
         groups = optimisation.parameter_groups(
-            self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay
+            self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay, settings.casing_rate
         )
         optimiser = optimisation.build_optimiser(settings.optimiser, groups)
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
@@ -154,10 +154,13 @@ class TrainingRun:
         with self.averages.applied():
             reading = self._reading = self.validation.read(self.model, self.accelerator.device)
         scores = self.validation.scores(self.validation.counts(reading))
+        casing = self.validation.casing_f1(reading)
         if self.state.take(scores):
             self._save_tuned("best")
         line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in scores["languages"].items())
+        line += "; of casings " + ", ".join(f"{name} {f1:.1f}" for name, f1 in casing.items()) if casing else ""
         self.log.tell(f"step {self.state.step}: validation F1 {line or 'not measured: no validation documents'}")
+        scores |= {"casings": casing} if casing else {}
         self.log.write(self.state.step, {"validation": scores})
         self.last_scores, self._scored_step = scores, self.state.step
 
@@ -255,9 +258,11 @@ class TrainingRun:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
         labels, is_pseudo, soft = inputs.pop("labels"), inputs.pop("is_pseudo", None), inputs.pop("soft_labels", None)
+        casings = inputs.pop("casings", None)
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs, labels=labels)
-        return total_loss(outputs.logits, labels, self.settings, is_pseudo, soft, outputs.nll)
+        second = outputs.casing_logits, casings
+        return total_loss(outputs.logits, labels, self.settings, is_pseudo, soft, outputs.nll, *second)
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""

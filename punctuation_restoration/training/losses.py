@@ -9,7 +9,7 @@ whole windows takes the place of the cross-entropy, and all else reads its margi
 import torch
 from torch.nn import functional
 
-from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
+from punctuation_restoration.modeling.heads import NOT_SCORED, casing_losses
 from punctuation_restoration.training.settings import TrainingSettings
 
 
@@ -73,10 +73,18 @@ def total_loss(
     is_pseudo: torch.Tensor | None = None,
     soft_labels: torch.Tensor | None = None,
     nll: torch.Tensor | None = None,
+    casing_logits: torch.Tensor | None = None,
+    casings: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Summed loss of the scored slots; where there are soft labels they count for a share of `distil_weight`."""
+    """Summed loss of the scored slots; where there are soft labels they count for a share of `distil_weight`.
+
+    The cross-entropy of `casings` (B, W), -100 where they are not scored, counts `casing_weight` times.
+    """
     losses = slot_losses(logits, labels, settings, is_pseudo, nll)
     if soft_labels is not None:
         soft = distillation_losses(logits, soft_labels, labels, settings.temperature)
         losses = torch.lerp(losses, soft, settings.distil_weight * (soft_labels.sum(-1) > 0).float())
-    return losses.sum()
+    loss = losses.sum()
+    if casing_logits is not None and casings is not None:
+        loss = loss + settings.casing_weight * casing_losses(casing_logits, casings).sum()
+    return loss

@@ -40,6 +40,7 @@ class TrainingSettings:
         "or last-piece (tagging)",
         SLOT_STYLES,
     )
+    casings: bool = setting(False, "give a model without it a head that says which words have capitals")
     head: str | None = setting(None, "what labels the slots; default: as in --from, or linear", HEADS)
     bidirectional_from: int | None = setting(None, "first decoder layer to read both ways; default: the middle one")
     frozen_layers: int = setting(0, "first layers that keep their weights, as word embeddings do", "of 0 or more")
@@ -59,6 +60,8 @@ class TrainingSettings:
     optimiser: str = setting("adamw", "adamw or radam", OPTIMISERS)
     encoder_rate: float = setting(2e-4, "learning rate of the encoder", "of 0 or more")
     head_rate: float = setting(4e-4, "learning rate of the head", "of 0 or more")
+    # A single layer that begins with zeros: at the rate of the head it tells `upper` from `capital` very late.
+    casing_rate: float = setting(1e-2, "learning rate of what tells casings", "of 0 or more")
     weight_decay: float = setting(0.01, "weight decay", "of 0 or more")
     warmup_steps: int = setting(200, "steps over which the learning rate rises", "of 0 or more")
     max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", "of 0 or more")
@@ -70,6 +73,7 @@ class TrainingSettings:
     pseudo_weight: float = setting(1.0, "weight of pseudo labels in the loss", "of 0 or more")
     pseudo_smoothing: float = setting(0.0, "label smoothing of pseudo labels", "from 0 to below 1")
     focal_gamma: float = setting(0.0, "focal loss: (1 - p)^gamma of a label's loss counts; 0: all", "of 0 or more")
+    casing_weight: float = setting(0.3, "weight of casings in the loss, where a model has them", "of 0 or more")
     distil_weight: float = setting(0.5, "share of the teachers' --soft-labels in the loss", "from 0 to 1")
     temperature: float = setting(2.0, "temperature of the teachers' soft labels", "above 0")
     # What is written
@@ -82,7 +86,7 @@ class TrainingSettings:
 
 
 # Of a recipe's `model`, and of the command line.
-MODEL_KEYS = ("encoder", "layers", "slot_style", "head", "bidirectional_from")
+MODEL_KEYS = ("encoder", "layers", "slot_style", "casings", "head", "bidirectional_from")
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -103,7 +107,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         kind = (get_args(hints[own.name]) or [hints[own.name]])[0]
         choices = None if limits in RANGES else limits
         name = "--" + own.name.replace("_", "-")
-        parser.add_argument(name, type=kind, choices=choices, default=argparse.SUPPRESS, help=meaning)
+        read: Any = {"action": "store_true"} if kind is bool else {"type": kind, "choices": choices}
+        parser.add_argument(name, **read, default=argparse.SUPPRESS, help=meaning)
     return parser.parse_args(argv)
 
 

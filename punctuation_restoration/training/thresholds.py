@@ -78,7 +78,7 @@ def tune(
 
 def tuned_temperature(validation: Validation, reading: np.ndarray) -> float:
     """The temperature that suits what `validation.read` gave; that of all processes together."""
-    labels, probabilities = reading[:, 1].astype(np.int64), reading[:, 2:]
+    labels, probabilities = reading[:, 1].astype(np.int64), reading[:, 2 : 2 + len(validation.label_names)]
 
     def slope(power: float) -> float:
         return float(validation.summed(likelihood_slope(probabilities, labels, power)))
@@ -91,7 +91,8 @@ def tuned_thresholds(config: Any, validation: Validation, reading: np.ndarray) -
 
     `reading` is what `validation.read` gave for the model of this configuration, whose temperature was found before.
     """
-    reading = np.column_stack([reading[:, :2], calibrated(reading[:, 2:], config.calibration_temperature)])
+    probabilities = reading[:, 2 : 2 + len(validation.label_names)]
+    reading = np.column_stack([reading[:, :2], calibrated(probabilities, config.calibration_temperature)])
 
     def f1_with(marks: str, thresholds: Mapping[str, float]) -> dict[str, float]:
         counts = validation.counts(reading, make_choice(config, marks, thresholds))

@@ -19,6 +19,7 @@ from punctuation_restoration.data.streams import WordStream
 from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.batching import batches_by_length
 from punctuation_restoration.pipeline.decoding import Choice, decode
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -57,7 +58,7 @@ class Validation:
         words_per_language: int,
         processes: Processes | None = None,
     ):
-        self.collator, self.processes = WindowCollator(slots), processes
+        self.collator, self.processes = WindowCollator(slots, casings=config.casings), processes
         self.languages: list[str] = index["languages"]
         self.source_names = [row["name"] for row in index["sources"]]
         self.source_languages = [self.languages.index(row["language"]) for row in index["sources"]]
@@ -70,22 +71,25 @@ class Validation:
                 self.windows += taken
 
     def read(self, model: Any, device: Any = "cpu") -> np.ndarray:
-        """What a model says of this process's words, (n_words, 2 + M): source, true label, probability of each."""
-        rows = [np.zeros((0, 2 + len(self.label_names)))]  # a process may have no words
+        """What a model says of this process's words, (n_words, 2 + M + 2).
+
+        Source, true label, probability of each label, true and chosen casing (`NOT_SCORED` where there is none).
+        """
+        rows = [np.zeros((0, 2 + len(self.label_names) + 2))]  # a process may have no words
         was_training = model.training
         model.eval()
         own = slice(self.processes.number, None, self.processes.n_processes) if self.processes else slice(None)
-        for number, labels, logits in decided_words(model, self.collator, self.windows, device, own):
+        for number, labels, logits, casings in decided_words(model, self.collator, self.windows, device, own):
             sources = np.full(len(labels), self.windows[number].source_id)
-            rows.append(np.column_stack([sources, labels, logits.softmax(-1)]))
+            rows.append(np.column_stack([sources, labels, logits.softmax(-1), casings]))
         model.train(was_training)
         return np.concatenate(rows)
 
     def counts(self, reading: np.ndarray, choice: Choice | None = None) -> np.ndarray:
         """Confusion counts of what was read, (n_sources, M, M): true label, label by the choice, else the likeliest."""
-        (sources, labels), probabilities = reading[:, :2].T.astype(np.int64), reading[:, 2:]
-        predicted = decode(probabilities, choice)[0] if choice else probabilities.argmax(-1)
         n_labels = len(self.label_names)
+        (sources, labels), probabilities = reading[:, :2].T.astype(np.int64), reading[:, 2 : 2 + n_labels]
+        predicted = decode(probabilities, choice)[0] if choice else probabilities.argmax(-1)
         counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
         np.add.at(counts, (sources, choice.goes_to[labels] if choice else labels, predicted), 1)
         return self.summed(counts)
@@ -93,6 +97,21 @@ class Validation:
     def summed(self, values: Any) -> np.ndarray:
         """The sum over all processes of numbers that each has."""
         return self.processes.reduced(values).cpu().numpy() if self.processes else np.asarray(values)
+
+    def casing_f1(self, reading: np.ndarray) -> dict[str, float]:
+        """F1 of words that are not as they came, per language, in points of 100; none without casings.
+
+        Of the words of which `data.casings` knows something: not of a sentence's first, as a rule.
+        """
+        sources, true, chosen = reading[:, [0, -2, -1]].T.astype(np.int64)
+        is_known = true != NOT_SCORED
+        languages, true, chosen = np.array(self.source_languages)[sources[is_known]], true[is_known], chosen[is_known]
+        counts = np.zeros((len(self.languages), 2), dtype=np.int64)  # right, and true and chosen together
+        np.add.at(counts[:, 0], languages, (true == chosen) & (true > 0))
+        np.add.at(counts[:, 1], languages, (true > 0).astype(np.int64) + (chosen > 0))
+        counts = self.processes.reduced(counts).cpu().numpy() if self.processes else counts
+        found = zip(self.languages, counts.tolist(), strict=True)
+        return {name: 200 * n_right / n_both for name, (n_right, n_both) in found if n_both}
 
     def scores(self, counts: np.ndarray) -> dict[str, Any]:
         """Scores from counts: per language and per source, in points of 100."""
@@ -153,23 +172,27 @@ def source_windows(
         first_word, end_word = borders[number]
         if left <= 0:
             break
-        end_word = min(end_word, first_word + left)
+        document_end, end_word = end_word, min(end_word, first_word + left)
         left -= end_word - first_word
         n_places = stream.piece_counts[first_word:end_word].astype(np.int64) + (config.slot_style == "mask")
         for plan in plan_windows(
             n_places.tolist(), config.window, config.left_context, config.right_context, config.max_window_pieces - 2
         ):
-            ids, counts, labels, _ = stream.words(first_word + plan.first, plan.end - plan.first)
+            ids, counts, labels, _, casings = stream.words(first_word + plan.first, plan.end - plan.first)
             kept = slice(plan.keep_from - plan.first, plan.keep_to - plan.first)
-            windows.append(ScoredWindow(CutWindow(ids, counts, labels, 0, (0,)), kept, source_id))
+            is_over = first_word + plan.end == document_end
+            window = CutWindow(ids, counts, labels, 0, (0,), casings=casings, is_over=is_over)
+            windows.append(ScoredWindow(window, kept, source_id))
     return windows
 
 
 @torch.no_grad()
 def decided_words(
     model: Any, collator: WindowCollator, windows: Sequence[ScoredWindow], device: Any, own: slice = slice(None)
-) -> Iterator[tuple[int, np.ndarray, torch.Tensor]]:
+) -> Iterator[tuple[int, np.ndarray, torch.Tensor, np.ndarray]]:
     """For each window its number, and of the words that it decides the labels (n,) and the model's logits (n, M).
+
+    Then their true and chosen casings (n, 2), `NOT_SCORED` where the collator or the model has none.
 
     Windows of like length are read together; `own` says which batches this process reads.
     """
@@ -177,7 +200,13 @@ def decided_words(
     for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
         inputs = collator([windows[number].window for number in batch])
         labels = inputs.pop("labels").numpy()
-        logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits.float().cpu()
+        casings = np.full((*labels.shape, 2), NOT_SCORED)
+        if "casings" in inputs:
+            casings[..., 0] = inputs.pop("casings").numpy()
+        outputs = model(**{name: tensor.to(device) for name, tensor in inputs.items()})
+        if outputs.casing_logits is not None:
+            casings[..., 1] = outputs.casing_logits.argmax(-1).cpu().numpy()
+        logits = outputs.logits.float().cpu()
         for row, number in enumerate(batch):
             kept = windows[number].kept
-            yield number, labels[row, kept], logits[row, kept]
+            yield number, labels[row, kept], logits[row, kept], casings[row, kept]

@@ -1,0 +1,67 @@
+"""How a word is written, and how to write it so. Takes words and places in `CASINGS`, gives words of the same length.
+
+    monday  nasa's  mcdonald  covid-19      as a recogniser writes them
+    1       2       3         2             capital, upper, mixed: see `CASINGS`
+    Monday  NASA's  McDonald  COVID-19
+
+It knows no sentences: their first word has its capital from the marks that are written.
+"""
+
+from collections.abc import Mapping
+
+import regex
+
+AS_IS, CAPITAL, UPPER, MIXED = range(4)  # places in `configuration_punctuation.CASINGS`
+
+# What English hangs on words, which stays as it is: NASA's, we'll.
+_ENDING = regex.compile(r"(?<=.)['’‘`´＇ʼ]\p{Ll}{1,2}\Z")
+_PART = regex.compile(r"(?:^|[\-‐‑'’‘`´＇ʼ])[^\p{L}]*\p{Ll}")  # up to the first letter of it
+
+
+def casing_of(word: str) -> int | None:
+    """The casing of a written word; None where it has no letter that could be another."""
+    letters = [sign for sign in stem_of(word) if sign.islower() or sign.isupper()]
+    n_upper = sum(map(str.isupper, letters))
+    if not n_upper:
+        return AS_IS if letters else None
+    if n_upper == 1 and letters[0].isupper():
+        return CAPITAL
+    return UPPER if n_upper == len(letters) else MIXED
+
+
+def stem_of(word: str) -> str:
+    """A word without `'s` and its like: what stands in the list of mixed words."""
+    return _ENDING.sub("", word)
+
+
+def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
+    """A word in lower case as its casing wants it, letter for letter; the ending of `nasa's` stays.
+
+    `mixed` gives the words with capitals inside, by their lower case. One that it lacks gets a capital, and another
+    behind each hyphen and apostrophe.
+    """
+    stem = stem_of(word)
+    if casing == UPPER:
+        stem = "".join(map(raised, stem))
+    elif casing == CAPITAL:
+        stem = with_capital(stem)
+    elif casing == MIXED:
+        form = mixed.get(stem.rstrip("."), "")  # the point of an abbreviation is not in the list
+        if form:
+            pairs = zip(stem, form.ljust(len(stem)), strict=False)
+            stem = "".join(wanted if wanted.lower() == sign else sign for sign, wanted in pairs)
+        else:
+            stem = _PART.sub(lambda part: part.group()[:-1] + raised(part.group()[-1]), stem)
+    return stem + word[len(stem) :]
+
+
+def with_capital(word: str) -> str:
+    """The word with its first letter as a capital."""
+    place = next((place for place, sign in enumerate(word) if sign.islower()), len(word))
+    return word[:place] + "".join(map(raised, word[place : place + 1])) + word[place + 1 :]
+
+
+def raised(sign: str) -> str:
+    """Its capital; itself where that is two letters (`ß`), since one letter stands for one."""
+    capital = sign.upper()
+    return capital if len(capital) == 1 else sign

@@ -1,0 +1,76 @@
+"""What a text says of the casing of its words, where it says anything.
+
+    He said: i went home. MONDAY, then?     mostly lower case at sentence starts: it says nothing
+    Monday came. NASA called Mary.          as it is: came, called; capital: Mary; upper: NASA; Monday began
+
+A model learns how a word is written in the middle of a sentence. A sentence's first word has a capital anyway, so it
+says nothing, unless it has more capitals than one, or the document writes it in one way only elsewhere. Neither do
+headlines and shouted sentences, nor documents whose letters nobody cared for: `Says` has the limits.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, casing_of
+
+UNKNOWN = 255  # in a byte, of a word of which nothing is known
+
+LEAST_STARTS = 0.7  # of sentences that begin with a letter, the share that begins with a capital
+MOST_CAPITALS = 0.6  # of words inside sentences; more is a list of titles
+MOST_CAPITALS_OF_SENTENCE = 0.75  # likewise of one sentence of `LEAST_WORDS` or more; more is a headline
+LEAST_WORDS = 4
+LONG = 200  # words with letters inside sentences, none of which has a capital: names were written small
+
+_shape_of = lru_cache(1 << 16)(lambda word: UNKNOWN if (casing := casing_of(word)) is None else casing)
+
+
+def written_casings(words: Sequence[str], begins: np.ndarray, has_casing: bool | None = None) -> np.ndarray:
+    """The casing (n_words,) uint8 that each word of a document has in it, where that says something.
+
+    Args:
+        words: as they are written, without marks.
+        begins: (n_words,) of bool, whether each begins a sentence.
+        has_casing: whether the document's letters say something at all; None: as the limits above decide.
+    """
+    shapes = np.fromiter(map(_shape_of, words), dtype=np.uint8, count=len(words))
+    nothing = np.full_like(shapes, UNKNOWN)
+    if has_casing is False or not len(shapes):
+        return nothing
+    has_letter, has_capital = shapes != UNKNOWN, (shapes != UNKNOWN) & (shapes != AS_IS)
+    inside = ~begins & ~np.array([word in ("I", "i") or word[:2] in ("I'", "i'") for word in words])
+    if has_casing is None:
+        starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
+        is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG
+        if is_small or n_capitals > MOST_CAPITALS * np.count_nonzero(inside):
+            return nothing
+        if len(starts) and starts.mean() < LEAST_STARTS:
+            return nothing
+    sentence = np.cumsum(begins) - begins[0]  # the number of each word's sentence
+    n_words, n_inside = np.bincount(sentence, has_letter), np.bincount(sentence, inside)
+    n_raised = np.bincount(sentence, has_capital & inside)
+    n_upper = np.bincount(sentence, has_letter & (shapes > CAPITAL))
+    is_headline = (n_inside >= LEAST_WORDS) & (n_raised >= MOST_CAPITALS_OF_SENTENCE * n_inside)
+    is_headline |= (n_words >= 2) & (n_upper == n_words)
+    return np.where(is_headline[sentence], UNKNOWN, shapes).astype(np.uint8)
+
+
+def casing_targets(words: Sequence[str], begins: np.ndarray, written: np.ndarray) -> np.ndarray:
+    """What a model is to say of each word, (n_words,) uint8; `written` is what `written_casings` gave."""
+    elsewhere: dict[str, set[int]] = {}
+    for word, casing, is_first in zip(words, written.tolist(), begins.tolist(), strict=True):
+        if not is_first and casing != UNKNOWN:
+            elsewhere.setdefault(word.lower(), set()).add(casing)
+    targets = written.copy()
+    for index in np.flatnonzero(begins & (written == CAPITAL)).tolist():
+        found = elsewhere.get(words[index].lower(), set())
+        targets[index] = next(iter(found)) if len(found) == 1 else UNKNOWN
+    return targets
+
+
+def sentence_begins(is_stop: np.ndarray) -> np.ndarray:
+    """Whether each word (n_words,) begins a sentence, given whether a sentence ends behind it."""
+    begins = np.ones(len(is_stop), dtype=bool)
+    begins[1:] = is_stop[:-1]
+    return begins

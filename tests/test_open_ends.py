@@ -1,0 +1,128 @@
+"""Models that tell a text that goes on from one that is over: only the second has its `</s>`, wherever it is made."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from transformers import pipeline
+
+from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.recipe import Sampling
+from punctuation_restoration.data.sampling import CutWindow, WindowSampler
+from punctuation_restoration.data.shards import PackedDocument, read_index, write_index, write_split
+from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.pipeline.streamer import PunctuationStreamer
+from punctuation_restoration.training.validation import source_windows
+
+STOPS = [2, 3]
+
+
+@pytest.fixture(scope="module")
+def open_pipeline(tiny_model: Any, tiny_tokenizer: Any) -> Any:
+    model = copy.deepcopy(tiny_model)
+    model.config.open_ends = True
+    return pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
+
+
+def ends(restore: Any, text: Any, **options: Any) -> list[bool]:
+    """Whether each window has its `</s>`."""
+    return [window["input_ids"][-1] == restore.slots.eos_id for window in restore.preprocess(text, **options)]
+
+
+def test_only_the_last_window_of_a_text_that_is_over_is_closed(open_pipeline: Any) -> None:
+    text = "hello you are the best " * 12
+    sizes = {"window": 20, "left_context": 2, "right_context": 2}
+    closed = ends(open_pipeline, text, **sizes)
+    assert len(closed) > 2
+    assert closed == [False] * (len(closed) - 1) + [True]
+    for given, options in (({"text": text, "unfinished": True}, {}), (text, {"final": False})):
+        assert not any(ends(open_pipeline, given, **sizes, **options))
+    assert ends(open_pipeline, "") == [True]
+
+
+def test_other_models_read_the_end_everywhere(tiny_pipeline: Any) -> None:
+    assert all(ends(tiny_pipeline, "hello you are the best " * 60, final=False))
+
+
+def test_what_breaks_off_is_left_to_a_model_that_knows(open_pipeline: Any, tiny_pipeline: Any) -> None:
+    thresholds = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
+    said = "hello you are"
+    assert open_pipeline(said, final=False, thresholds=thresholds)["words"][-1]["mark"]
+    assert not tiny_pipeline(said, final=False, thresholds=thresholds)["words"][-1]["mark"]
+
+
+def test_a_stream_is_over_when_it_is_flushed(open_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, forward = [], open_pipeline.forward
+    monkeypatch.setattr(open_pipeline, "forward", lambda batch, **given: read.append(batch) or forward(batch, **given))
+    streamer = PunctuationStreamer(open_pipeline, look_ahead=1)
+    streamer.feed_words(["hello", "you"])
+    streamer.hypothesize("are")
+    streamer.flush()
+    assert [batch["input_ids"][0, -1].item() == open_pipeline.slots.eos_id for batch in read] == [False, False, True]
+
+
+def test_a_batch_is_made_as_in_serving(tiny_tokenizer: Any, tiny_config: Any) -> None:
+    config = type(tiny_config)(**{**tiny_config.to_dict(), "open_ends": True, "slot_style": "late-mask"})
+    slots = SlotEncoder(tiny_tokenizer, config)
+    pieces = slots.pieces(["hello", "you", "are"])
+    window = CutWindow(
+        np.concatenate(pieces), np.array([len(word) for word in pieces]), np.array([0, 0, 2]), 0, (1,), is_over=False
+    )
+    ids = WindowCollator(slots)([window])["input_ids"][0].tolist()
+    assert ids == slots.assemble(pieces, is_over=False)[0] == slots.assemble(pieces)[0][:-1]
+
+
+@pytest.fixture
+def index(tmp_path: Any) -> dict[str, Any]:
+    """Documents that end with a sentence, and one that breaks off."""
+    labels = [[0, 0, 1, 0, 2] * 20, [0, 0, 3] * 30, [0, 0, 2, 0, 0] * 10]
+    documents = [
+        PackedDocument(n, np.arange(len(own), dtype=np.uint16), np.ones(len(own), np.uint8), np.array(own, np.uint8))
+        for n, own in enumerate(labels)
+    ]
+    splits = {split: write_split(tmp_path, split, documents) for split in ("train", "validation")}
+    row = {"name": "some", "language": "en", "weight": 1.0, "splits": splits}
+    write_index(
+        tmp_path,
+        {"labels": [], "lowercase": True, "n_vocabulary": 1 << 16, "languages": ["en"], "sources": [row]},
+    )
+    return read_index(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ({"sentence_ends": 1.0}, "stop"),
+        ({"utterances": 1.0}, "stop"),
+        ({"document_ends": 1.0}, "stop"),  # one of three documents breaks off
+        ({"document_starts": 1.0}, "open"),
+        ({}, "open"),
+    ],
+)
+def test_a_window_is_over_where_it_was_cut_behind_a_sentence(
+    index: dict[str, Any], shares: dict[str, float], expected: str
+) -> None:
+    nothing = {"document_starts": 0.0, "document_ends": 0.0, "sentence_ends": 0.0, "sentence_starts": 0.0}
+    sampling = Sampling(lengths={20: 1.0}, **{**nothing, "utterances": 0.0, **shares})
+    sampler = WindowSampler(index, sampling, 200, 0, STOPS, seed=1)
+    windows = [
+        sampler.cut(plan, row) for step in range(30) for plan in [sampler.plan(step)] for row in range(len(plan))
+    ]
+    if expected == "open":
+        assert not any(window.is_over for window in windows)
+        assert any(window.labels[-1] in STOPS for window in windows)  # by chance, and the text goes on
+    else:
+        assert all(window.is_over == (window.labels[-1] in STOPS) for window in windows)
+        assert any(window.is_over for window in windows)
+
+
+def test_held_out_documents_are_over_at_their_end_and_not_where_they_are_cut(
+    index: dict[str, Any], tiny_config: Any
+) -> None:
+    config = type(tiny_config)(**{**tiny_config.to_dict(), "window": 40, "left_context": 2, "right_context": 2})
+    path = index["sources"][0]["splits"]["validation"]["shards"][0]["file"]
+    found = [scored.window.is_over for scored in source_windows(path, config)]
+    assert sum(found) == 3
+    assert found[-1]
+    assert not any(scored.window.is_over for scored in source_windows(path, config, n_words=90))

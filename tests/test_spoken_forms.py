@@ -1,0 +1,61 @@
+"""Numbers, times and addresses in words: no mark stands inside of them, and anything may stand around them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punctuation_restoration.pipeline.spoken_forms import unbroken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "call me at [012 345 6789] tomorrow",
+        "call [+60 12 345 6789]",
+        "we meet [at 3 30 pm] tomorrow",
+        "see you [3 pm] sharp",
+        "jumpa [pukul 8 30 malam] esok",
+        "[pukul 8 30] esok",
+        "write to [john at gmail dot com] please",
+        "emel [ali dot ahmad at yahoo dot com dot my] ya",
+        "see [example dot org slash help] now",
+        "order [number four five six seven] is late",
+        "the [pin is one two three four]",
+        "[version three point five] is out",
+        "[version 3] is out",
+        "it is [three point five] now",
+        "[tiga perpuluhan lima] peratus",
+        "it costs [five dollars and fifty cents] only",
+        "[lima ringgit lima puluh sen] sahaja",
+        "[rm 50] sahaja",
+        "我 [3 点 30 分] 来",
+        "in 2019 300 people came",
+        "one two three four five",
+        "i have 3 30 of them are red",
+        "the point is clear",
+        "a big dot on the map",
+        "the number of people",
+    ],
+)
+def test_forms_go_on_until_their_last_word(text: str) -> None:
+    words, inside, open_ = [], [], False
+    for token in text.split():
+        open_ = open_ or token.startswith("[")
+        if open_ and not token.endswith("]"):
+            inside.append(len(words))
+        open_ = open_ and not token.endswith("]")
+        words.append(token.strip("[]"))
+    assert sorted(set(unbroken(words))) == inside
+
+
+@given(st.lists(st.text(alphabet="ab0123 .@点", min_size=1).map(lambda word: word.replace(" ", "")).filter(bool)))
+def test_any_words_are_read(words: list[str]) -> None:
+    assert all(0 <= index < len(words) - 1 for index in unbroken(words))
+
+
+def test_the_pipeline_puts_no_mark_into_a_form_unless_it_stands_there(tiny_pipeline) -> None:
+    every = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
+    words = tiny_pipeline("hello 012 345 6789 you", thresholds=every)["words"]
+    assert [bool(word["mark"]) for word in words] == [True, False, False, True, True]
+    kept = tiny_pipeline("hello 012, 345 6789 you", thresholds=every)
+    assert kept["text"].split()[1] == "012,"
