@@ -56,7 +56,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
     for name, weight in weights.items():
         found = [one.state_dict()[name].double() for one in (model, *others) if name in one.state_dict()]
         weight.copy_(sum(found) / len(found))
-    model.config.thresholds = None
+    model.config.thresholds, model.config.calibration_temperature = None, 1.0
     tokenizer = AutoTokenizer.from_pretrained(sources[0])
     save_model_folder(target, lambda place: save_plain(model, tokenizer, place))
 

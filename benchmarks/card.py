@@ -170,6 +170,7 @@ def model_table(restore: Any) -> str:
         f"{config.right_context} on the right are context, and {config.max_window_pieces} pieces",
         "labels": ", ".join(f"`{name}`" for name in names),
         "written from a probability of": thresholds or "whatever is most probable",
+        "temperature of the scores": f"{config.calibration_temperature:g}",
         "size": f"{weights_line(folder)}; safetensors, {n_bytes / 1e6:.1f} MB",
     }
     return "| | |\n| --- | --- |\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())

@@ -64,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--thresholds", type=Path, help="JSON file that benchmarks.thresholds wrote")
     given = vars(parser.parse_args(argv))
     if thresholds := given.pop("thresholds"):
-        given["thresholds"] = json.loads(thresholds.read_text(encoding="utf-8"))["thresholds"]
+        found = json.loads(thresholds.read_text(encoding="utf-8"))
+        given |= {name: found[name] for name in ("calibration_temperature", "thresholds")}
     ship(given.pop("source"), given.pop("target"), **given)
     return 0
 

@@ -1,9 +1,9 @@
-"""Validation text → the thresholds with which a model scores best on it.
+"""Validation text → the temperature that calibrates a model, and the thresholds with which it scores best.
 
     python -m benchmarks.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
 
-Training finds them too, on the validation words of its run; here they are found on as much text as wanted, through the
-pipeline. The model reads each text once; `training/thresholds.py` says how they are moved.
+Training finds both, on the validation words of its run; here they are found on as much text as wanted, through the
+pipeline. The model reads each text once; `training/thresholds.py` says how they are found. Each set counts alike.
 """
 
 import argparse
@@ -15,13 +15,14 @@ import numpy as np
 
 from benchmarks.writing import tell
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
+from punctuation_restoration.evaluation.calibration import calibration_error, count_reliability
 from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
-from punctuation_restoration.evaluation.runner import align
+from punctuation_restoration.evaluation.runner import align, may_lack_mark
 from punctuation_restoration.evaluation.scores import micro
-from punctuation_restoration.pipeline.decoding import decode, make_choice
-from punctuation_restoration.training.thresholds import tune
+from punctuation_restoration.pipeline.decoding import Choice, calibrated, decode, make_choice
+from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
 
 ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
 
@@ -49,6 +50,32 @@ def f1_with(given: Mapping[str, float], read: Sequence[ReadExample], config: Any
     return micro_f1([example for example, _, _ in read], decided, label_set)
 
 
+def labelled_rows(
+    read: Sequence[ReadExample], config: Any, label_set: LabelSet
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the words of one benchmark the probabilities (n, M) and true labels (n,), both in terms of `, . ?`.
+
+    And (n,) whether the reference may lack a mark there (`may_lack_mark`).
+    """
+    rows, labels, unsure = [], [], []
+    for example, words, probabilities in read:
+        numbered = [{**word, "score": number} for number, word in enumerate(words)]
+        places = align(example, numbered, label_set).scores
+        for place, label, is_unsure in zip(places, example.labels, may_lack_mark(example), strict=True):
+            if place is not None:
+                rows.append(probabilities[int(place)])
+                labels.append(config.label_names.index(label))
+                unsure.append(is_unsure)
+    return make_choice(config).shared(rows), np.array(labels), np.array(unsure, dtype=bool)
+
+
+def mark_error(rows: np.ndarray, labels: np.ndarray, choice: Choice) -> float | None:
+    """The calibration error of the marks that are written, 0 to 1."""
+    decided, scores = decode(rows, choice)
+    pairs = zip(scores.tolist(), decided == labels, decided > 0, strict=True)
+    return calibration_error(count_reliability([(score, right) for score, right, is_mark in pairs if is_mark]))
+
+
 def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, Any]]], label_set: LabelSet) -> float:
     """Micro-F1, 0 to 1, of the words that the pipeline gave for each example."""
     counts = (
@@ -61,7 +88,7 @@ def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, 
 def main(argv: Sequence[str] | None = None) -> int:
     from punctuation_restoration.cli.models import load_pipeline
 
-    parser = argparse.ArgumentParser(description="Find thresholds on validation data.")
+    parser = argparse.ArgumentParser(description="Find temperature and thresholds on validation data.")
     parser.add_argument("--model", help="checkpoint; the default model without it")
     parser.add_argument("--benchmark", nargs="+", required=True, help="validation sets")
     parser.add_argument("--limit", type=int, help="words of each")
@@ -73,17 +100,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     if tests:
         parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
     restore = load_pipeline(args.model, dtype="auto")
+    config = restore.model.config
+    old = config.calibration_temperature, make_choice(config, "basic", config.thresholds)
+    config.calibration_temperature = 1.0  # what is read is what the model itself says
     label_set = standard_labels(restore.model.config)
     benchmarks = {}
     for name in args.benchmark:
         examples = load_examples(name, label_set, args.bench_root, args.recipe)
         benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
-    config = restore.model.config
+    labelled = {name: labelled_rows(read, config, label_set)[:2] for name, read in benchmarks.items()}
+
+    def slope(power: float) -> float:
+        return sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())
+
+    temperature = best_temperature(slope)
+    benchmarks = {
+        name: [(example, words, calibrated(rows, temperature)) for example, words, rows in read]
+        for name, read in benchmarks.items()
+    }
     best, steps = tune(
         [config.label_names[index] for index in sorted(set(config.basic_labels) - {0})],
         lambda given: {name: f1_with(given, read, config, label_set) for name, read in benchmarks.items()},
     )
-    tell({"thresholds": best, "before": steps[0]["micro_f1"], "after": steps[-1]["micro_f1"]}, args.output)
+    new = temperature, make_choice(config, "basic", best)
+    errors = [
+        {name: mark_error(calibrated(rows, divisor), labels, choice) for name, (rows, labels) in labelled.items()}
+        for divisor, choice in (old, new)
+    ]
+    found = {
+        "calibration_temperature": temperature,
+        "thresholds": best,
+        "before": steps[0]["micro_f1"],  # without thresholds
+        "after": steps[-1]["micro_f1"],
+        "calibration_error": dict(zip(("before", "after"), errors, strict=True)),  # before: as the model came
+    }
+    tell(found, args.output)
     return 0
 
 

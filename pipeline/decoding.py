@@ -28,6 +28,12 @@ class Choice:
         return np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[self.goes_to]
 
 
+def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
+    """Probabilities (W, M) as the logits give them when divided by a temperature (Guo et al. 2017, section 4.2)."""
+    powers = np.asarray(probabilities, dtype=np.float64) ** (1 / temperature)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
 def make_choice(
     config: Any, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
 ) -> Choice:

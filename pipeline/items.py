@@ -1,12 +1,14 @@
 """What a caller may hand in -> one text and what is known about it. Knows the shapes of items, not what words are.
 
-An item is a string, a dictionary or a recogniser's list:
+An item is a string, a dictionary, or what a recogniser gives:
 
     {"text": ...}                       text
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
     {"segments": [...], ...}            what Whisper and others give (`recognisers.py`), with keys of any name
     [...]                               segments or words alone, objects or dictionaries
+    ([...], info)                       what faster-whisper returns
+    an object                           with "text" and perhaps "segments" or "words", as packages of services give it
 
 A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there; and
 "unfinished": True if it goes on, so that a question may be opened (`¿`) and not closed. Each dictionary may carry
@@ -20,7 +22,8 @@ from typing import Any
 
 import regex
 
-from .recognisers import Recognised, is_recognised, opens_transcript, read_recognised
+from .placed_values import has
+from .recognisers import Recognised, is_pair, is_recognised, opens_transcript, read_recognised
 from .speech import Time, TimedSpan
 
 # What may stand beside it.
@@ -45,19 +48,24 @@ def read_item(item: Any) -> Item:
     """Read one item.
 
     Raises:
-        TypeError: if it is neither a string nor a dictionary, nor a list of a recogniser's words or segments.
+        TypeError: if it is neither a string nor a dictionary, nor what a recogniser gives.
         ValueError: if the dictionary has other keys or values than those described above.
     """
     if isinstance(item, str):
         return Item(item)
+    if is_pair(item):
+        return _recognised_item((list(item[0]), item[1]), {})
     if isinstance(item, list | tuple | Iterator):
         values = list(item)
         if not values or opens_transcript(values[0]):
             return _recognised_item(values, {})
     if not isinstance(item, Mapping):
+        if isinstance(getattr(item, "text", None), str) or has(item, "segments"):
+            return _recognised_item(item, {})
         raise TypeError(
             f"Expected a string or a dictionary with 'text' or 'words', or a recogniser's segments, got "
-            f"{type(item).__name__}. Pass the text itself, or {{'words': [...]}} for words."
+            f"{type(item).__name__}. Pass the text itself, {{'words': [...]}} for words, or of another object the "
+            "dictionary in it that has them (`.model_dump()`, `.to_dict()`)."
         )
     if not is_recognised(item) and not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(

@@ -14,7 +14,8 @@ from typing import Any
 
 from .edits import Edit, edited_between
 
-ATTRIBUTES = ("text", "word", "words", "start", "end", "speaker")  # of objects; of dictionaries all keys are placed
+# Of objects; of dictionaries all keys are placed. One of the first three makes an object a part of what was said.
+ATTRIBUTES = ("text", "segments", "word", "words", "start", "end", "speaker")
 
 
 class PlacedString(str):
@@ -54,7 +55,7 @@ def place(value: Any, source: io.StringIO, path: str = "") -> Any:
         placed.start, placed.end = source.tell(), source.tell() + len(value)
         source.write(value + "\n")
         return placed
-    if isinstance(value, Mapping) or has(value, "text") or has(value, "word"):  # some objects are tuples
+    if isinstance(value, Mapping) or any(has(value, name) for name in ATTRIBUTES[:3]):  # some objects are tuples
         own = value if isinstance(value, Mapping) else {n: getattr(value, n) for n in ATTRIBUTES if has(value, n)}
         lead = path and f"{path}."
         placed = PlacedObject((name, place(inner, source, f"{lead}{name}")) for name, inner in own.items())

@@ -4,21 +4,22 @@ Whisper says everything three times: in `text`, in the segments, and in their wo
 Shapes, after the documentation of each program:
 
     whisper, whisperx, faster-whisper   {"text", "segments": [{"start", "end", "text", "words": [{"word", ...}]}]}
-                                        or the bare list of segments; whisperx adds "word_segments", OpenAI's
-                                        service "words"
+                                        or the bare list of segments, or (segments, info); whisperx adds
+                                        "word_segments", OpenAI's service "words"
     chunks (transformers)               {"text", "chunks": [{"text", "timestamp": [start, end]}]}
     nemo                                {"text", "timestamp": {"word": [{"word", "start", "end"}], "segment": [...]}}
     vosk                                {"result": [{"word", "start", "end", "conf"}], "text"}, one or several
     words                               [{"word", "start", "end"}], ["word", ...] or {"words": [...]}
     text                                {"text"}
 
+Each may be an object with such attributes, too, as the packages of services give them.
 It knows these shapes, and nothing of models or marks.
 """
 
 import io
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -51,6 +52,12 @@ def opens_transcript(value: Any) -> bool:
     return has(value, "word") or has(value, "text", "start", "end")
 
 
+def is_pair(value: Any) -> bool:
+    """Whether this is what faster-whisper's `transcribe` returns: its segments, and an object about the recording."""
+    is_of_two = isinstance(value, tuple) and len(value) == 2
+    return is_of_two and isinstance(value[0], list | tuple | Iterator) and hasattr(value[1], "language")
+
+
 def is_recognised(item: Mapping[str, Any]) -> bool:
     """Whether a dictionary is of one of the shapes above that have more than strings and chunks."""
     key = _key_of(item)
@@ -60,12 +67,13 @@ def is_recognised(item: Mapping[str, Any]) -> bool:
 
 
 def read_recognised(given: Any) -> Recognised:
-    """Read a dictionary of the shapes above, or a list of words or segments.
+    """Read a dictionary or an object of the shapes above, a list of words or segments, or such a list and its info.
 
     Raises:
         ValueError: values of another shape, and where; or words of which none has a start.
     """
-    values = given if isinstance(given, list) else []
+    spoken = given[0] if is_pair(given) else given
+    values = spoken if isinstance(spoken, list) else []
     kind = "word" if values and has(values[0], "word") else "text"
     has_times = any(has(value, "start") for value in values)
     for index, value in enumerate(values):
@@ -77,7 +85,8 @@ def read_recognised(given: Any) -> Recognised:
     strings = io.StringIO()
     placed = place(given, strings)
     reader = RecogniserReader(strings.getvalue())
-    speeches = [reader.read_object(placed)] if isinstance(placed, PlacedObject) else reader.read_list(placed)
+    heard = placed[0] if is_pair(given) else placed
+    speeches = [reader.read_object(heard)] if isinstance(heard, PlacedObject) else reader.read_list(heard)
     for warning in reader.warnings:
         logger.warning(warning)
     return Recognised(given, placed, reader.source, speeches[0] if speeches else Speech("", []))

@@ -21,12 +21,12 @@ from .backends import make_backend
 from .batching import batches_by_length, collate
 from .casing import recased
 from .completing import Reading, complete
-from .decoding import Choice, decode, end_sentences, make_choice
+from .decoding import Choice, calibrated, decode, end_sentences, make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
 from .items import Time, read_item
 from .marks import FoundMark, find_marks
 from .pairs import match_pairs, writes_pairs
-from .recognisers import opens_transcript
+from .recognisers import is_pair, opens_transcript
 from .results import Decision, PreparedItem, make_result
 from .slots import SlotEncoder
 from .spoken_forms import unbroken
@@ -186,7 +186,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             head = list(itertools.islice(inputs, 1))
             rest = itertools.chain(head, inputs)
             inputs = list(rest) if head and opens_transcript(head[0]) else (item for item in rest)
-        if isinstance(inputs, Sequence) and not isinstance(inputs, str):
+        if isinstance(inputs, Sequence) and not isinstance(inputs, str) and not is_pair(inputs):
             inputs = list(inputs)
             if not inputs:
                 return []
@@ -340,8 +340,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """What is decided of each word of a text, and its probabilities (W, M), from the windows of all models."""
         document: PreparedItem = model_outputs[0]["document"]
         config = self.model.config
+        temperatures = [member.model.config.calibration_temperature for member in (self, *self.others)]
         members = itertools.groupby(model_outputs, key=lambda output: output["member"])
-        probabilities = np.mean([_joined(outputs) for _, outputs in members], axis=0)
+        each = [calibrated(_joined(outputs), temperatures[number]) for number, outputs in members]
+        probabilities = np.mean(each, axis=0)
         if isinstance(pause, int | float) and times:
             probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
         probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)

@@ -202,6 +202,40 @@ def test_a_generator_of_segments_is_one_transcript_and_read_once(restore):
     assert result == restore(given) == restore(tuple(given))
 
 
+def test_what_faster_whisper_returns_comes_back_as_a_pair(restore):
+    about = SimpleNamespace(language="en", duration=5.5)
+    given = segments(Segment, Word)
+    for pair in ((iter(given), about), (given, about), ((one for one in given), about)):
+        assert restore(pair) == (restore(given), about)
+    assert restore([(given, about), "hello"])[0] == (restore(given), about)
+    assert restore((iter([]), about)) == ([], about)
+
+
+class Reply:
+    """As the packages of services give it."""
+
+    def __init__(self, **fields: Any):
+        self.__dict__ |= fields
+
+
+def test_the_result_of_a_service_comes_back_as_such_an_object(restore):
+    told = {"text": f" {SAID} saya awak the", "language": "english", "duration": "5.5", "words": None}
+    given = Reply(**told, segments=segments(Reply))
+    result = restore(given)
+    assert type(result) is Reply
+    assert given.text == told["text"]
+    expected = restore(whisper())
+    assert vars(result) | {"segments": None} == told | {"text": expected["text"], "segments": None}
+    assert [one.text for one in result.segments] == [one["text"] for one in expected["segments"]]
+    assert restore(Reply(text=SAID)).text == restore(SAID)["text"]
+    assert restore([Reply(text=SAID, words=timed_words(Word))])[0].words == restore(timed_words(Word))
+
+
+def test_an_object_without_text_is_refused_with_what_to_pass(restore):
+    with pytest.raises(TypeError, match=r"got SimpleNamespace.*model_dump"):
+        restore(SimpleNamespace(results={"channels": []}))
+
+
 def test_several_transcripts_are_a_batch(restore):
     one, other = whisper(), whisperx()
     alone = [restore(one), restore(other)]

@@ -4,11 +4,15 @@ import asyncio
 import importlib.util
 import json
 import re
+import struct
+import wave
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from punctuation_restoration.cli import punctuate
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MARKS = re.compile(r"[,.?，。？]")
@@ -33,6 +37,39 @@ def test_whisper_json_becomes_subtitles(tiny_checkpoint: str, capsys: pytest.Cap
     assert shown.startswith("1\n00:00:00,000 --> ")
     spoken = "".join(line for line in shown.splitlines() if not line.isdigit() and "-->" not in line)
     assert letters(spoken) == letters(json.loads((EXAMPLES / "transcripts" / "whisper.json").read_text())["text"])
+
+
+def test_what_a_recogniser_really_heard_becomes_subtitles(tiny_checkpoint: str, tmp_path: Path) -> None:
+    heard, out = EXAMPLES / "transcripts" / "spoken.json", tmp_path / "out.srt"
+    options = ["--model", tiny_checkpoint, "--existing", "replace", "-o", str(out)]
+    assert punctuate.main([str(heard), *options]) == 0
+    words = json.loads(heard.read_text(encoding="utf-8"))["chunks"]
+    said = letters("".join(word["text"] for word in words))
+    for made in (out, EXAMPLES / "transcripts" / "spoken.srt"):
+        cues = [cue.split("\n", 2) for cue in made.read_text(encoding="utf-8").strip().split("\n\n")]
+        assert letters("".join(text for _, _, text in cues)).lower() == said.lower()
+        begins, ends = zip(*(map(seconds, times.split(" --> ")) for _, times, _ in cues), strict=True)
+        assert set(begins) <= {word["timestamp"][0] for word in words}
+        assert set(ends) <= {word["timestamp"][1] for word in words}
+        assert (begins[0], ends[-1]) == (words[0]["timestamp"][0], words[-1]["timestamp"][1])
+
+
+def seconds(time: str) -> float:
+    hours, minutes, rest = time.replace(",", ".").split(":")
+    return 3600 * int(hours) + 60 * int(minutes) + float(rest)
+
+
+def test_a_recording_is_read_as_whisper_wants_it(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="the example needs `pip install onnxruntime`")
+    example = load("speech_to_words")
+    with wave.open(str(tmp_path / "tone.wav"), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(struct.pack("<4h", 0, 2**14, 0, -(2**14)))
+    assert example.read_wave(tmp_path / "tone.wav").tolist() == [0, 0.25, 0.5, 0.25, 0, -0.25, -0.5, -0.5]
+    with wave.open(str(tmp_path / "two.wav"), "wb") as file:
+        file.setparams((2, 2, 8000, 0, "NONE", ""))
+    with pytest.raises(ValueError, match="Expected one channel of 16 bits, got 2 of 16"):
+        example.read_wave(tmp_path / "two.wav")
 
 
 def test_a_folder_is_restored(tiny_checkpoint: str, tmp_path: Path) -> None:
@@ -158,7 +195,6 @@ def test_the_code_in_the_document_runs(tiny_checkpoint: str, tmp_path: Path, mon
 
 
 def test_the_document_names_every_format_and_exit_code() -> None:
-    from punctuation_restoration.cli import punctuate
     from punctuation_restoration.transcripts import WRITABLE
     from punctuation_restoration.transcripts.reading import SUFFIXES
 

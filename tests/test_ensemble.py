@@ -96,6 +96,19 @@ def test_thresholds_are_means_where_all_models_have_one(tiny_checkpoint: str, ti
     assert both(items) != both(items, thresholds={"COMMA": 0.9})
 
 
+def test_each_model_has_its_own_temperature_before_the_mean(tiny_checkpoint: str, tiny_tagger: str) -> None:
+    alone = [build(model=name) for name in (tiny_checkpoint, tiny_tagger)]
+    for one, temperature in zip(alone, (0.5, 3.0), strict=True):
+        one.model.config.calibration_temperature = temperature
+    means = [
+        [(first["scores"][label] + second["scores"][label]) / 2 for label in first["scores"]]
+        for first, second in zip(*(one(TEXTS[0], all_scores=True)["words"] for one in alone), strict=True)
+    ]
+    both = build(model=alone[0].model, tokenizer=alone[0].tokenizer, ensemble=[alone[1]])
+    words = both(TEXTS[0], all_scores=True)["words"]
+    assert [list(word["scores"].values()) for word in words] == [pytest.approx(row, abs=1e-6) for row in means]
+
+
 def test_what_cannot_be_averaged_is_refused(
     tiny_model: Any, tiny_tokenizer: Any, tiny_tagger: str, tmp_path: Path
 ) -> None:

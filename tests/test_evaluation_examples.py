@@ -11,7 +11,13 @@ from punctuation_restoration.evaluation.examples import (
     example_from_tokens,
 )
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
-from punctuation_restoration.evaluation.runner import align, count_blocks, evaluate_examples, find_mistakes
+from punctuation_restoration.evaluation.runner import (
+    align,
+    count_blocks,
+    evaluate_examples,
+    find_mistakes,
+    may_lack_mark,
+)
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
@@ -214,6 +220,26 @@ def test_the_most_certain_mistakes_come_first_with_both_readings():
     assert first.predicted_text == "we went home[,] and then we slept."
     result = iter([{"words": given}])
     assert evaluate_examples(lambda texts: result, [example], LABELS, n_mistakes=1).mistakes == [second]
+
+
+def test_marks_where_the_reference_may_lack_one_are_told_apart():
+    # 41 units without a mark up to the period, 40 up to the comma, 2 up to the end.
+    example = from_tokens(*[("a", O)] * 40, ("b", P), *[("c", O)] * 39, ("d", C), ("e", O), ("f", O))
+    assert may_lack_mark(example) == [True] * 41 + [False] * 42
+    labels = [O] * 83
+    labels[5] = labels[40] = labels[50] = labels[80] = labels[81] = P
+    result = iter([{"words": words(example.text, *zip((word for word in example.text.split()), labels, strict=True))}])
+    calibration = evaluate_examples(lambda texts: result, [example], LABELS).calibration
+    assert calibration["all_words"][0].sum() == 83
+    assert [calibration["marks"][row].sum() for row in (0, 1)] == [5, 1]
+    assert [calibration["marks_where_marked"][row].sum() for row in (0, 1)] == [3, 0]
+
+
+def test_a_blank_between_han_characters_is_where_a_caption_may_lack_a_mark():
+    example = from_text("我们 今天，很好 。 你 用 Python 吗 好")
+    assert units(example) == ["我", "们", "今", "天", "很", "好", "你", "用", "python", "吗", "好"]
+    assert example.broken == {1, 6, 9}
+    assert [n for n, unsure in enumerate(may_lack_mark(example)) if unsure] == [1, 6, 9]
 
 
 def test_wrong_references_are_refused():

@@ -16,6 +16,7 @@ ORDER = [
     "word_patterns",
     "casing",
     "words",
+    "spoken_forms",
     "marks",
     "slots",
     "windows",

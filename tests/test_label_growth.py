@@ -32,7 +32,7 @@ from punctuation_restoration.training.adapters import rebuild
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.thresholds import tuned_thresholds
+from punctuation_restoration.training.thresholds import tuned_temperature, tuned_thresholds
 from punctuation_restoration.training.validation import Validation
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "all-marks.yaml"
@@ -205,16 +205,19 @@ def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(marked, 
     assert n_labels[NAMES.index("COLON")] > 0
 
 
-def test_a_fine_tuned_model_drops_the_thresholds_of_its_old_weights(prepared, tiny_model, tiny_tokenizer, tmp_path):
+def test_a_fine_tuned_model_drops_thresholds_and_temperature_of_its_old_weights(
+    prepared, tiny_model, tiny_tokenizer, tmp_path
+):
     model = with_labels(tiny_model, tiny_model.config.labels, {**tiny_model.config.mark_labels, "~": None})
-    model.config.thresholds = {"COMMA": 0.4}
+    model.config.thresholds, model.config.calibration_temperature = {"COMMA": 0.4}, 1.5
     model.save_pretrained(tmp_path)
     tiny_tokenizer.save_pretrained(tmp_path)
     average_models([str(tmp_path)], tmp_path / "mean")
-    assert PunctuationRestorationConfig.from_pretrained(tmp_path / "mean").thresholds is None
-    assert (
-        build_model(TrainingSettings(), Recipe("r", ()), read_index(prepared), str(tmp_path)).config.thresholds is None
-    )
+    mean = PunctuationRestorationConfig.from_pretrained(tmp_path / "mean")
+    tuned_further = build_model(TrainingSettings(), Recipe("r", ()), read_index(prepared), str(tmp_path)).config
+    more_labels = with_labels(model, LABELS).config
+    for config in (mean, tuned_further, more_labels):
+        assert (config.thresholds, config.calibration_temperature) == (None, 1.0)
 
 
 def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny_tokenizer):
@@ -242,6 +245,23 @@ def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny
     with ThreadPoolExecutor(2) as processes:  # each has read some of the words, and both find the same
         assert list(processes.map(tuned, (0, 1))) == [{"COMMA": 0.275}] * 2
     assert tuned_thresholds(tiny_model.config, validation, reading[:0]) is None
+
+
+def test_thresholds_are_those_of_probabilities_at_the_temperature_that_was_found(prepared, tiny_model, tiny_tokenizer):
+    """A model that is as sure of three right answers as of a wrong one: three to one is what it should say."""
+    rows = np.array([[0.1, 0.9, 0.0, 0.0]] * 4)
+    validation = Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, tiny_model.config), tiny_model.config, 50)
+    reading = np.column_stack([np.zeros(4), [1, 1, 1, 0], rows])
+    assert tuned_temperature(validation, reading) == pytest.approx(2.0, abs=0.001)
+    own = copy.copy(validation)
+    own.processes = SimpleNamespace(reduced=lambda slope: torch.as_tensor(slope) * 2)  # another has read the same
+    assert tuned_temperature(own, reading) == tuned_temperature(validation, reading)
+    assert tuned_temperature(validation, reading[:0]) == 1.0
+    unsure = np.column_stack([np.zeros(4), [1, 1, 0, 0], [[0.6, 0.4, 0, 0]] * 2 + [[0.9, 0.1, 0, 0]] * 2])
+    config = copy.deepcopy(tiny_model.config)
+    assert tuned_thresholds(config, validation, unsure)["COMMA"] <= 0.4
+    config.calibration_temperature = 0.5  # odds of 3 to 2 become 9 to 4, a probability of 0.31
+    assert tuned_thresholds(config, validation, unsure)["COMMA"] <= 0.3
 
 
 def test_further_labels_get_theirs_beside_those_of_the_basic_marks(prepared, grown, tiny_tokenizer):

@@ -193,6 +193,7 @@ def test_custom_pipelines_are_hidden_from_transformers_and_saved_again(tiny_conf
         ({"window": 50, "left_context": 40, "right_context": 15}, "Widen the window"),
         ({"left_context": -1}, "Widen the window"),
         ({"max_window_pieces": 3}, "max_window_pieces"),
+        ({"calibration_temperature": 0}, "calibration_temperature above 0, got 0"),
         ({"slot_style": "both"}, "slot_style"),
         ({"head_width": 0}, "head_width"),
         ({"head": "tree"}, r"head to be one of .*'crf'.*got 'tree'"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from transformers import pipeline
 
 TEXT = "hello how are you 我们今天在北京 awak saya it's 3.5 the end"
+SURE = np.eye(4) * 0.88 + 0.03  # the probabilities of a word of each label
 
 
 def test_a_string_gives_text_and_words_with_offsets_into_the_input(tiny_pipeline):
@@ -176,14 +177,14 @@ def test_what_is_added_is_shown_in_turn_until_nothing_more_comes(tiny_pipeline, 
         for window in windows:
             slots = [window["input_ids"][place] for place in window["slot_positions"]]
             seen = "".join(str(index) for index, piece in enumerate(slots) if piece != tiny_pipeline.slots.mask_id)
-            window["probabilities"] = np.eye(4)[[int(index in commas[seen]) for index in range(len(slots))]] * 0.9
+            window["probabilities"] = SURE[[int(index in commas[seen]) for index in range(len(slots))]]
 
     monkeypatch.setattr(tiny_pipeline, "_read", read)
     result = tiny_pipeline("hello how are you? saya the")
     # Nothing new after `saya`, where no mark was missing; the end of a text gets the mark that it has when read blind.
     assert result["text"] == "hello, how are you? saya the,"
     assert [word["source"] for word in result["words"]] == ["model"] * 3 + ["input"] + ["model"] * 2
-    assert [(edit["label"], edit["score"]) for edit in result["edits"]] == [("COMMA", 0.9)] * 2
+    assert [(edit["label"], edit["score"]) for edit in result["edits"]] == [("COMMA", pytest.approx(0.91))] * 2
     assert tiny_pipeline(result["text"])["text"] == result["text"]
     assert tiny_pipeline("hello how are you saya the")["text"] == "hello how, are you saya the,"
     assert tiny_pipeline("hello how are you? saya the", existing="keep")["text"] == "hello how, are you? saya the,"
@@ -220,6 +221,17 @@ def test_thresholds_of_the_configuration_hold_where_the_caller_gives_none(tiny_m
     finally:
         config.thresholds = None
     assert plain == tiny_pipeline(TEXT)
+
+
+def test_the_temperature_of_the_configuration_divides_the_logits_of_every_score(tiny_model, tiny_pipeline, monkeypatch):
+    plain = [list(entry["scores"].values()) for entry in tiny_pipeline(TEXT, all_scores=True)["words"]]
+    monkeypatch.setattr(tiny_model.config, "calibration_temperature", 2.0)
+    words = tiny_pipeline(TEXT, all_scores=True)["words"]
+    for entry, row in zip(words, plain, strict=True):
+        roots = [score**0.5 for score in row]
+        assert list(entry["scores"].values()) == pytest.approx([root / sum(roots) for root in roots])
+        assert entry["score"] == entry["scores"][entry["label"]]
+    assert [entry["score"] for entry in tiny_pipeline(TEXT)["words"]] == [entry["score"] for entry in words]
 
 
 def test_all_scores_are_a_distribution_over_the_labels(tiny_pipeline):

@@ -1,13 +1,17 @@
 """Thresholds found on validation text."""
 
+import json
+
 import numpy as np
 import pytest
 
-from benchmarks.thresholds import f1_with, main, read_once
+from benchmarks import calibration
+from benchmarks.thresholds import f1_with, labelled_rows, main, mark_error, read_once
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.pipeline.decoding import calibrated, make_choice
 from punctuation_restoration.training import thresholds
-from punctuation_restoration.training.thresholds import tune
+from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
 
 
 @pytest.fixture
@@ -42,6 +46,73 @@ def test_a_gain_that_may_be_chance_sets_no_threshold(read, tiny_config, label_se
     best, steps = tuned(read, tiny_config, label_set)
     assert best == {}
     assert len(steps) == 1
+
+
+def test_a_temperature_of_two_takes_the_root_of_the_odds():
+    rows = np.array([[0.8, 0.2, 0.0], [0.1, 0.0, 0.9], [1.0, 0.0, 0.0]])
+    halved = calibrated(rows, 2.0)
+    assert halved[0] == pytest.approx([2 / 3, 1 / 3, 0.0])  # odds of 4 become odds of 2
+    assert halved[1] == pytest.approx([1 / 4, 0.0, 3 / 4])
+    assert halved[2] == pytest.approx([1.0, 0.0, 0.0])
+    assert calibrated(rows, 1.0) == pytest.approx(rows)
+    assert calibrated(rows[:0], 2.0).shape == (0, 3)
+
+
+@pytest.mark.parametrize(("odds", "temperature"), [(9, 2.0), (3, 1.0), (3**0.5, 0.5)])
+def test_the_temperature_makes_three_in_four_three_in_four(odds, temperature):
+    """Three of four words are what the model says, and it says so with some odds: right would be three to one."""
+    rows = np.array([[odds, 1.0]] * 4) / (odds + 1)
+    labels = np.array([0, 0, 0, 1])
+    found = best_temperature(lambda power: likelihood_slope(rows, labels, power))
+    assert found == pytest.approx(temperature, abs=0.001)
+    assert calibrated(rows, found)[0, 0] == pytest.approx(0.75, abs=0.001)
+    assert likelihood_slope(rows, labels, 0.1) > 0 > likelihood_slope(rows, labels, 9)
+
+
+def test_without_text_or_at_the_edge_the_temperature_stays_in_its_bounds():
+    nothing = np.zeros((0, 2))
+    assert best_temperature(lambda power: likelihood_slope(nothing, np.zeros(0, int), power)) == 1.0
+    sure, labels = np.array([[0.6, 0.4]]), np.array([0])  # always right: no temperature is too low
+    assert best_temperature(lambda power: likelihood_slope(sure, labels, power)) == 0.25
+    assert best_temperature(lambda power: likelihood_slope(sure, 1 - labels, power)) == 4.0
+
+
+def test_rows_of_a_benchmark_are_those_of_its_words(read, tiny_config, label_set):
+    rows, labels, unsure = labelled_rows(read, tiny_config, label_set)
+    assert not unsure.any()
+    assert rows.tolist() == read[0][2].tolist()
+    assert labels.tolist() == [1, 0, 1, 0, 0, 2]
+    choice = make_choice(tiny_config, "basic", {"COMMA": 0.3})
+    # Two commas of 0.4 and a period of 0.9 are right: the bin of the former is 0.6 off, that of the latter 0.1.
+    assert mark_error(rows, labels, choice) == pytest.approx((2 * 0.6 + 0.1) / 3)
+
+
+def test_both_are_found_and_written(tiny_checkpoint, tmp_path, capsys):
+    text = tmp_path / "text.jsonl"
+    text.write_text(json.dumps({"id": "1", "text": "hello, you are. the hello you, are the."}) + "\n")
+    out = tmp_path / "found.json"
+    assert main(["--model", tiny_checkpoint, "--benchmark", str(text), "--output", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert 0.25 <= found["calibration_temperature"] <= 4
+    assert found["calibration_error"].keys() == {"before", "after"}
+    measured = tmp_path / "measured.json"
+    calibration.main(
+        ["--model", tiny_checkpoint, "--benchmark", str(text), "--found", str(out), "--output", str(measured)]
+    )
+    (row,) = json.loads(measured.read_text())["benchmarks"].values()
+    assert row["after"]["f1"] == pytest.approx(*found["after"].values())
+    assert row["after"]["error"] == pytest.approx(*found["calibration_error"]["after"].values())
+    assert row["before"]["error"] == pytest.approx(*found["calibration_error"]["before"].values())
+
+
+def test_wrong_marks_where_the_reference_may_lack_one_are_told_apart(tiny_config):
+    """Four commas of 0.6: one is right, and of three wrong ones two stand where the reference may lack one."""
+    rows, labels = np.array([[0.4, 0.6, 0, 0]] * 4), np.array([1, 0, 0, 0])
+    figures = calibration.reliability(rows, labels, np.array([False, False, True, True]), make_choice(tiny_config))
+    assert figures == {
+        "error": pytest.approx(0.35), "error_where_marked": pytest.approx(0.1), "mean_score": pytest.approx(0.6),
+        "precision": 0.25, "n_marks": 4, "wrong_unsure": pytest.approx(2 / 3),
+    }  # fmt: skip
 
 
 def test_probabilities_are_read_from_the_pipeline_as_users_get_it(tiny_pipeline, label_set):

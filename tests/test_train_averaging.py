@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from transformers import pipeline
 
 from benchmarks.averaging import average_models, main
+from punctuation_restoration.training.building import load_own_model
 
 
 @pytest.fixture
@@ -26,6 +27,22 @@ def test_the_mean_lies_between_its_models(tiny_checkpoint: str, moved: str, tmp_
     assert main([tiny_checkpoint, moved, tiny_checkpoint, moved, "--out", str(tmp_path / "mean")]) == 0
     before = load_file(Path(tiny_checkpoint) / "model.safetensors")
     after = load_file(tmp_path / "mean" / "model.safetensors")
+    assert before.keys() == after.keys()
+    for name, weight in before.items():
+        torch.testing.assert_close(after[name], weight + 0.5)
+
+
+def test_a_head_of_casings_is_that_of_the_first(
+    tiny_checkpoint: str, moved: str, tiny_tokenizer: Any, tmp_path: Path
+) -> None:
+    model = load_own_model(moved, casings=True)
+    torch.nn.init.ones_(model.classifier.casings.weight)
+    for part in (model, tiny_tokenizer):
+        part.save_pretrained(tmp_path / "cased")
+    average_models([str(tmp_path / "cased"), tiny_checkpoint], tmp_path / "mean")
+    before, after = (load_file(Path(folder) / "model.safetensors") for folder in (tiny_checkpoint, tmp_path / "mean"))
+    assert after.pop("classifier.casings.weight").eq(1).all()
+    assert after.pop("classifier.casings.bias") is not None
     assert before.keys() == after.keys()
     for name, weight in before.items():
         torch.testing.assert_close(after[name], weight + 0.5)

@@ -43,6 +43,7 @@ class Example:
     spans: tuple[tuple[int, int], ...]  # of every unit, in order; empty for a token without letters and digits
     labels: tuple[str, ...]  # the name of the label after each unit
     ends_text: bool = True  # whether the last unit ends the document; false where the document was cut
+    broken: frozenset[int] = frozenset()  # Han units with a blank and no mark behind, as where a line broke
     cased: tuple[str | None, ...] = ()  # how each unit is written, None where nobody knows; empty if not asked for
 
 
@@ -88,6 +89,7 @@ def example_from_text(
     units: list[str] = []
     joined: list[bool] = []
     labels: list[str] = []
+    broken: set[int] = set()
     cased: list[str | None] = []
     tells = tells_casing(spoken, word_labels, has_casing) if casing else [False] * len(spoken)
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
@@ -97,12 +99,14 @@ def example_from_text(
         blank = bool(units) and not _both_han(units[-1], parts[0])
         if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):
             blank = any(sign.isspace() for sign in gap)  # between Han text and a Latin word: as it was written
+        elif units and not blank and gap.isspace() and labels[-1] == label_set.names[0]:
+            broken.add(len(units) - 1)
         units.extend(parts)
         joined.extend([not blank] + [True] * (len(parts) - 1))
         labels.extend([label_set.names[0]] * (len(parts) - 1) + [label])
         cased.extend([word if tells[index] and len(word) == len(word.lower()) else None] * len(parts))
     found = _example(units, joined, labels, id=id, source=source)
-    return replace(found, cased=tuple(cased)) if casing else found
+    return replace(found, broken=frozenset(broken), cased=tuple(cased) if casing else ())
 
 
 def tells_casing(spoken: Sequence[str], labels: Sequence[str], has_casing: bool | None = None) -> list[bool]:
@@ -143,7 +147,7 @@ def code_switched(example: Example) -> Example:
         text += example.text[start:end]
         spans += [(a + moved, b + moved) for a, b in example.spans[first : last + 1]]
         labels += example.labels[first : last + 1]
-    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels))
+    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels), broken=frozenset())
 
 
 def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str) -> Example:

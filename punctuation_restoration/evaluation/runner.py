@@ -8,6 +8,7 @@ nothing was decided there.
 """
 
 import heapq
+import itertools
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
 N_AROUND = 8  # units shown on each side of a mistake
+# A stretch of more units without a mark is held to lack marks: of those of the validation sets, one in 100 is longer.
+BARE_UNITS = 40
 SIGNS = {NO_MARK: "", "COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other labels are shown by name
 
 
@@ -42,7 +45,9 @@ class Evaluation:
 
     label_names: tuple[str, ...]  # the labels scored, the no-mark label first
     blocks: list[Block]  # additive counts of every block of every document
-    calibration: Mapping[str, np.ndarray]  # bins of scores, (3, 15), of "all_words" and of "marks": words that got one
+    # Bins of scores, (3, 15): of "all_words"; of "marks", words that got one; of "marks_where_marked", those of them
+    # that stand where the reference lacks no mark (`may_lack_mark`).
+    calibration: Mapping[str, np.ndarray]
     mistakes: Sequence[Mistake]  # those of which the model was most certain
     seconds: float  # time in the pipeline
     n_words: int  # words that the pipeline decided on; in Mandarin fewer than the characters scored
@@ -73,7 +78,7 @@ def evaluate_examples(
         settings: keywords for the pipeline, such as `window` or `thresholds`.
     """
     blocks: list[Block] = []
-    calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
+    calibration = {name: count_reliability([]) for name in ("all_words", "marks", "marks_where_marked")}
     mistakes: list[Mistake] = []
     n_words = n_units = 0
     started = time.perf_counter()
@@ -83,17 +88,33 @@ def evaluate_examples(
         n_words += len(result["words"])
         n_units += len(example.spans)
         blocks += count_blocks(example, found, label_set.names)
+        rows = zip(example.labels, found.labels, found.scores, may_lack_mark(example), strict=True)
         decisions = [
-            (label, (score, label == reference))
-            for reference, label, score in zip(example.labels, found.labels, found.scores, strict=True)
+            ((score, label == reference), label != NO_MARK, is_unsure)
+            for reference, label, score, is_unsure in rows
             if score is not None
         ]
-        calibration["all_words"] += count_reliability([decision for _, decision in decisions])
-        calibration["marks"] += count_reliability([decision for label, decision in decisions if label != NO_MARK])
+        marks = [(decision, is_unsure) for decision, is_mark, is_unsure in decisions if is_mark]
+        calibration["all_words"] += count_reliability([decision for decision, _, _ in decisions])
+        calibration["marks"] += count_reliability([decision for decision, _ in marks])
+        calibration["marks_where_marked"] += count_reliability(
+            [decision for decision, is_unsure in marks if not is_unsure]
+        )
         mistakes = heapq.nlargest(n_mistakes, mistakes + find_mistakes(example, found), key=lambda one: one.score)
         on_document(n_units)
     seconds = time.perf_counter() - started
     return Evaluation(label_set.names, blocks, calibration, mistakes, seconds, n_words)
+
+
+def may_lack_mark(example: Example) -> list[bool]:
+    """For each unit whether the reference may lack a mark there that a careful one would have.
+
+    It may in a stretch of more than `BARE_UNITS`, up to a mark or the end, without any; and where captions have a blank
+    between Han characters, which stands for a comma or for nothing.
+    """
+    ends = [index + 1 for index, label in enumerate(example.labels) if label != NO_MARK]
+    stretches = itertools.pairwise(sorted({0, *ends, len(example.labels)}))
+    return [end - first > BARE_UNITS or n in example.broken for first, end in stretches for n in range(first, end)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettin
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
     """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
 
-    A checkpoint gets the labels of the recipe, where that names some. Its thresholds go: they hold for its old weights.
+    A checkpoint gets the labels of the recipe, where that names some. Its thresholds and temperature go: they hold for
+    its old weights.
 
     Raises:
         ValueError: if the data were prepared with other pieces or labels, or without the casings that the model is to
@@ -38,7 +39,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
         model.set_head(settings.head or model.config.head)
         if "labels" in recipe.model:
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
-        model.config.thresholds = None
+        model.config.thresholds, model.config.calibration_temperature = None, 1.0
     elif settings.encoder:
         model = start_from_encoder(settings, recipe)
     else:

@@ -18,13 +18,14 @@ def with_labels(
 
     The classifier's rows are copied by name, or by what the label writes if only the name is new. A new label starts
     from the one that its sign has meant so far (`!` from the period, `、` from the comma), or from "no mark" where the
-    sign was none. Thresholds are dropped.
+    sign was none. Thresholds and temperature are dropped.
 
     Raises:
         ValueError: if the labels do not fit each other.
     """
     old = model.config
-    fields = {key: value for key, value in old.to_dict().items() if key not in ("id2label", "label2id", "thresholds")}
+    dropped = ("id2label", "label2id", "calibration_temperature", "thresholds")
+    fields = {key: value for key, value in old.to_dict().items() if key not in dropped}
     config: Any = PunctuationRestorationConfig.from_dict({**fields, "labels": labels, "mark_labels": mark_labels})
     if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
         return model

@@ -30,7 +30,7 @@ from punctuation_restoration.training.precision import use_fp32_attention
 from punctuation_restoration.training.processes import Processes
 from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.thresholds import tuned_thresholds
+from punctuation_restoration.training.thresholds import tuned_temperature, tuned_thresholds
 from punctuation_restoration.training.validation import Validation
 
 
@@ -177,8 +177,10 @@ class TrainingRun:
         self.accelerator.wait_for_everyone()
 
     def _save_tuned(self, name: str) -> None:
-        """Write the model as it was read last, with the thresholds that suit it."""
-        self.model.config.thresholds = tuned_thresholds(self.model.config, self.validation, self._reading)
+        """Write the model as it was read last, with the temperature and the thresholds that suit it."""
+        config = self.model.config
+        config.calibration_temperature = tuned_temperature(self.validation, self._reading)
+        config.thresholds = tuned_thresholds(config, self.validation, self._reading)
         if self.accelerator.is_main_process:
             with self.averages.applied():
                 checkpoints.save_model_folder(self.out / name, self._save_model)

@@ -92,7 +92,11 @@ class Validation:
         predicted = decode(probabilities, choice)[0] if choice else probabilities.argmax(-1)
         counts = np.zeros((len(self.source_names), n_labels, n_labels), dtype=np.int64)
         np.add.at(counts, (sources, choice.goes_to[labels] if choice else labels, predicted), 1)
-        return self.processes.reduced(counts).cpu().numpy() if self.processes else counts
+        return self.summed(counts)
+
+    def summed(self, values: Any) -> np.ndarray:
+        """The sum over all processes of numbers that each has."""
+        return self.processes.reduced(values).cpu().numpy() if self.processes else np.asarray(values)
 
     def casing_f1(self, reading: np.ndarray) -> dict[str, float]:
         """F1 of words that are not as they came, per language, in points of 100; none without casings.
