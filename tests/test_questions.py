@@ -24,9 +24,7 @@ def test_the_highest_recall_among_thresholds_that_are_precise_enough() -> None:
 def test_questions_are_counted_at_every_threshold(tiny_config: Any) -> None:
     rows = np.array([[0.1, 0.0, 0.0, 0.9], [0.6, 0.0, 0.0, 0.4], [0.9, 0.0, 0.0, 0.1]])
     found = questions.counts(rows, np.array([3, 0, 3]), tiny_config)
-    at = {
-        threshold: column for threshold, column in zip(questions.GRID.round(3).tolist(), found.T.tolist(), strict=True)
-    }
+    at = dict(zip(questions.GRID.round(3).tolist(), found.T.tolist(), strict=True))
     assert at[0.05] == [2, 3, 2]
     assert at[0.25] == [1, 2, 2]
     assert at[0.5] == [1, 1, 2]
