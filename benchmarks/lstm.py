@@ -24,7 +24,7 @@ import torch
 from transformers import AutoTokenizer, pipeline
 
 from benchmarks.arms import flags, run
-from benchmarks.streaming import FILES, LANGUAGES, N_TIMED, N_WARMING, held_out_share, held_out_words
+from benchmarks.streaming import FILES, N_TIMED, N_WARMING, held_out_share, held_out_words
 from benchmarks.writing import fill, write_json
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.data.recipe import load_recipe
@@ -142,7 +142,7 @@ def fed(streamer: PunctuationStreamer, words: Sequence[str]) -> tuple[list[str],
 
 
 def tables(result: Mapping[str, Any]) -> str:
-    """F1, speed and size by shift, and the marks in mid-text and at the end of a text, in Markdown."""
+    """F1, size and live streams by shift, and F1 of the benchmarks, in Markdown; the rest is in the JSON."""
     rows = result["shifts"]
     languages = list(rows[0]["f1"])
     streams = [(row["backend"], row["way"]) for row in rows[0]["streams"]]
@@ -153,22 +153,15 @@ def tables(result: Mapping[str, Any]) -> str:
         live = []
         for how in dict.fromkeys(streams):
             own = [one for one in row["streams"] if (one["backend"], one["way"]) == how]
-            f1 = " ".join(f"{LANGUAGES.get(one['language'], one['language'])[:2]} {100 * one['f1']:.1f}" for one in own)
+            f1 = " ".join(f"{one['language']} {100 * one['f1']:.1f}" for one in own)
             live.append(f"{f1}; {np.mean([one['p50_ms'] for one in own]):.1f} ms")
         lines.append([str(row["shift"]), *(f"{row['f1'][one]:.1f}" for one in languages), *sizes, *live])
-    parts = [markdown_table(head, lines, n_left=0)]
-    for name in rows[0]["benchmarks"]:
-        marks = list(rows[0]["benchmarks"][name]["mid_text_marks"])
-        columns = [(part, mark) for part in ("mid_text", "end_text") for mark in marks]
-        shown = [f"{part.replace('_', '-')} {mark}" for part, mark in columns]
-        scored = [(row["shift"], row["benchmarks"][name]) for row in rows]
-        lines = [
-            [str(shift), f"{100 * one['micro']:.1f}"]
-            + [f"{100 * one[f'{part}_marks'][mark]:.1f}" for part, mark in columns]
-            for shift, one in scored
-        ]
-        parts += [f"`{name}`:", markdown_table(["shift", "micro", *shown], lines, n_left=0)]
-    return "\n\n".join(parts)
+    others = [
+        [f"`{name}`", *(f"{100 * row['benchmarks'][name]['micro']:.1f}" for row in rows)]
+        for name in rows[0]["benchmarks"]
+    ]
+    shifts = [f"shift {row['shift']}" for row in rows]
+    return "\n\n".join([markdown_table(head, lines, n_left=0), markdown_table(["F1", *shifts], others)])
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
