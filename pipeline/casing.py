@@ -37,21 +37,23 @@ def stem_of(word: str) -> str:
 def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     """A word in lower case as its casing wants it, letter for letter; the ending of `nasa's` stays.
 
-    `mixed` gives the words with capitals inside, by their lower case. One that it lacks gets a capital, and another
-    behind each hyphen and apostrophe.
+    `mixed` gives the words with capitals inside, by their lower case. Whatever capitals such a word is to have, these are
+    they: no model sees `iPhone` often enough to tell it from `Paris`. A mixed word that the list lacks gets a capital,
+    and another behind each hyphen and apostrophe.
     """
     stem = stem_of(word)
-    if casing == UPPER:
+    form = mixed.get(stem.rstrip("."), "")  # the point of an abbreviation is not in the list
+    if casing == AS_IS:
+        return word
+    if form:
+        pairs = zip(stem, form.ljust(len(stem)), strict=False)
+        stem = "".join(wanted if wanted.lower() == sign else sign for sign, wanted in pairs)
+    elif casing == UPPER:
         stem = "".join(map(raised, stem))
     elif casing == CAPITAL:
         stem = with_capital(stem)
-    elif casing == MIXED:
-        form = mixed.get(stem.rstrip("."), "")  # the point of an abbreviation is not in the list
-        if form:
-            pairs = zip(stem, form.ljust(len(stem)), strict=False)
-            stem = "".join(wanted if wanted.lower() == sign else sign for sign, wanted in pairs)
-        else:
-            stem = _PART.sub(lambda part: part.group()[:-1] + raised(part.group()[-1]), stem)
+    else:
+        stem = _PART.sub(lambda part: part.group()[:-1] + raised(part.group()[-1]), stem)
     return stem + word[len(stem) :]
 
 
