@@ -37,9 +37,9 @@ def stem_of(word: str) -> str:
 def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     """A word in lower case as its casing wants it, letter for letter; the ending of `nasa's` stays.
 
-    `mixed` gives the words with capitals inside, by their lower case. Whatever capitals such a word is to have, these are
-    they: no model sees `iPhone` often enough to tell it from `Paris`. A mixed word that the list lacks gets a capital,
-    and another behind each hyphen and apostrophe.
+    `mixed` gives the words with capitals inside, by their lower case. Whatever capitals such a word is to have, these
+    are they: no model sees `iPhone` often enough to tell it from `Paris`. A mixed word that the list lacks gets a
+    capital, and another behind each hyphen and apostrophe.
     """
     stem = stem_of(word)
     form = mixed.get(stem.rstrip("."), "")  # the point of an abbreviation is not in the list
