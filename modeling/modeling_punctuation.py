@@ -61,11 +61,10 @@ class PunctuationRestorationModel(PreTrainedModel):
 
     def __init__(self, config: PunctuationRestorationConfig) -> None:
         super().__init__(config)
-        config.check_head()
+        config.check_model()
         self.encoder: Any = build_encoder(config.encoder_config)
         hidden_size = config.get_text_config().hidden_size
         self.classifier: Any = build_head(config, hidden_size)
-        config.check_slots()
         if self.n_slot_layers and not self.is_layered:
             raise ValueError(
                 f"Expected an encoder out of {sorted(LAYERED_ENCODERS)} for slot_style {config.slot_style!r}, got "
@@ -240,7 +239,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if kind == self.config.head:
             return
         self.config.head, old = kind, self.classifier
-        self.config.check_head()
+        self.config.check_model()
         self.classifier = build_head(self.config, self.config.get_text_config().hidden_size)
         self.classifier.apply(self._init_weights).load_state_dict(old.state_dict(), strict=False)
         self.classifier.to(device=self.device, dtype=self.dtype).train(self.training)

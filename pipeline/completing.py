@@ -9,11 +9,8 @@ Takes what is decided of each word and two ways of reading; knows nothing of tex
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
+from .deciding import Reading
 from .results import Decision
-
-Reading = tuple[list[Decision], np.ndarray]  # what is decided of each word, and its probabilities (W, M)
 
 
 def complete(

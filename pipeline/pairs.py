@@ -22,11 +22,6 @@ from .decoding import is_sentence_end
 LEAST_CHANCE = 0.01
 
 
-def writes_pairs(table: Sequence[Mapping[str, str]]) -> bool:
-    """Whether a label of the table opens what another one closes."""
-    return any(label["before"] in PAIRS and not label["after"] for label in table)
-
-
 def match_pairs(
     labels: np.ndarray,
     scores: np.ndarray,
@@ -49,7 +44,7 @@ def match_pairs(
     Returns:
         (W,) label ids.
     """
-    if not writes_pairs(table):
+    if not any(label["before"] in PAIRS and not label["after"] for label in table):
         return labels
     ids = {(label["before"], label["after"]): index for index, label in enumerate(table)}
     ends = np.array([is_sentence_end(label) for label in table])[labels]

@@ -33,6 +33,7 @@ class PreparedItem:
     found: list[FoundMark | None]  # the mark that the text has after each word
     fixed: Sequence[Decision | None]  # what is decided of each word already; None where the model decides
     replaced: Iterable[str] = ()  # the marks that are taken out first
+    times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
     pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say
     casings: Any = None  # (W,) what the model says of the letters of each word, where that is settled already
 
@@ -40,7 +41,6 @@ class PreparedItem:
 def make_result(
     prepared: PreparedItem,
     decided: Sequence[Decision],
-    times: Sequence[tuple[Time, Time]] | None = None,
     scores: Sequence[Mapping[str, float]] | None = None,
     truecase: bool = False,
     sentences: bool = False,
@@ -69,7 +69,7 @@ def make_result(
         edits = ascending([*edits, *_capitals(text, words, ranges, forms)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
     if return_words:
-        for name, values in (("timestamp", times), ("scores", scores)):
+        for name, values in (("timestamp", prepared.times), ("scores", scores)):
             for entry, value in zip(entries, values or [], strict=False):
                 entry[name] = value
         result["words"] = entries

@@ -12,7 +12,7 @@ Li & Lin (2020) wait for words as well.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -261,3 +261,16 @@ def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> 
     while cut > end and shown[cut - 1] in OPENERS:
         cut -= 1
     return max([cut, *(edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit))])
+
+
+def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
+    """The same text in blocks of about this many characters, and whether each is the last."""
+    waiting: list[str] = []
+    n_waiting = 0
+    for part in (text[at : at + size] for text in texts for at in range(0, len(text), size)):
+        if n_waiting >= size:
+            yield "".join(waiting), False
+            waiting, n_waiting = [], 0
+        waiting.append(part)
+        n_waiting += len(part)
+    yield "".join(waiting), True
