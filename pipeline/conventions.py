@@ -37,7 +37,8 @@ CLOSERS = frozenset(")]}）］｝〉》」』】〕〗〙〛｣⟩⟫”’»›
 EITHER = frozenset("\"'`´＂＇")  # the same sign opens and closes
 TURNED_CLOSERS = frozenset("“‘«‹")  # „German“ and »Danish« quotes close with signs that open elsewhere
 TURNED_OPENERS = frozenset("”’»›")
-QUOTES_AND_BRACKETS = OPENERS | CLOSERS | EITHER
+ENCLOSING, OPENS = OPENERS | CLOSERS | EITHER, OPENERS | EITHER
+CLOSES_APART, OPENS_APART = CLOSERS | TURNED_CLOSERS, OPENS | TURNED_OPENERS  # where no word touches the other side
 
 # What opens a question or an exclamation -> the mark that closes it, as Spanish, Galician and Asturian write them.
 PAIRS = {"¿": "?", "¡": "!"}

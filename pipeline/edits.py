@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypedDict
 
-from .conventions import OPENERS, QUOTES_AND_BRACKETS, known_marks, written
+from .conventions import ENCLOSING, OPENERS, known_marks, written
 from .marks import mark_places, typed_dashes
 from .word_patterns import WORD_SIGNS
 from .words import Word
@@ -103,9 +103,9 @@ def _removals(text: str, start: int, end: int, marks: Container[str]) -> tuple[l
 def _run_of_signs(text: str, place: int, start: int, end: int, marks: Container[str]) -> tuple[int, int]:
     """The stretch of marks, quotes and brackets around a place, between two offsets."""
     first, last = place, place
-    while first > start and (text[first - 1] in marks or text[first - 1] in QUOTES_AND_BRACKETS):
+    while first > start and (text[first - 1] in marks or text[first - 1] in ENCLOSING):
         first -= 1
-    while last < end and (text[last] in marks or text[last] in QUOTES_AND_BRACKETS):
+    while last < end and (text[last] in marks or text[last] in ENCLOSING):
         last += 1
     return first, last
 

@@ -2,11 +2,10 @@
 
 The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), where the model has learned
 pauses also `pauses` (B, W), and gives `logits` (B, W, M) and, where it has learned casings, `casing_logits` (B, W, C),
-for any B, P and W. In int8, weights of matrix products have
-one scale an output channel and seven bits, because eight overflow on processors without VNNI; word embeddings have one
-scale a row; activations are quantised as they come, so that nothing needs to be calibrated. The inner states of the
-feed-forward part are scaled piece by piece, since a few pieces have states so large that one scale for all would leave
-the others a handful of values.
+for any B, P and W. In int8, weights of matrix products have one scale an output channel and seven bits, because eight
+overflow on processors without VNNI; word embeddings have one scale a row; activations are quantised as they come, so
+that nothing needs to be calibrated. The inner states of the feed-forward part are scaled piece by piece, since a few
+pieces have states so large that one scale for all would leave the others a handful of values.
 """
 
 import contextlib
@@ -107,15 +106,16 @@ class _Graph(nn.Module):
     def __init__(self, model: Any, in_int8: bool) -> None:
         super().__init__()
         self.model = copy.deepcopy(model).float().eval()
-        for name, part in list(self.model.classifier.named_children()):
-            if isinstance(part, nn.LSTM):
-                setattr(self.model.classifier, name, _OnnxLSTM(part))
-        if not self.model.reads_short:
-            return
-        self.model.encoder.config._attn_implementation = ATTENTION
-        if in_int8:
+        for owner in list(self.model.modules()):
+            for name, part in list(owner.named_children()):
+                if isinstance(part, nn.LSTM):
+                    setattr(owner, name, _OnnxLSTM(part))
+        layers = self.model.encoder.encoder.layer if self.model.reads_short else ()
+        if layers:
+            self.model.encoder.config._attn_implementation = ATTENTION
+        if in_int8 and (layers or keeps_memory(model)):
             self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
-            for layer in self.model.encoder.encoder.layer:
+            for layer in layers:
                 layer.output = _OutputByPiece(layer.output)
 
     def forward(
@@ -185,17 +185,10 @@ class _OnnxLSTM(nn.Module):
         return torch.cat([inputs, output, forget, cell]).unsqueeze(0)
 
 
-class _LSTMGraph(nn.Module):
-    """As `_Graph`, of a model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
+class _MemoryGraph(_Graph):
+    """That of a model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
 
-    def __init__(self, model: Any, in_int8: bool) -> None:
-        super().__init__()
-        self.model = copy.deepcopy(model).float().eval()
-        self.model.encoder.layers = nn.ModuleList(map(_OnnxLSTM, model.encoder.layers))
-        if in_int8:
-            self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
-
-    def forward(self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor) -> Any:
+    def forward(self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor) -> Any:  # type: ignore[override]
         return go_on(self.model, input_ids, slot_positions, memory)
 
 
@@ -235,7 +228,7 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
             f"{type(model.encoder).__name__} for ONNX, got {model.config.head!r}, {model.config.slot_style!r}, "
             f"{model.config.pause_edges} and {model.config.casings}. Use backend 'torch'."
         )
-    graph: nn.Module = (_LSTMGraph if has_memory else _Graph)(model, in_int8)
+    graph: nn.Module = (_MemoryGraph if has_memory else _Graph)(model, in_int8)
     # Sizes above 1, which torch takes for constants.
     example = {"input_ids": torch.full((2, 12), pad_id + 1), "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]])}
     sizes = {"input_ids": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}

@@ -54,7 +54,8 @@ def make_result(
     item, words = prepared.item, prepared.words
     text, rows = item.text, [decision.row for decision in decided]
     marks = marks_of(words, rows)
-    ranges = _sentence_ranges([is_sentence_end(row) for row in rows])
+    cuts = {0, len(words), *(index for index, row in enumerate(rows, start=1) if is_sentence_end(row))}
+    ranges = list(itertools.pairwise(sorted(cuts)))  # words of each sentence (first, end); the last may be unfinished
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
@@ -81,12 +82,6 @@ def make_result(
         return result
     restored = item.recognised.restored(edits)
     return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
-
-
-def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
-    """Sentences as ranges of words (first, end), from whether each word ends one. The last one may be unfinished."""
-    cuts = {0, len(ends), *(index + 1 for index, is_end in enumerate(ends) if is_end)}
-    return list(itertools.pairwise(sorted(cuts)))
 
 
 def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]], forms: Sequence[str]) -> list[Edit]:

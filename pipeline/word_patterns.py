@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import regex
 
-from .conventions import EMOTICON, KANA, QUOTES_AND_BRACKETS
+from .conventions import EMOTICON, ENCLOSING, KANA
 
 # Words whose final point belongs to them, in lower case and without that point. Letters with points between them
 # (u.s.a., e.g.) are found by their shape.
@@ -56,7 +56,7 @@ def word_pattern(marks: frozenset[str]) -> regex.Pattern:
     core, word = _word_parts(marks)
     han = rf"(?!{_JAPANESE})(?:{_HAN})++"
     # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
-    outside = _escaped(sign for sign in QUOTES_AND_BRACKETS | marks if not sign.isascii())
+    outside = _escaped(sign for sign in ENCLOSING | marks if not sign.isascii())
     link = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
     groups = {
         "plain": r"(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++",
@@ -70,7 +70,7 @@ def word_pattern(marks: frozenset[str]) -> regex.Pattern:
 
 def link_tail(marks: frozenset[str]) -> regex.Pattern:
     """What stands at the end of a link but does not belong to it: marks, brackets and pictures."""
-    return regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | QUOTES_AND_BRACKETS)}]*+\Z")
+    return regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | ENCLOSING)}]*+\Z")
 
 
 def before(marks: frozenset[str], following: str) -> regex.Pattern:
@@ -81,7 +81,7 @@ def before(marks: frozenset[str], following: str) -> regex.Pattern:
 def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     """One character of a word; and how a word goes on over signs that belong to it only between its characters."""
     hyphen = _set(_HYPHENS)
-    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(QUOTES_AND_BRACKETS | marks | set(_HYPHENS))}]"
+    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(ENCLOSING | marks | set(_HYPHENS))}]"
     core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
     joiners = [
         rf"\.(?={sign})",  # 3.5, example.com

@@ -13,17 +13,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .conventions import (
-    CLOSERS,
-    EITHER,
-    OPENERS,
-    QUOTES_AND_BRACKETS,
-    TURNED_CLOSERS,
-    TURNED_OPENERS,
-    UNSPACED,
-    known_marks,
-    script_of,
-)
+from .conventions import CLOSERS, CLOSES_APART, EITHER, ENCLOSING, OPENS, OPENS_APART, UNSPACED, known_marks, script_of
 from .segmentation import HanSegmenter
 from .word_patterns import (
     ABBREVIATIONS,
@@ -39,9 +29,6 @@ from .word_patterns import (
     link_tail,
     word_pattern,
 )
-
-_OPENING = OPENERS | EITHER
-_OPENING_APART = _OPENING | TURNED_OPENERS
 
 
 class Word(NamedTuple):
@@ -163,10 +150,9 @@ class WordFinder:
 def _before_openers(text: str, previous_end: int, start: int) -> int:
     """Offset in front of the quotes and brackets that open right before a word."""
     run_start = start
-    while run_start > previous_end and text[run_start - 1] in QUOTES_AND_BRACKETS:
+    while run_start > previous_end and text[run_start - 1] in ENCLOSING:
         run_start -= 1
-    touches = 0 < run_start == previous_end
-    opening = _OPENING if touches else _OPENING_APART
+    opening = OPENS if 0 < run_start == previous_end else OPENS_APART
     place = start
     while place > run_start and text[place - 1] in opening:
         place -= 1
@@ -176,7 +162,7 @@ def _before_openers(text: str, previous_end: int, start: int) -> int:
 def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: "_Quotes") -> int:
     """Offset behind the quotes and brackets that close right after a word; marks between them are read over."""
     run_end = end
-    while run_end < following and (text[run_end] in QUOTES_AND_BRACKETS or text[run_end] in marks):
+    while run_end < following and (text[run_end] in ENCLOSING or text[run_end] in marks):
         run_end += 1
     touches = run_end == following < len(text)
     mark_at = end
@@ -185,7 +171,7 @@ def _after_closers(text: str, end: int, following: int, marks: frozenset[str], q
         if sign in EITHER:
             if touches and place + 1 == run_end and not quotes.is_open(sign, place):
                 break
-        elif sign not in CLOSERS and (touches or sign not in TURNED_CLOSERS):
+        elif sign not in (CLOSERS if touches else CLOSES_APART):
             if sign in marks:
                 continue
             break
