@@ -196,7 +196,7 @@ class PunctuationRestorationModel(PreTrainedModel):
             losses.append(mean_loss(cross_entropies(logits, labels) if nll is None else nll, labels))
         if casings is not None and casing_logits is not None:
             losses.append(mean_loss(cross_entropies(casing_logits, casings), casings))
-        loss = sum(losses) if losses else None
+        loss: Any = sum(losses) if losses else None
         return SlotClassifierOutput(loss, logits, outputs.hidden_states, outputs.attentions, nll, casing_logits)
 
     def _checked(self, slot_positions: Any, labels: Any, pauses: Any, casings: Any) -> torch.LongTensor:

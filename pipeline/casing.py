@@ -7,7 +7,7 @@
 It knows no sentences: their first word has its capital from the marks that are written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import regex
 
@@ -65,8 +65,3 @@ def raised(sign: str) -> str:
     """Its capital; itself where that is two letters (`ß`), since one letter stands for one."""
     capital = sign.upper()
     return capital if len(capital) == 1 else sign
-
-
-def as_forms(listed: Sequence[str]) -> dict[str, str]:
-    """Words with capitals inside, by their lower case; of two alike, the first counts."""
-    return {form.lower(): form for form in reversed(listed)}

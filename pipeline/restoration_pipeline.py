@@ -19,7 +19,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
-from .casing import as_forms, recased
+from .casing import recased
 from .completing import complete
 from .deciding import Reading, decide, fix
 from .decoding import Choice, make_choice
@@ -123,19 +123,15 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if self._batch_size is None:
             self._batch_size = BY_BUDGET
         if self.tokenizer is None:
-            raise ValueError(
-                "Expected a tokenizer beside the model, found none. Save one into the model's folder, or pass "
-                "tokenizer=."
-            )
+            raise ValueError("Expected a tokenizer beside the model, found none. Save one there, or pass tokenizer=.")
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         self.slots = SlotEncoder(self.tokenizer, config)
-        model: Any = self.model
         if backend != "torch":  # the others compute on the CPU
             self.device = torch.device("cpu")
-            model.to(self.device)
+            self.model.to(self.device)
         with torch.inference_mode():
-            self._probabilities: Any = make_backend(backend, model, self.slots.pad_id)
+            self._probabilities: Any = make_backend(backend, self.model, self.slots.pad_id)
         self.others  # noqa: B018  what cannot be averaged is told now
 
     @functools.cached_property
@@ -152,10 +148,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         known = sorted({*PREPROCESS_KEYWORDS, *POSTPROCESS_KEYWORDS})
         unknown = set(kwargs) - set(known)
         if unknown:
-            raise TypeError(
-                f"Expected keywords among {['batch_size', *known]}, got {sorted(unknown)}. Correct the spelling or "
-                "leave them out."
-            )
+            known = ["batch_size", *known]
+            raise TypeError(f"Expected keywords among {known}, got {sorted(unknown)}. Correct them or leave them out.")
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
@@ -325,7 +319,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def _mixed_case(self) -> dict[str, str]:
         """Words with capitals inside, by their lower case, of the model that says which they are."""
         configs = (member.model.config for member in (self, *self.others))
-        return as_forms(next((config.mixed_case for config in configs if config.casings), None) or ())
+        listed: Any = next((config.mixed_case for config in configs if config.casings), None)
+        return {form.lower(): form for form in reversed(listed or ())}  # of two alike, the first counts
 
     def get_iterator(
         self,
@@ -340,36 +335,35 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
         """
-        numbered = enumerate(inputs)
-        budget = BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
+        numbered, budget = enumerate(inputs), BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
+        read = functools.partial(self._read, batch_size=batch_size or None, budget=budget)
         while True:
-            windows: list[dict[str, Any]] = []
+            texts: list[list[dict[str, Any]]] = []  # their windows
             n_ahead = 0  # windows, or their pieces where batches go by those
-            position = None
             for position, item in numbered:
-                added = self._windows_of(item, position, preprocess_params)
-                windows += added
-                n_ahead += len(added) if batch_size else sum(len(window["input_ids"]) for window in added)
+                try:
+                    texts.append(list(self.preprocess(item, **preprocess_params)))
+                except (TypeError, ValueError) as error:
+                    raise type(error)(f"Item {position}: {error}") from error
+                n_ahead += sum(1 if batch_size else len(window["input_ids"]) for window in texts[-1])
                 if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
                     break
-            if position is None:
+            if not texts:
                 return
-            read: Any = functools.partial(self._read, batch_size=batch_size, budget=budget, **forward_params)
-            read(windows)
-            for _, outputs in itertools.groupby(windows, key=lambda window: window["position"]):
-                outputs_of_item = list(outputs)
+            read([window for windows in texts for window in windows])
+            for windows in texts:
                 if preprocess_params.get("existing", "complete") == "complete":
-                    outputs_of_item = self._completed(outputs_of_item, read, preprocess_params, postprocess_params)
-                yield self.postprocess(outputs_of_item, **postprocess_params)
+                    windows = self._completed(windows, read, preprocess_params, postprocess_params)
+                yield self.postprocess(windows, **postprocess_params)
 
-    def _read(self, windows: list[dict[str, Any]], batch_size: int, budget: int, **forward_params: Any) -> None:
+    def _read(self, windows: Sequence[dict[str, Any]], batch_size: int | None, budget: int) -> None:
         """Give each window its probabilities (W, M), in the order of this model's labels."""
         for number, member in enumerate((self, *self.others)):
             own = [window for window in windows if window["member"] == number]
             columns = label_columns(self.model.config, member.model.config)
-            for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size or None, budget):
+            for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size, budget):
                 batch = collate([own[index] for index in indices], member.slots.pad_id)
-                outputs = member.forward(batch, **forward_params)["probabilities"].numpy()
+                outputs = member.forward(batch)["probabilities"].numpy()
                 labels, casings = outputs[..., columns], outputs[..., len(columns) :]
                 for row, index in enumerate(indices):
                     own[index]["probabilities"] = labels[row]
@@ -379,7 +373,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def _completed(
         self,
         outputs: list[dict[str, Any]],
-        read: Callable[[list[dict[str, Any]]], None],
+        read: Callable[[Sequence[dict[str, Any]]], None],
         preprocess_params: Mapping[str, Any],
         postprocess_params: Mapping[str, Any],
     ) -> list[dict[str, Any]]:
@@ -404,12 +398,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         fixed = complete(document.fixed, blind, read_shown, self.model.config.labels[0])
         document = replace(document, fixed=fixed, casings=casings)
         return [{**output, "document": document} for output in outputs]
-
-    def _windows_of(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> list[dict[str, Any]]:
-        try:
-            return [{**window, "position": position} for window in self.preprocess(item, **preprocess_params)]
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"Item {position}: {error}") from error
 
 
 def _content(window: Mapping[str, Any]) -> tuple[Any, ...]:

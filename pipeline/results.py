@@ -123,8 +123,6 @@ def _chunks(item: Item, edits: Sequence[Edit]) -> list[dict[str, Any]]:
     """The recogniser's chunks with their marks; their times, and whatever else they carry, unchanged."""
     chunks = []
     for chunk, span in zip(item.chunks or [], item.spans or [], strict=True):
-        said = chunk["text"]
-        blank = len(said) - len(said.lstrip())
-        text = said[:blank] + edited_between(item.text, edits, span.start, span.end) + said[len(said.rstrip()) :]
-        chunks.append({**chunk, "text": text})
+        said, restored = chunk["text"], edited_between(item.text, edits, span.start, span.end)
+        chunks.append({**chunk, "text": said.replace(said.strip(), restored, 1)})
     return chunks
