@@ -18,11 +18,7 @@ from .words import Word
 
 
 class Edit(TypedDict):
-    """One change, ready for JSON: from `start` on, `removed` (perhaps nothing) becomes `inserted` (perhaps nothing).
-
-    An inserted mark has the label, score and source of its word. Marks that are taken out have no label and no score,
-    and the source `"removal"`; capitals likewise `"truecase"`.
-    """
+    """One change: from `start` on, `removed` becomes `inserted`. The pipeline's class says what the others are."""
 
     start: int
     removed: str

@@ -15,20 +15,7 @@ from typing import NamedTuple
 
 from .conventions import CLOSERS, CLOSES_APART, EITHER, ENCLOSING, OPENS, OPENS_APART, UNSPACED, known_marks, script_of
 from .segmentation import HanSegmenter
-from .word_patterns import (
-    ABBREVIATIONS,
-    ABBREVIATIONS_BEFORE_NUMBERS,
-    BLANK,
-    COMBINING,
-    HAN_CHARACTER,
-    HAS_LETTER_OR_DIGIT,
-    LETTERS_WITH_POINTS,
-    SPOKEN,
-    STANDING_QUOTE,
-    before,
-    link_tail,
-    word_pattern,
-)
+from .word_patterns import BLANK, COMBINING, HAN_CHARACTER, HAS_LETTER_OR_DIGIT, SPOKEN, STANDING_QUOTE, WordPatterns
 
 
 class Word(NamedTuple):
@@ -75,10 +62,7 @@ class WordFinder:
     def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
         self.marks = frozenset(known_marks(marks))
         self.segment = HanSegmenter(jieba_dictionary)
-        self._pattern = word_pattern(self.marks)
-        self._link_tail = link_tail(self.marks)
-        self._before_capital = before(self.marks, r"\p{Lu}")
-        self._before_number = before(self.marks, r"\p{N}")
+        self._patterns = WordPatterns(self.marks)
 
     def __call__(self, text: str) -> list[Word]:
         """Words of `text`, in order and without overlap. Text without letter or digit has none."""
@@ -103,7 +87,7 @@ class WordFinder:
         return _with_han_neighbours(text, words)
 
     def _spans(self, text: str) -> Iterator[Span]:
-        for match in self._pattern.finditer(text):
+        for match in self._patterns.word.finditer(text):
             kind = match.lastgroup
             if kind == "plain":
                 place = match.start()
@@ -115,23 +99,13 @@ class WordFinder:
                 yield from self._han_spans(match.group(), match.start())
             elif kind == "link":
                 # A link without the marks, brackets and pictures that come after it.
-                link = match.group()[: self._link_tail.search(match.group()).start()]
+                link = match.group()[: self._patterns.link_tail.search(match.group()).start()]
                 yield Span(match.start(), match.start() + len(link), link)
             elif kind == "other" and HAS_LETTER_OR_DIGIT.search(match.group()):
                 word, end = match.group(), match.end()
-                end += self._owns_point(word, text, end)  # but the point is never spoken
+                end += self._patterns.owns_point(word, text, end)  # but the point is never spoken
                 spoken = word if word.isascii() and "`" not in word else word.translate(SPOKEN)
                 yield Span(match.start(), end, spoken)
-
-    def _owns_point(self, word: str, text: str, end: int) -> bool:
-        if not text.startswith(".", end) or text.startswith("..", end):
-            return False
-        lower = word.lower()
-        if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(word):
-            return True
-        if len(word) == 1 and word.isupper() and word != "I" and self._before_capital.match(text, end + 1):
-            return True  # an initial
-        return lower in ABBREVIATIONS_BEFORE_NUMBERS and self._before_number.match(text, end + 1) is not None
 
     def _han_spans(self, run: str, offset: int) -> Iterator[Span]:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
