@@ -89,13 +89,5 @@ def known_marks(marks: Iterable[str]) -> dict[str, str]:
 
 
 # What ends a sentence: every sign, as any script writes it or as it is only read, and the usual name of its label.
-SENTENCE_ENDS: dict[str, str] = {
-    sign: name
-    for mark, others, name in (
-        (".", "．｡॥۔", "PERIOD"),
-        ("?", "፧", "QUESTION"),
-        ("!", "", "EXCLAMATION"),
-        ("…", "⋯", "ELLIPSIS"),
-    )
-    for sign in (*known_marks(mark), *others)
-}
+_ENDS = ((".", "．｡॥۔", "PERIOD"), ("?", "፧", "QUESTION"), ("!", "", "EXCLAMATION"), ("…", "⋯", "ELLIPSIS"))
+SENTENCE_ENDS = {sign: name for mark, others, name in _ENDS for sign in (*known_marks(mark), *others)}
