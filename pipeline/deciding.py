@@ -44,8 +44,8 @@ def decide(
     each: Sequence[np.ndarray],
     configs: Sequence[Any],
     choice: Choice,
-    pause: float | str | None,
-    final: bool,
+    pause: float | str | None = None,
+    final: bool = True,
 ) -> Reading:
     """What is decided of each word; `each` has the probabilities (W, M) of each model, `configs` its configuration."""
     config, words = configs[0], document.words

@@ -112,9 +112,7 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
         return Item(text, known)
     n_times = len(timestamps) if isinstance(timestamps, Sequence) else repr(timestamps)
     if n_times != len(words):
-        raise ValueError(
-            f"Expected one (start, end) a word: {len(words)} words, got {n_times}. Pair them before the call."
-        )
+        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {n_times}. Pair them first.")
     return Item(text, known, _spans(text, words, timestamps))
 
 

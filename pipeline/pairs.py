@@ -10,7 +10,7 @@ Takes the label of each word and what the model gives all labels; knows no text.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -23,11 +23,7 @@ LEAST_CHANCE = 0.01
 
 
 def match_pairs(
-    labels: np.ndarray,
-    scores: np.ndarray,
-    table: Sequence[Mapping[str, str]],
-    is_free: np.ndarray,
-    unfinished: bool = False,
+    labels: np.ndarray, scores: np.ndarray, table: list[dict[str, str]], is_free: np.ndarray, unfinished: bool = False
 ) -> np.ndarray:
     """Match the signs of every sentence.
 

@@ -22,12 +22,12 @@ from .batching import batches_by_length, collate
 from .casing import recased
 from .completing import complete
 from .deciding import Reading, decide, fix
-from .decoding import Choice, make_choice
+from .decoding import make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
 from .items import read_item
 from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
-from .results import Decision, PreparedItem, make_result
+from .results import Fixed, PreparedItem, make_result
 from .slots import SlotEncoder
 from .streamer import PunctuationStreamer, in_blocks
 from .timing import pause_buckets, pause_lengths, word_times
@@ -39,6 +39,7 @@ EXISTING = ("complete", "keep", "condition", "replace")
 SIZES = ("window", "left_context", "right_context")
 PREPROCESS_KEYWORDS = (*SIZES, "existing", "pause", "final")
 LEARNED = "learned"  # of `pause`
+DECIDING_KEYWORDS = ("choice", "pause", "final")
 POSTPROCESS_KEYWORDS = (
     "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
 )  # fmt: skip
@@ -111,12 +112,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     _load_tokenizer = True
 
     def __init__(
-        self,
-        *args: Any,
-        jieba_dictionary: str | Sequence[str] | None = None,
-        backend: str = "torch",
-        ensemble: Sequence[Any] = (),
-        **kwargs: Any,
+        self, *args: Any, jieba_dictionary: Any = None, backend: str = "torch", ensemble: Any = (), **kwargs: Any
     ) -> None:
         self.backend, self._ensemble = backend, ensemble
         super().__init__(*args, **kwargs)
@@ -129,7 +125,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         self.slots = SlotEncoder(self.tokenizer, config)
         if backend != "torch":  # the others compute on the CPU
             self.device = torch.device("cpu")
-            self.model.to(self.device)
+            self.model.to("cpu")  # type: ignore[arg-type]
         with torch.inference_mode():
             self._probabilities: Any = make_backend(backend, self.model, self.slots.pad_id)
         self.others  # noqa: B018  what cannot be averaged is told now
@@ -158,10 +154,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
         pause = kwargs.get("pause")
         if pause == LEARNED and config.pause_edges is None:
-            raise ValueError(
-                "Expected a model that was trained with pauses for pause='learned', got one without pause_edges. Give "
-                "a length in seconds, such as pause=0.8."
-            )
+            what = "a model that was trained with pauses for pause='learned', got one without pause_edges"
+            raise ValueError(f"Expected {what}. Give a length in seconds, such as pause=0.8.")
         if pause not in (None, LEARNED) and not (isinstance(pause, int | float) and pause > 0):
             raise ValueError(f"Expected pause in seconds, above 0, or 'learned', got {pause!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
@@ -223,12 +217,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(
-        self,
-        item: Any,
-        existing: str = "complete",
-        pause: float | str | None = None,
-        final: bool = True,
-        **sizes: int | None,
+        self, item: Any, existing: str = "complete", pause: Any = None, final: bool = True, **sizes: int | None
     ) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots, of each model in turn."""
         config, given = self.model.config, read_item(item)
@@ -242,9 +231,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         pauses = pause_lengths(times) if times and given.spans and pause == LEARNED else None
         yield from self._windows(PreparedItem(given, words, found, fixed, replaced, times, pauses), shown, **sizes)
 
-    def _windows(
-        self, document: PreparedItem, shown: Sequence[Decision | None], **sizes: int | None
-    ) -> Iterator[dict[str, Any]]:
+    def _windows(self, document: PreparedItem, shown: Fixed, **sizes: int | None) -> Iterator[dict[str, Any]]:
         """Windows of a text for each model in turn, to which some decisions are shown."""
         spoken = [word.spoken for word in document.words]
         for number, member in enumerate((self, *self.others)):
@@ -254,17 +241,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 yield {**window, "member": number, "document": document}
 
     def windows(
-        self,
-        spoken: Sequence[str],
-        filled: Sequence[int | None],
-        pauses: np.ndarray | None = None,
-        is_over: bool = True,
-        **sizes: int | None,
+        self, spoken: Sequence[str], filled: Sequence[int | None], pauses: Any, is_over: bool, **sizes: int | None
     ) -> Iterator[dict[str, Any]]:
         """Windows of some words as this model reads them; no words still give one, which decides nothing.
 
-        `filled` has for each word the label that its slot shows, or None; `pauses` the seconds of silence after each,
-        of which a model reads nothing that was trained without; `is_over` says whether the text ends with them.
+        `filled` has for each word the label that its slot shows, or None; `pauses` (W,) the seconds of silence after
+        each, or None, of which a model reads nothing that was trained without; `is_over` says whether the text ends.
         """
         config = self.model.config
         pieces = self.slots.pieces(spoken)
@@ -283,18 +265,11 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M)
 
-    def postprocess(
-        self,
-        model_outputs: list[dict[str, Any]],
-        choice: Choice | None = None,
-        pause: float | str | None = None,
-        final: bool = True,
-        all_scores: bool = False,
-        **wanted: Any,
-    ) -> Any:
+    def postprocess(self, model_outputs: list[dict[str, Any]], all_scores: bool = False, **wanted: Any) -> Any:
         """Join the windows of one text, average models, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
-        decided, probabilities = self._decide(model_outputs, choice, pause, final)
+        decided, probabilities = self._decide(model_outputs, **wanted)
+        wanted = {name: value for name, value in wanted.items() if name not in DECIDING_KEYWORDS}
         casings = document.casings if document.casings is not None else _casings(model_outputs)
         if casings is not None and wanted.get("truecase"):
             pairs = zip(document.words, casings.tolist(), strict=True)
@@ -303,17 +278,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         scores = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
         return make_result(document, decided, scores, **wanted)
 
-    def _decide(
-        self,
-        outputs: Sequence[dict[str, Any]],
-        choice: Choice | None = None,
-        pause: float | str | None = None,
-        final: bool = True,
-    ) -> Reading:
+    def _decide(self, outputs: Sequence[dict[str, Any]], **wanted: Any) -> Reading:
         """What is decided of each word of a text, from the windows of all models."""
+        how = {name: wanted[name] for name in DECIDING_KEYWORDS if name in wanted}
         configs = [member.model.config for member in (self, *self.others)]
-        choice = choice or make_choice(configs[0], "basic", self.thresholds)
-        return decide(outputs[0]["document"], _joined(outputs, "probabilities"), configs, choice, pause, final)
+        if "choice" not in how:
+            how["choice"] = make_choice(configs[0], "basic", self.thresholds)
+        return decide(outputs[0]["document"], _joined(outputs, "probabilities"), configs, **how)
 
     @functools.cached_property
     def _mixed_case(self) -> dict[str, str]:
@@ -322,19 +293,13 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         listed: Any = next((config.mixed_case for config in configs if config.casings), None)
         return {form.lower(): form for form in reversed(listed or ())}  # of two alike, the first counts
 
-    def get_iterator(
-        self,
-        inputs: Iterable[Any],
-        num_workers: int,
-        batch_size: int,
-        preprocess_params: dict[str, Any],
-        forward_params: dict[str, Any],
-        postprocess_params: dict[str, Any],
-    ) -> Iterator[Any]:
+    def get_iterator(self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
 
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
         """
+        preprocess_params, _, postprocess_params = params
+        sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
         numbered, budget = enumerate(inputs), BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
         read = functools.partial(self._read, batch_size=batch_size or None, budget=budget)
         while True:
@@ -353,7 +318,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             read([window for windows in texts for window in windows])
             for windows in texts:
                 if preprocess_params.get("existing", "complete") == "complete":
-                    windows = self._completed(windows, read, preprocess_params, postprocess_params)
+                    windows = self._completed(windows, read, sizes, postprocess_params)
                 yield self.postprocess(windows, **postprocess_params)
 
     def _read(self, windows: Sequence[dict[str, Any]], batch_size: int | None, budget: int) -> None:
@@ -373,28 +338,26 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def _completed(
         self,
         outputs: list[dict[str, Any]],
-        read: Callable[[Sequence[dict[str, Any]]], None],
-        preprocess_params: Mapping[str, Any],
-        postprocess_params: Mapping[str, Any],
+        read: Callable[..., None],
+        sizes: Mapping[str, int],
+        wanted: Mapping[str, Any],
     ) -> list[dict[str, Any]]:
         """Windows of a text, with its marks shown where others are missing."""
         document: PreparedItem = outputs[0]["document"]
         fills = any(member.slots.has_slots for member in (self, *self.others))
         if not fills or not any(mark and mark.label for mark in document.found):
             return outputs
-        sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
-        options = {name: value for name, value in postprocess_params.items() if name in ("choice", "pause", "final")}
         casings = _casings(outputs)  # of the words alone, so that restored text keeps its letters too
         already_read = {_content(window): window["probabilities"] for window in outputs}
 
-        def read_shown(fixed: Sequence[Decision | None]) -> Reading:
+        def read_shown(fixed: Fixed) -> Reading:
             outputs[:] = self._windows(document, fixed, **sizes)
             read([window for window in outputs if _content(window) not in already_read])
             for window in outputs:
                 window["probabilities"] = already_read.setdefault(_content(window), window.get("probabilities"))
-            return self._decide(outputs, **options)
+            return self._decide(outputs, **wanted)
 
-        blind = self._decide(outputs, **options)
+        blind = self._decide(outputs, **wanted)
         fixed = complete(document.fixed, blind, read_shown, self.model.config.labels[0])
         document = replace(document, fixed=fixed, casings=casings)
         return [{**output, "document": document} for output in outputs]

@@ -24,6 +24,9 @@ class Decision(NamedTuple):
     source: str
 
 
+Fixed = Sequence[Decision | None]  # what is decided of each word; None where nothing is
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedItem:
     """An item on its way through the stages."""
@@ -31,7 +34,7 @@ class PreparedItem:
     item: Item
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
-    fixed: Sequence[Decision | None]  # what is decided of each word already; None where the model decides
+    fixed: Fixed  # what is decided already
     replaced: Iterable[str] = ()  # the marks that are taken out first
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
     pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say
@@ -105,9 +108,7 @@ def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]
     return edits
 
 
-def _sentences(
-    prepared: PreparedItem, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]
-) -> list[dict[str, Any]]:
+def _sentences(prepared: PreparedItem, ranges: list[tuple[int, int]], edits: Sequence[Edit]) -> list[dict[str, Any]]:
     """Sentences as they are restored, and where they stand in the input."""
     sentences = []
     for first, end in ranges:

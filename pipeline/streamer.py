@@ -71,14 +71,10 @@ class PunctuationStreamer:
             config = restore.model.config
             left_context = max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
         if min(look_ahead, left_context) < 0:
-            raise ValueError(
-                f"Expected look_ahead and left_context of 0 words or more, got {look_ahead} and {left_context}. "
-                "Correct them."
-            )
+            got = f"{look_ahead} and {left_context}"
+            raise ValueError(f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them.")
         if options.get("truecase") and not condition:
-            raise ValueError(
-                "Expected condition=True beside truecase, since capitals depend on the marks committed. Add it."
-            )
+            raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
         self._reader = MemoryRestorer(restore) if keeps_memory(restore.model) and not restore.others else None
         self.look_ahead = min(look_ahead, restore.model.config.shift) if self._reader else look_ahead
         self.left_context = left_context
