@@ -40,12 +40,7 @@ def fix(config: Any, found: Sequence[FoundMark | None], known: Mapping[int, str]
 
 
 def decide(
-    document: PreparedItem,
-    each: Sequence[np.ndarray],
-    configs: Sequence[Any],
-    choice: Choice,
-    pause: float | str | None = None,
-    final: bool = True,
+    document: PreparedItem, each: list[Any], configs: list[Any], choice: Choice, pause: Any = None, final: bool = True
 ) -> Reading:
     """What is decided of each word; `each` has the probabilities (W, M) of each model, `configs` its configuration."""
     config, words = configs[0], document.words

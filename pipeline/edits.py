@@ -43,11 +43,7 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
 
 
 def restoring_edits(
-    text: str,
-    words: Sequence[Word],
-    marks: Sequence[tuple[str, str]],
-    decided: Sequence[Mapping[str, Any]],
-    replaced: Iterable[str] = (),
+    text: str, words: Sequence[Word], marks: list[tuple[str, str]], decided: Sequence[Any], replaced: Iterable[str] = ()
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
