@@ -106,7 +106,9 @@ class PageRestorer:
         words = [word for speech in done.speeches for word in speech.words]
         return target, {"text": content, "words": words, "seconds": seconds}
 
-    def _keywords(self, marks: str, existing: str, truecase: bool, threshold: float) -> dict[str, Any]:
+    def _keywords(
+        self, marks: str = "basic", existing: str = "complete", truecase: bool = False, threshold: float = 0
+    ) -> dict[str, Any]:
         keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}
         if threshold:  # without the keyword the thresholds that the model was given count
             keywords["thresholds"] = dict.fromkeys(self.pipeline.model.config.label_names[1:], float(threshold))
