@@ -76,17 +76,17 @@ class OnnxBackend:
         ids, slots = given["input_ids"], given["slot_positions"]
         if "memory" in self._sizes:
             nothing = torch.zeros([len(ids) if size == "B" else size for size in self._sizes["memory"]])
-            return self.go_on(ids, slots, nothing)[0]
+            return self.go_on(ids, slots, nothing)[0].softmax(dim=-1)
         given = {"attention_mask": torch.ones_like(ids), "pauses": torch.zeros_like(slots), **given}
-        found = self._session.run(None, {name: given[name].numpy() for name in self._sizes})
-        return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
+        return torch.cat([scores.softmax(dim=-1) for scores in self._run(given)], dim=-1)
 
-    def go_on(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """As `onnx_export.go_on`, with probabilities in place of logits."""
-        names = "input_ids", "slot_positions", "memory"
-        found = self._session.run(None, {name: given.numpy() for name, given in zip(names, inputs, strict=True)})
-        logits, memory = map(torch.from_numpy, found)
-        return logits.softmax(dim=-1), memory
+    def go_on(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """As `onnx_export.go_on`."""
+        return self._run(dict(zip(("input_ids", "slot_positions", "memory"), inputs, strict=True)))
+
+    def _run(self, given: dict[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        found = self._session.run(None, {name: given[name].numpy() for name in self._sizes})
+        return tuple(map(torch.from_numpy, found))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OnnxBackend, (self.file,)  # a session cannot be sent to another process

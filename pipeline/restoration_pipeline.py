@@ -336,11 +336,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                         own[index]["casings"] = casings[row]
 
     def _completed(
-        self,
-        outputs: list[dict[str, Any]],
-        read: Callable[..., None],
-        sizes: Mapping[str, int],
-        wanted: Mapping[str, Any],
+        self, outputs: list[dict[str, Any]], read: Callable[..., None], sizes: Mapping[str, Any], wanted: Any
     ) -> list[dict[str, Any]]:
         """Windows of a text, with its marks shown where others are missing."""
         document: PreparedItem = outputs[0]["document"]
