@@ -42,10 +42,8 @@ def unmask_layers(encoder: PreTrainedModel, first: int) -> None:
         ValueError: if the encoder is not causal, or its layers cannot be told apart.
     """
     if not is_causal(encoder):
-        raise ValueError(
-            f"Expected a causal encoder for bidirectional_from, {type(encoder).__name__} reads both ways already. "
-            "Leave it out."
-        )
+        kind = type(encoder).__name__
+        raise ValueError(f"Expected a causal encoder for bidirectional_from, {kind} reads both ways already. Drop it.")
     for layer in layers_of(encoder)[2][first:]:
         layer.register_forward_pre_hook(_show_all_pieces, with_kwargs=True)
         for module in layer.modules():
