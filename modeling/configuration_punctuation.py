@@ -132,18 +132,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     max_window_pieces: int = 256
 
     def __post_init__(self, **kwargs: Any) -> None:
-        if unknown := self.unknown_keys(kwargs):
-            raise ValueError(
-                f"Expected fields of {type(self).__name__}, got also {unknown}. Correct their names, or leave them out."
-            )
+        unknown = self.unknown_keys(kwargs)
+        _expect(not unknown, f"fields of {type(self).__name__}, got also {unknown}. Correct their names.")
         if self.encoder_config is None:
             self.encoder_config = AutoConfig.for_model("xlm-roberta")
         elif not isinstance(self.encoder_config, PreTrainedConfig):
-            if "model_type" not in self.encoder_config:
-                raise ValueError(
-                    "Expected encoder_config with a model_type, got one without. Take the configuration of an encoder "
-                    "that AutoModel loads."
-                )
+            what = "encoder_config with a model_type, got one without. Take that of an encoder that AutoModel loads."
+            _expect("model_type" in self.encoder_config, what)
             is_ours = self.encoder_config["model_type"] == PunctuationLSTMConfig.model_type  # unknown to transformers
             build: Any = PunctuationLSTMConfig if is_ours else AutoConfig.for_model
             self.encoder_config = build(**self.encoder_config)
@@ -151,17 +146,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self._check_labels()
         self.mark_labels = self._default_mark_labels() if self.mark_labels is None else dict(self.mark_labels)
         self._check_mark_labels()
-        if not self.calibration_temperature > 0:
-            raise ValueError(
-                f"Expected a calibration_temperature above 0, got {self.calibration_temperature}. Use 1 for none."
-            )
+        temperature, most = self.calibration_temperature, self.max_window_pieces
+        _expect(temperature > 0, f"a calibration_temperature above 0, got {temperature}. Use 1 for none.")
         self.check_thresholds(self.thresholds or {})
         self.mark_labels |= self.pairs
-        self.check_slots()
-        self.check_head()
+        self.check_model()
         self.window_sizes()
-        if self.max_window_pieces < 8:
-            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")
+        _expect(most >= 8, f"max_window_pieces of 8 or more, got {most}. Raise it.")
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
         self.id2label = dict(enumerate(self.label_names))
@@ -240,107 +231,98 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """
         given = ((window, self.window), (left_context, self.left_context), (right_context, self.right_context))
         window, left, right = (own if size is None else size for size, own in given)
-        if not all(isinstance(size, int) and size >= 0 for size in (window, left, right)) or window <= left + right:
-            raise ValueError(
-                f"Expected whole numbers of words with window greater than left_context plus right_context, got window "
-                f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the "
-                "contexts."
-            )
+        _expect(
+            all(isinstance(size, int) and size >= 0 for size in (window, left, right)) and window > left + right,
+            f"whole numbers of words with window greater than left_context plus right_context, got window {window!r}, "
+            f"left_context {left!r} and right_context {right!r}. Widen the window or narrow the contexts.",
+        )
         return window, left, right
 
     def _check_labels(self) -> None:
-        wanted = {"name", "before", "after", "fill"}
-        for index, label in enumerate(self.labels or ()):
-            if set(label) != wanted or not all(isinstance(value, str) for value in label.values()):
-                raise ValueError(
-                    f"Expected label {index} to have the text keys {sorted(wanted)}, got {label!r}. Give all four; "
-                    "`before` and `after` may be empty."
-                )
-            if not label["name"] or not label["fill"]:
-                raise ValueError(f"Expected label {index} to have a name and a fill piece, got {label!r}. Name both.")
-        names = self.label_names
-        if len(set(names)) != len(names) or len(names) < 2:
-            raise ValueError(f"Expected two or more labels with different names, got {names}. Rename or add labels.")
-        first = (self.labels or [{}])[0]
-        if first["before"] or first["after"]:
-            raise ValueError(f"Expected the first label to write nothing, got {first!r}. Put the no-mark label first.")
+        wanted, labels, names = {"name", "before", "after", "fill"}, self.labels or [], []
+        for index, label in enumerate(labels):
+            _expect(
+                set(label) == wanted and all(isinstance(value, str) for value in label.values()),
+                f"label {index} to have the text keys {sorted(wanted)}, got {label!r}. Give all four; `before` and "
+                "`after` may be empty.",
+            )
+            is_named = label["name"] and label["fill"]
+            _expect(is_named, f"label {index} to have a name and a fill piece, got {label!r}. Name both.")
+            names.append(label["name"])
+        is_table = len(names) == len(set(names)) > 1
+        _expect(is_table, f"two or more labels with different names, got {names}. Rename or add labels.")
+        is_nothing = not labels[0]["before"] + labels[0]["after"]
+        _expect(is_nothing, f"the first label to write nothing, got {labels[0]!r}. Put the no-mark label first.")
 
     def _check_mark_labels(self) -> None:
-        for mark, name in (self.mark_labels or {}).items():
-            if mark not in self.pairs and (len(mark) != 1 or mark.isalnum() or mark.isspace()):
-                raise ValueError(f"Expected each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
-            if name not in (None, *self.label_names):
-                raise ValueError(
-                    f"Expected mark {mark!r} to mean one of {self.label_names} or None, got {name!r}. Change "
-                    "mark_labels."
-                )
-        unknown = {sign for label in self.labels or () for sign in label["after"] + label["before"]}
-        unknown -= set(self.mark_labels or {})
-        if unknown:
-            raise ValueError(
-                f"Expected every sign that a label writes among mark_labels, {sorted(unknown)} are missing. Add them, "
-                "so that restored text is read back as it was written."
-            )
+        marks, names = self.mark_labels or {}, self.label_names
+        for mark, name in marks.items():
+            is_sign = mark in self.pairs or (len(mark) == 1 and not mark.isalnum() and not mark.isspace())
+            _expect(is_sign, f"each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
+            is_label = name in (None, *names)
+            _expect(is_label, f"mark {mark!r} to mean one of {names} or None, got {name!r}. Change mark_labels.")
+        unknown = {sign for label in self.labels or () for sign in label["after"] + label["before"]} - set(marks)
+        _expect(
+            not unknown,
+            f"every sign that a label writes among mark_labels, {sorted(unknown)} are missing. Add them, so that "
+            "restored text is read back as it was written.",
+        )
 
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
         """Raises a ValueError if one is not a probability, or for no label that writes something."""
         names = self.label_names[1:]
         for name, limit in thresholds.items():
-            if name not in names or not isinstance(limit, int | float) or not 0 <= limit <= 1:
-                raise ValueError(
-                    f"Expected thresholds for labels among {names}, each from 0 to 1, got {name!r}: {limit!r}. "
-                    "Correct them."
-                )
+            is_limit = name in names and isinstance(limit, int | float) and 0 <= limit <= 1
+            what = f"thresholds for labels among {names}, each from 0 to 1, got {name!r}: {limit!r}. Correct them."
+            _expect(is_limit, what)
 
-    def check_slots(self) -> None:
-        """Raises a ValueError if the encoder lacks what the slots need; `from_pretrained` may change their fields."""
-        if self.slot_style not in SLOT_STYLES:
-            raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
-        if self.shift < 0 or (self.shift and self.slot_style in LATE_STYLES):
-            raise ValueError(
-                f"Expected a shift of 0 or more, and none beside slot_style {self.slot_style!r}, got {self.shift}. "
-                "Correct it."
-            )
+    def check_model(self) -> None:
+        """Raises a ValueError if slots or head cannot be so; `from_pretrained` may change their fields."""
+        style, shift, first = self.slot_style, self.shift, self.bidirectional_from
+        _expect(style in SLOT_STYLES, f"slot_style to be one of {SLOT_STYLES}, got {style!r}. Choose one.")
+        is_late = style in LATE_STYLES
+        has_shift = shift == 0 or (shift > 0 and not is_late)
+        _expect(has_shift, f"a shift of 0 or more, and none beside slot_style {style!r}, got {shift}. Correct it.")
         encoder = self.get_text_config()
         n_layers, n_pieces = getattr(encoder, "num_hidden_layers", None), getattr(encoder, "vocab_size", None)
-        if self.slot_style in LATE_STYLES and not 1 <= self.mask_layers <= (n_layers or self.mask_layers):
-            raise ValueError(
-                f"Expected mask_layers from 1 to the encoder's {n_layers} layers, got {self.mask_layers}. Correct it."
-            )
-        if self.bidirectional_from is not None and not 0 <= self.bidirectional_from <= (n_layers or 0):
-            raise ValueError(
-                f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got "
-                f"{self.bidirectional_from}. Correct it."
-            )
+        _expect(
+            not is_late or 1 <= self.mask_layers <= (n_layers or self.mask_layers),
+            f"mask_layers from 1 to the encoder's {n_layers} layers, got {self.mask_layers}. Correct it.",
+        )
+        _expect(
+            first is None or 0 <= first <= (n_layers or 0),
+            f"bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got {first}. Correct it.",
+        )
         mask_id = -1 if self.mask_token_id is None else self.mask_token_id
-        if self.slot_style == "mask-stream" and not 0 <= mask_id < (n_pieces or mask_id + 1):
-            raise ValueError(
-                f"Expected mask_token_id below the encoder's {n_pieces} pieces for slot_style 'mask-stream', got "
-                f"{self.mask_token_id}. Give mask_token_id=tokenizer.mask_token_id; where the tokenizer has no mask, "
-                "use slot_style 'last-piece'."
-            )
+        _expect(
+            style != "mask-stream" or 0 <= mask_id < (n_pieces or mask_id + 1),
+            f"mask_token_id below the encoder's {n_pieces} pieces for slot_style 'mask-stream', got "
+            f"{self.mask_token_id}. Give mask_token_id=tokenizer.mask_token_id; where the tokenizer has no mask, use "
+            "slot_style 'last-piece'.",
+        )
+        _expect(self.head in HEADS, f"head to be one of {HEADS}, got {self.head!r}. Choose one.")
+        _expect(
+            self.head_width >= 1 and 0 <= self.head_dropout < 1,
+            f"head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
+            f"{self.head_dropout}. Correct them.",
+        )
+        rises = all(a < b for a, b in pairwise([0.0, *(self.pause_edges or ())]))
+        _expect(
+            self.pause_edges is None or (self.pause_edges and rises),
+            f"pause_edges as rising lengths above 0, in seconds, or None, got {self.pause_edges}. Correct them.",
+        )
+        _expect(
+            self.lowercase or not self.casings,
+            "lowercase=True beside casings, got False: the model would see the capitals that it is to write. Set one "
+            "of them to the other value.",
+        )
+        _expect(
+            all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()),
+            f"mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it.",
+        )
 
-    def check_head(self) -> None:
-        """Raises a ValueError if the head is unknown, or its sizes, its pauses or its casings cannot be."""
-        if self.head not in HEADS:
-            raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")
-        if self.head_width < 1 or not 0 <= self.head_dropout < 1:
-            raise ValueError(
-                f"Expected head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
-                f"{self.head_dropout}. Correct them."
-            )
-        edges = [0.0, *(self.pause_edges or ())]
-        if self.pause_edges is not None and (len(edges) < 2 or any(a >= b for a, b in pairwise(edges))):
-            raise ValueError(
-                f"Expected pause_edges as rising lengths above 0, in seconds, or None, got {self.pause_edges}. Correct "
-                "them."
-            )
-        if self.casings and not self.lowercase:
-            raise ValueError(
-                "Expected lowercase=True beside casings, got False: the model would see the capitals that it is to "
-                "write. Set one of them to the other value."
-            )
-        if not all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()):
-            raise ValueError(
-                f"Expected mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it."
-            )
+
+def _expect(holds: Any, what: str) -> None:
+    """Raises a ValueError unless that holds; `what` says what was expected, what came, and what to do."""
+    if not holds:
+        raise ValueError(f"Expected {what}")

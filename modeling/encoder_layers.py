@@ -1,10 +1,19 @@
-"""The layers of any encoder or decoder of transformers: found, cut, and read both ways. Knows nothing of slots."""
+"""The layers of encoders and decoders of transformers: found, cut, read both ways, called one by one. Knows no slots.
+
+The letters of shapes are those of `modeling_punctuation`; N is some of the pieces, or others.
+"""
 
 import inspect
 from typing import Any
 
+import torch
 from torch import nn
 from transformers import MODEL_MAPPING, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+# Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
+LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
 
 
 def without_pooler(encoder_config: Any) -> dict[str, bool]:
@@ -33,10 +42,8 @@ def unmask_layers(encoder: PreTrainedModel, first: int) -> None:
         ValueError: if the encoder is not causal, or its layers cannot be told apart.
     """
     if not is_causal(encoder):
-        raise ValueError(
-            f"Expected a causal encoder for bidirectional_from, {type(encoder).__name__} reads both ways already. "
-            "Leave it out."
-        )
+        kind = type(encoder).__name__
+        raise ValueError(f"Expected a causal encoder for bidirectional_from, {kind} reads both ways already. Drop it.")
     for layer in layers_of(encoder)[2][first:]:
         layer.register_forward_pre_hook(_show_all_pieces, with_kwargs=True)
         for module in layer.modules():
@@ -83,3 +90,17 @@ def layers_of(encoder: PreTrainedModel) -> tuple[nn.Module, str, nn.ModuleList]:
             "and bidirectional_from out for this encoder."
         )
     return stacks[0]
+
+
+def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:
+    """One layer of an encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
+
+    `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
+    """
+    attention = layer.attention.self
+    projected = attention.query(states), attention.key(seen), attention.value(seen)
+    query, key, value = (part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected)
+    compute = ALL_ATTENTION_FUNCTIONS.get(attention.config._attn_implementation, sdpa_attention_forward)
+    mixed, _ = compute(attention, query, key, value, is_piece)  # (B, N, heads, H / heads)
+    states = layer.attention.output(mixed.flatten(2), states)
+    return layer.output(layer.intermediate(states), states)

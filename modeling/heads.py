@@ -36,10 +36,15 @@ def build_head(config: Any, hidden_size: int) -> nn.Module:
     return head
 
 
-def casing_losses(casing_logits: torch.Tensor, casings: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy (B, W) of casings (B, W) under their logits (B, W, C), 0 where they are not scored."""
-    scores = casing_logits.float().transpose(1, 2)
-    return nn.functional.cross_entropy(scores, casings, ignore_index=NOT_SCORED, reduction="none")
+def cross_entropies(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy (B, W) of labels (B, W) under their logits (B, W, M), 0 where they are not scored."""
+    scores = logits.float().transpose(1, 2)
+    return nn.functional.cross_entropy(scores, labels, ignore_index=NOT_SCORED, reduction="none")
+
+
+def mean_loss(losses: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """The mean over the scored slots of losses (B, W) of labels (B, W); 0 where none is scored."""
+    return losses.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
 
 
 class SlotClassifier(nn.Module):

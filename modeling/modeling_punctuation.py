@@ -15,19 +15,15 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers import initialization as init
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import LATE_STYLES, PunctuationRestorationConfig
-from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
-from .heads import NOT_SCORED, build_head, casing_losses
+from .encoder_layers import LAYERED_ENCODERS, attend, is_causal, keep_first_layers, unmask_layers, without_pooler
+from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
 from .lstm_configuration import PunctuationLSTMConfig
 from .lstm_encoder import PunctuationLSTM
 
-# Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
-LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
 WHOLE_OUTPUTS = ("output_hidden_states", "output_attentions")  # what is asked for of all pieces
 TOLERANCE, HALF_TOLERANCE = 1e-4, 5e-2  # between states, relative to the largest: sums are in another order
 
@@ -61,11 +57,13 @@ class PunctuationRestorationModel(PreTrainedModel):
 
     def __init__(self, config: PunctuationRestorationConfig) -> None:
         super().__init__(config)
-        config.check_head()
-        self.encoder: Any = build_encoder(config.encoder_config)
+        config.check_model()
+        encoder: Any = config.encoder_config
+        is_ours = encoder.model_type == PunctuationLSTMConfig.model_type  # code from the Hub is not registered
+        built = PunctuationLSTM(encoder) if is_ours else AutoModel.from_config(encoder, **without_pooler(encoder))
+        self.encoder: Any = built
         hidden_size = config.get_text_config().hidden_size
         self.classifier: Any = build_head(config, hidden_size)
-        config.check_slots()
         if self.n_slot_layers and not self.is_layered:
             raise ValueError(
                 f"Expected an encoder out of {sorted(LAYERED_ENCODERS)} for slot_style {config.slot_style!r}, got "
@@ -189,29 +187,17 @@ class PunctuationRestorationModel(PreTrainedModel):
         outputs, slot_states = self._read(pieces, attention_mask, slot_positions, asked)
         slot_states = slot_states if pauses is None else slot_states + self.classifier.pauses(pauses)
         is_slot = slot_positions != 0
-        logits, loss, nll = self.classifier(slot_states, is_slot), None, None  # (B, W, M)
+        logits, nll, losses = self.classifier(slot_states, is_slot), None, []  # (B, W, M)
         if self.classifier.crf is not None:
             nll = None if labels is None else self.classifier.crf.losses(logits, is_slot, labels)
             logits = self.classifier.crf(logits, is_slot)
-        if labels is not None:
-            losses = nll
-            if losses is None:
-                flat = logits.flatten(0, 1).float(), labels.flatten()
-                losses = nn.functional.cross_entropy(*flat, ignore_index=NOT_SCORED, reduction="none")
-            loss = losses.sum() / (labels != NOT_SCORED).sum().clamp(min=1)
         casing_logits = None if self.classifier.casings is None else self.classifier.casings(slot_states)  # (B, W, C)
+        if labels is not None:
+            losses.append(mean_loss(cross_entropies(logits, labels) if nll is None else nll, labels))
         if casings is not None and casing_logits is not None:
-            loss = (0 if loss is None else loss) + casing_losses(casing_logits, casings).sum() / (
-                casings != NOT_SCORED
-            ).sum().clamp(min=1)
-        return SlotClassifierOutput(
-            loss=loss,
-            logits=logits,
-            hidden_states=outputs.hidden_states,
-            attentions=outputs.attentions,
-            nll=nll,
-            casing_logits=casing_logits,
-        )
+            losses.append(mean_loss(cross_entropies(casing_logits, casings), casings))
+        loss: Any = sum(losses) if losses else None
+        return SlotClassifierOutput(loss, logits, outputs.hidden_states, outputs.attentions, nll, casing_logits)
 
     def _checked(self, slot_positions: Any, labels: Any, pauses: Any, casings: Any) -> torch.LongTensor:
         """The slots, which the others fit."""
@@ -240,7 +226,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if kind == self.config.head:
             return
         self.config.head, old = kind, self.classifier
-        self.config.check_head()
+        self.config.check_model()
         self.classifier = build_head(self.config, self.config.get_text_config().hidden_size)
         self.classifier.apply(self._init_weights).load_state_dict(old.state_dict(), strict=False)
         self.classifier.to(device=self.device, dtype=self.dtype).train(self.training)
@@ -253,11 +239,9 @@ class PunctuationRestorationModel(PreTrainedModel):
         of flash or flex), or where it gives other states than the encoder, whose parts may be rebuilt in transformers.
         """
         attention = self.config.get_text_config()._attn_implementation or "sdpa"
-        if not self.is_layered or not attention.endswith(("sdpa", "eager")):
+        if not (self.is_layered and attention.endswith(("sdpa", "eager")) and self._attend_agrees):
             return False
-        if not self.training or not self._attend_agrees:
-            return self._attend_agrees
-        layers = self.encoder.encoder.layer
+        layers = self.encoder.encoder.layer if self.training else ()
         return not any(layer.gradient_checkpointing or layer.attention.self.dropout.p for layer in layers)
 
     @property
@@ -347,27 +331,6 @@ class PunctuationRestorationModel(PreTrainedModel):
             init.zeros_(self.mask_state)
         if module is self.classifier.pauses or module is self.classifier.casings:
             init.zeros_(module.weight)
-
-
-def build_encoder(config: Any) -> PreTrainedModel:
-    """The encoder of a configuration: ours by its name, since code from the Hub is not registered."""
-    if config.model_type == PunctuationLSTMConfig.model_type:
-        return PunctuationLSTM(config)
-    return AutoModel.from_config(config, **without_pooler(config))
-
-
-def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:
-    """One layer of an encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
-
-    `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
-    """
-    attention = layer.attention.self
-    projected = attention.query(states), attention.key(seen), attention.value(seen)
-    query, key, value = (part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected)
-    compute = ALL_ATTENTION_FUNCTIONS.get(attention.config._attn_implementation, sdpa_attention_forward)
-    mixed, _ = compute(attention, query, key, value, is_piece)  # (B, N, heads, H / heads)
-    states = layer.attention.output(mixed.flatten(2), states)
-    return layer.output(layer.intermediate(states), states)
 
 
 def _is_piece(attention_mask: torch.Tensor | None) -> torch.Tensor | None:

@@ -73,20 +73,20 @@ class OnnxBackend:
 
     def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
         given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
+        ids, slots = given["input_ids"], given["slot_positions"]
         if "memory" in self._sizes:
-            nothing = torch.zeros([len(given["input_ids"]) if size == "B" else size for size in self._sizes["memory"]])
-            return self.go_on(given["input_ids"], given["slot_positions"], nothing)[0]
-        blanks = {"attention_mask": torch.ones_like(given["input_ids"])}
-        blanks["pauses"] = torch.zeros_like(given["slot_positions"])
-        found = self._session.run(None, {name: (blanks | given)[name].numpy() for name in self._sizes})
-        return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
+            nothing = torch.zeros([len(ids) if size == "B" else size for size in self._sizes["memory"]])
+            return self.go_on(ids, slots, nothing)[0].softmax(dim=-1)
+        given = {"attention_mask": torch.ones_like(ids), "pauses": torch.zeros_like(slots), **given}
+        return torch.cat([scores.softmax(dim=-1) for scores in self._run(given)], dim=-1)
 
-    def go_on(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """As `onnx_export.go_on`, with probabilities in place of logits."""
-        names = "input_ids", "slot_positions", "memory"
-        found = self._session.run(None, {name: given.numpy() for name, given in zip(names, inputs, strict=True)})
-        logits, memory = map(torch.from_numpy, found)
-        return logits.softmax(dim=-1), memory
+    def go_on(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """As `onnx_export.go_on`."""
+        return self._run(dict(zip(("input_ids", "slot_positions", "memory"), inputs, strict=True)))
+
+    def _run(self, given: dict[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        found = self._session.run(None, {name: given[name].numpy() for name in self._sizes})
+        return tuple(map(torch.from_numpy, found))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OnnxBackend, (self.file,)  # a session cannot be sent to another process
@@ -105,10 +105,9 @@ def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
     """
     weights = fingerprint(model)
     beside = _beside_model(name, model)
-    if beside is not None:
-        made = _session(beside, 1).get_modelmeta().custom_metadata_map
-        if (made.get("weights"), made.get("format")) == (weights, str(FORMAT)):
-            return beside
+    made = _session(beside, 1).get_modelmeta().custom_metadata_map if beside else {}
+    if beside and (made.get("weights"), made.get("format")) == (weights, str(FORMAT)):
+        return beside
     path = Path(CACHE_FOLDER) / f"{weights[:32]}-{FORMAT}-torch{torch.__version__}" / Path(FILES[name]).name
     if path.is_file():
         return str(path)

@@ -9,18 +9,12 @@ Takes what is decided of each word and two ways of reading; knows nothing of tex
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
-from .results import Decision
-
-Reading = tuple[list[Decision], np.ndarray]  # what is decided of each word, and its probabilities (W, M)
+from .deciding import Reading
+from .results import Decision, Fixed
 
 
 def complete(
-    fixed: Sequence[Decision | None],
-    blind: Reading,
-    read_shown: Callable[[Sequence[Decision | None]], Reading],
-    no_mark: Mapping[str, str],
+    fixed: Fixed, blind: Reading, read_shown: Callable[[Fixed], Reading], no_mark: Mapping[str, str]
 ) -> list[Decision]:
     """What is decided of each word in the end.
 
@@ -50,7 +44,7 @@ def complete(
     return [given or Decision(no_mark, row[0], "model") for given, row in pairs]
 
 
-def _new_marks(fixed: Sequence[Decision | None], decided: Sequence[Decision], no_mark: Mapping[str, str]) -> set[int]:
+def _new_marks(fixed: Fixed, decided: Sequence[Decision], no_mark: Mapping[str, str]) -> set[int]:
     """The words after which a mark is written that was not there before."""
     pairs = enumerate(zip(fixed, decided, strict=True))
     return {index for index, (given, new) in pairs if given is None and new.row is not no_mark}

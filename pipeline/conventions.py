@@ -37,7 +37,8 @@ CLOSERS = frozenset(")]}）］｝〉》」』】〕〗〙〛｣⟩⟫”’»›
 EITHER = frozenset("\"'`´＂＇")  # the same sign opens and closes
 TURNED_CLOSERS = frozenset("“‘«‹")  # „German“ and »Danish« quotes close with signs that open elsewhere
 TURNED_OPENERS = frozenset("”’»›")
-QUOTES_AND_BRACKETS = OPENERS | CLOSERS | EITHER
+ENCLOSING, OPENS = OPENERS | CLOSERS | EITHER, OPENERS | EITHER
+CLOSES_APART, OPENS_APART = CLOSERS | TURNED_CLOSERS, OPENS | TURNED_OPENERS  # where no word touches the other side
 
 # What opens a question or an exclamation -> the mark that closes it, as Spanish, Galician and Asturian write them.
 PAIRS = {"¿": "?", "¡": "!"}
@@ -88,13 +89,5 @@ def known_marks(marks: Iterable[str]) -> dict[str, str]:
 
 
 # What ends a sentence: every sign, as any script writes it or as it is only read, and the usual name of its label.
-SENTENCE_ENDS: dict[str, str] = {
-    sign: name
-    for mark, others, name in (
-        (".", "．｡॥۔", "PERIOD"),
-        ("?", "፧", "QUESTION"),
-        ("!", "", "EXCLAMATION"),
-        ("…", "⋯", "ELLIPSIS"),
-    )
-    for sign in (*known_marks(mark), *others)
-}
+_ENDS = ((".", "．｡॥۔", "PERIOD"), ("?", "፧", "QUESTION"), ("!", "", "EXCLAMATION"), ("…", "⋯", "ELLIPSIS"))
+SENTENCE_ENDS = {sign: name for mark, others, name in _ENDS for sign in (*known_marks(mark), *others)}

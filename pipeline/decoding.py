@@ -54,9 +54,8 @@ def make_choice(
     sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
     wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
     if set(wanted) - set(names):
-        raise ValueError(
-            f"Expected marks to be 'basic', 'all', 'sentence-ends' or labels among {names}, got {marks!r}. Correct it."
-        )
+        known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
+        raise ValueError(f"Expected marks to be {known}, got {marks!r}. Correct it.")
     if isinstance(marks, str) and marks in sets:
         signs = {label["after"] for label in config.labels if label["name"] in wanted}
         wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]

@@ -11,18 +11,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypedDict
 
-from .conventions import OPENERS, QUOTES_AND_BRACKETS, known_marks, written
+from .conventions import ENCLOSING, OPENERS, known_marks, written
 from .marks import mark_places, typed_dashes
 from .word_patterns import WORD_SIGNS
 from .words import Word
 
 
 class Edit(TypedDict):
-    """One change, ready for JSON: from `start` on, `removed` (perhaps nothing) becomes `inserted` (perhaps nothing).
-
-    An inserted mark has the label, score and source of its word. Marks that are taken out have no label and no score,
-    and the source `"removal"`; capitals likewise `"truecase"`.
-    """
+    """One change: from `start` on, `removed` becomes `inserted`. The pipeline's class says what the others are."""
 
     start: int
     removed: str
@@ -47,11 +43,7 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
 
 
 def restoring_edits(
-    text: str,
-    words: Sequence[Word],
-    marks: Sequence[tuple[str, str]],
-    decided: Sequence[Mapping[str, Any]],
-    replaced: Iterable[str] = (),
+    text: str, words: Sequence[Word], marks: list[tuple[str, str]], decided: Sequence[Any], replaced: Iterable[str] = ()
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
@@ -103,9 +95,9 @@ def _removals(text: str, start: int, end: int, marks: Container[str]) -> tuple[l
 def _run_of_signs(text: str, place: int, start: int, end: int, marks: Container[str]) -> tuple[int, int]:
     """The stretch of marks, quotes and brackets around a place, between two offsets."""
     first, last = place, place
-    while first > start and (text[first - 1] in marks or text[first - 1] in QUOTES_AND_BRACKETS):
+    while first > start and (text[first - 1] in marks or text[first - 1] in ENCLOSING):
         first -= 1
-    while last < end and (text[last] in marks or text[last] in QUOTES_AND_BRACKETS):
+    while last < end and (text[last] in marks or text[last] in ENCLOSING):
         last += 1
     return first, last
 

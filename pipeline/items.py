@@ -10,10 +10,8 @@ An item is a string, a dictionary, or what a recogniser gives:
     ([...], info)                       what faster-whisper returns
     an object                           with "text" and perhaps "segments" or "words", as packages of services give it
 
-A text may carry "turns": [character, ...], where another speaker begins: the sentence before ends there; and
-"unfinished": True if it goes on, so that a question may be opened (`¿`) and not closed. Each dictionary may carry
-"known": {word index: label name}. The index counts the words that the pipeline finds and gives back, which in Mandarin
-are jieba's, not the items of "words".
+What may stand beside them, the pipeline's class says; "unfinished": True is what its keyword `final` takes for False.
+The indices of "known" count the words that the pipeline finds, in Mandarin jieba's, not the items of "words".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,9 +112,7 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
         return Item(text, known)
     n_times = len(timestamps) if isinstance(timestamps, Sequence) else repr(timestamps)
     if n_times != len(words):
-        raise ValueError(
-            f"Expected one (start, end) a word: {len(words)} words, got {n_times}. Pair them before the call."
-        )
+        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {n_times}. Pair them first.")
     return Item(text, known, _spans(text, words, timestamps))
 
 

@@ -14,6 +14,8 @@ import regex
 from .conventions import EMOTICON, OPENERS, PAIRS, known_marks
 from .words import Word
 
+MarkLabels = Mapping[str, str | None]  # each mark -> the name of the label that it means, if any
+
 
 @dataclass(frozen=True, slots=True)
 class FoundMark:
@@ -25,7 +27,7 @@ class FoundMark:
 
 
 def find_marks(
-    text: str, words: Sequence[Word], mark_labels: Mapping[str, str | None], label_names: Sequence[str]
+    text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str]
 ) -> list[FoundMark | None]:
     """The mark of each word: in the gap after it, or what opens there for the word behind the gap (`¿`).
 
@@ -53,9 +55,7 @@ def find_marks(
     return marks
 
 
-def _opened(
-    signs: Sequence[str], after: str | None, mark_labels: Mapping[str, str | None], rank: Mapping[str, int]
-) -> str:
+def _opened(signs: Sequence[str], after: str | None, mark_labels: MarkLabels, rank: dict[str, int]) -> str:
     """The label of a word with these opening signs before it, and perhaps a mark of the label `after` behind it."""
     closed = {sign: PAIRS.get(sign, "") for sign in signs}
     whole = [mark_labels.get(sign + end) for sign, end in closed.items() if after and mark_labels.get(end) == after]
@@ -63,9 +63,7 @@ def _opened(
     return max(filter(None, labels), key=rank.__getitem__)
 
 
-def _mark_between(
-    text: str, start: int, end: int, labels_of: Mapping[str, str | None], rank: Mapping[str, int]
-) -> FoundMark | None:
+def _mark_between(text: str, start: int, end: int, labels_of: MarkLabels, rank: dict[str, int]) -> FoundMark | None:
     """The mark in one gap, from the offset behind a word to that before the next."""
     if text[start:end] in _NO_MARKS:
         return None
@@ -99,7 +97,7 @@ _TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
 
 
 def strip_marks(
-    text: str, words: Sequence[Word], mark_labels: Mapping[str, str | None], label_names: Sequence[str]
+    text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """What a recogniser would have written of a punctuated text, and what it left out.
 

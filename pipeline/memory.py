@@ -56,7 +56,5 @@ class MemoryRestorer:
         """Probabilities (W, M) at some places among the pieces that follow on the memory, and the memory after them."""
         inputs = [torch.tensor([numbers]).to(self._memory.device) for numbers in (ids, places)]
         with torch.inference_mode():
-            scores, memory = self._go_on(*inputs, self._memory)
-        if self._restore.backend == "torch":
-            scores = scores.float().softmax(dim=-1)
-        return scores[0].cpu().numpy(), memory
+            logits, memory = self._go_on(*inputs, self._memory)
+        return logits[0].float().softmax(dim=-1).cpu().numpy(), memory

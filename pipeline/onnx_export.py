@@ -2,11 +2,10 @@
 
 The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions` (B, W), where the model has learned
 pauses also `pauses` (B, W), and gives `logits` (B, W, M) and, where it has learned casings, `casing_logits` (B, W, C),
-for any B, P and W. In int8, weights of matrix products have
-one scale an output channel and seven bits, because eight overflow on processors without VNNI; word embeddings have one
-scale a row; activations are quantised as they come, so that nothing needs to be calibrated. The inner states of the
-feed-forward part are scaled piece by piece, since a few pieces have states so large that one scale for all would leave
-the others a handful of values.
+for any B, P and W. In int8, weights of matrix products have one scale an output channel and seven bits, because eight
+overflow on processors without VNNI; word embeddings have one scale a row; activations are quantised as they come, so
+that nothing needs to be calibrated. The inner states of the feed-forward part are scaled piece by piece, since a few
+pieces have states so large that one scale for all would leave the others a handful of values.
 """
 
 import contextlib
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import AttentionInterface
 
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
@@ -93,9 +92,7 @@ def keeps_memory(model: Any) -> bool:
     return settings == ("linear", "last-piece", None, False) and hasattr(model.encoder, "nothing_read")
 
 
-def go_on(
-    model: Any, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def go_on(model: Any, input_ids: Tensor, slot_positions: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
     """Logits (B, W, M) at slots of pieces (B, P) that follow on what a memory holds, and the memory after them."""
     states, memory = model.encoder.go_on(model.get_input_embeddings()(input_ids), memory)
     return model.classifier(model.slot_states(states, slot_positions), slot_positions != 0), memory
@@ -107,31 +104,28 @@ class _Graph(nn.Module):
     def __init__(self, model: Any, in_int8: bool) -> None:
         super().__init__()
         self.model = copy.deepcopy(model).float().eval()
-        for name, part in list(self.model.classifier.named_children()):
-            if isinstance(part, nn.LSTM):
-                setattr(self.model.classifier, name, _OnnxLSTM(part))
-        if not self.model.reads_short:
-            return
-        self.model.encoder.config._attn_implementation = ATTENTION
-        if in_int8:
+        for owner in list(self.model.modules()):
+            for name, part in list(owner.named_children()):
+                if isinstance(part, nn.LSTM):
+                    setattr(owner, name, _OnnxLSTM(part))
+        layers = self.model.encoder.encoder.layer if self.model.reads_short else ()
+        if layers:
+            self.model.encoder.config._attn_implementation = ATTENTION
+        if in_int8 and (layers or keeps_memory(model)):
             self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
-            for layer in self.model.encoder.encoder.layer:
+            for layer in layers:
                 layer.output = _OutputByPiece(layer.output)
 
     def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        slot_positions: torch.Tensor,
-        pauses: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, ...]:
+        self, input_ids: Tensor, attention_mask: Tensor, slot_positions: Tensor, pauses: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
         outputs = self.model(input_ids, attention_mask, slot_positions, pauses=pauses)
         return tuple(scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None)
 
 
 def _attend(
-    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, is_piece: torch.Tensor, **options: Any
-) -> tuple[torch.Tensor, None]:
+    module: Any, query: Tensor, key: Tensor, value: Tensor, is_piece: Tensor, **options: Any
+) -> tuple[Tensor, None]:
     """As transformers' attention "sdpa", in operations that ONNX Runtime computes fast."""
     # A large number, where -inf would make ONNX Runtime look for rows without any piece.
     bias = (1.0 - is_piece.to(torch.float32)) * -1e9
@@ -152,7 +146,7 @@ class _Int8Embedding(nn.Module):
         self.scales = nn.Buffer(words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127)  # (V, 1)
         self.words = nn.Buffer((words / self.scales).round().to(torch.int8))  # (V, H)
 
-    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+    def forward(self, input_ids: Tensor) -> Tensor:
         return self.words[input_ids].to(torch.float32) * self.scales[input_ids]
 
 
@@ -167,7 +161,7 @@ class _OnnxLSTM(nn.Module):
         biases = self._gates(lstm.bias_ih_l0), self._gates(lstm.bias_hh_l0)
         self.biases = nn.Buffer(torch.cat(biases, dim=1))  # (1, 8 H)
 
-    def forward(self, states: torch.Tensor, before: Any = None) -> tuple[torch.Tensor, Any]:
+    def forward(self, states: Tensor, before: Any = None) -> tuple[Tensor, Any]:
         state = () if before is None else (None, *before)  # None: all sequences are as long as the longest
         inputs = states.transpose(0, 1), self.inner, self.outer, self.biases, *state
         n_texts, n_slots, _ = states.shape
@@ -179,23 +173,16 @@ class _OnnxLSTM(nn.Module):
         return outputs.squeeze(1).transpose(0, 1), tuple(after)
 
     @staticmethod
-    def _gates(weights: Any) -> torch.Tensor:
+    def _gates(weights: Any) -> Tensor:
         """In ONNX's order: input, output, forget, cell."""
         inputs, forget, cell, output = weights.detach().chunk(4)
         return torch.cat([inputs, output, forget, cell]).unsqueeze(0)
 
 
-class _LSTMGraph(nn.Module):
-    """As `_Graph`, of a model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
+class _MemoryGraph(_Graph):
+    """That of a model that keeps a memory, which it takes and gives besides logits, see `go_on`."""
 
-    def __init__(self, model: Any, in_int8: bool) -> None:
-        super().__init__()
-        self.model = copy.deepcopy(model).float().eval()
-        self.model.encoder.layers = nn.ModuleList(map(_OnnxLSTM, model.encoder.layers))
-        if in_int8:
-            self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
-
-    def forward(self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor) -> Any:
+    def forward(self, input_ids: Tensor, slot_positions: Tensor, memory: Tensor) -> Any:  # type: ignore[override]
         return go_on(self.model, input_ids, slot_positions, memory)
 
 
@@ -206,7 +193,7 @@ class _OutputByPiece(nn.Module):
         super().__init__()
         self.dense, self.norm = output.dense, output.LayerNorm
 
-    def forward(self, inner: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+    def forward(self, inner: Tensor, states: Tensor) -> Tensor:
         largest = inner.abs().amax(dim=-1, keepdim=True).clamp(min=1e-6)
         outer = nn.functional.linear(inner / largest, self.dense.weight) * largest + self.dense.bias
         return self.norm(outer + states)
@@ -235,7 +222,7 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
             f"{type(model.encoder).__name__} for ONNX, got {model.config.head!r}, {model.config.slot_style!r}, "
             f"{model.config.pause_edges} and {model.config.casings}. Use backend 'torch'."
         )
-    graph: nn.Module = (_LSTMGraph if has_memory else _Graph)(model, in_int8)
+    graph: nn.Module = (_MemoryGraph if has_memory else _Graph)(model, in_int8)
     # Sizes above 1, which torch takes for constants.
     example = {"input_ids": torch.full((2, 12), pad_id + 1), "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]])}
     sizes = {"input_ids": {0: "B", 1: "P"}, "slot_positions": {0: "B", 1: "W"}}

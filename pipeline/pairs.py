@@ -10,7 +10,7 @@ Takes the label of each word and what the model gives all labels; knows no text.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -22,17 +22,8 @@ from .decoding import is_sentence_end
 LEAST_CHANCE = 0.01
 
 
-def writes_pairs(table: Sequence[Mapping[str, str]]) -> bool:
-    """Whether a label of the table opens what another one closes."""
-    return any(label["before"] in PAIRS and not label["after"] for label in table)
-
-
 def match_pairs(
-    labels: np.ndarray,
-    scores: np.ndarray,
-    table: Sequence[Mapping[str, str]],
-    is_free: np.ndarray,
-    unfinished: bool = False,
+    labels: np.ndarray, scores: np.ndarray, table: list[dict[str, str]], is_free: np.ndarray, unfinished: bool = False
 ) -> np.ndarray:
     """Match the signs of every sentence.
 
@@ -49,7 +40,7 @@ def match_pairs(
     Returns:
         (W,) label ids.
     """
-    if not writes_pairs(table):
+    if not any(label["before"] in PAIRS and not label["after"] for label in table):
         return labels
     ids = {(label["before"], label["after"]): index for index, label in enumerate(table)}
     ends = np.array([is_sentence_end(label) for label in table])[labels]

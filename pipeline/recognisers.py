@@ -122,7 +122,8 @@ class RecogniserReader:
                 self._say_segment(builder, segment)
         elif not all(isinstance(value, PlacedObject) for value in values):
             raise self._wrong(values, "a list of words, segments or transcripts", values[0])
-        elif self.text_key is None and _is_vosk_stream(values):
+        # Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts.
+        elif not self.text_key and {*map(_key_of, values)} == {"result"} and any("result" in value for value in values):
             for value in values:
                 builder.part()
                 self._say(builder, value)
@@ -132,7 +133,8 @@ class RecogniserReader:
 
     def read_object(self, value: PlacedObject) -> Speech:
         """One transcript."""
-        builder = SpeechBuilder(_name_of(value))
+        names = (value.get(key) for key in ("id", "audio_filepath", "name"))
+        builder = SpeechBuilder(next((str(name) for name in names if isinstance(name, str | int)), None))
         self._say(builder, value)
         return builder.build()
 
@@ -167,12 +169,9 @@ class RecogniserReader:
         start, end = builder.say(self.chunk(text))
         chunks = [self._word_chunk(word) for word in words]
         ranges = builder.repeat(chunks, start, end) if chunks else None
-        if ranges is None:
-            if chunks:
-                self._warn(segment, "the words of a segment do not spell its text; only the text gets marks")
-            builder.time(start, end, *self._times(segment))
-            return
-        for word, spoken in zip(words, ranges, strict=True):
+        if chunks and ranges is None:
+            self._warn(segment, "the words of a segment do not spell its text; only the text gets marks")
+        for word, spoken in [(segment, (start, end))] if ranges is None else zip(words, ranges, strict=True):
             builder.time(*spoken, *self._times(word))
 
     def _say_nemo(self, builder: SpeechBuilder, value: PlacedObject) -> None:
@@ -206,12 +205,13 @@ class RecogniserReader:
             at += len(spelled)
 
     def _say_text(self, builder: SpeechBuilder, value: PlacedObject) -> None:
-        key = self.text_key or _text_key(value)
-        if key is None:
-            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", dict(value))
-        if not isinstance(text := value.get(key), PlacedString):
-            raise self._wrong(value, f"a text under {key!r}", text)
-        builder.say(self.chunk(text))
+        for key in [self.text_key] if self.text_key else ("pred_text", "text", "sentence", "transcript"):
+            if isinstance(text := value.get(key), PlacedString):
+                builder.say(self.chunk(text))
+                return
+        if self.text_key:
+            raise self._wrong(value, f"a text under {self.text_key!r}", value.get(self.text_key))
+        raise self._wrong(value, "a recogniser's output (segments, words, result, text)", dict(value))
 
     def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
         for word in words:
@@ -267,21 +267,6 @@ class RecogniserReader:
 
     def _wrong(self, value: Any, expected: str, got: Any) -> ValueError:
         return self.fault(value, f"Expected {expected}, got {got!r:.60}. Is the format right?")
-
-
-def _is_vosk_stream(values: Sequence[PlacedObject]) -> bool:
-    """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-    return all(_key_of(value) == "result" for value in values) and any("result" in value for value in values)
-
-
-def _name_of(value: PlacedObject) -> str | None:
-    names = (value.get(key) for key in ("id", "audio_filepath", "name"))
-    return next((str(name) for name in names if isinstance(name, str | int)), None)
-
-
-def _text_key(value: PlacedObject) -> str | None:
-    known = ("pred_text", "text", "sentence", "transcript")
-    return next((key for key in known if isinstance(value.get(key), str)), None)
 
 
 def _key_of(value: Mapping[str, Any]) -> str:

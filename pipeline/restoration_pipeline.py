@@ -6,9 +6,9 @@ text -> words -> slots -> encoder -> labels -> edits -> text
 import functools
 import itertools
 import os
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from types import GeneratorType
 from typing import Any
 
@@ -20,26 +20,26 @@ from transformers.pipelines.base import ChunkPipeline
 from .backends import make_backend
 from .batching import batches_by_length, collate
 from .casing import recased
-from .completing import Reading, complete
-from .decoding import Choice, calibrated, decode, end_sentences, make_choice
+from .completing import complete
+from .deciding import Reading, decide, fix
+from .decoding import make_choice
 from .ensemble import label_columns, load_others, mean_thresholds
-from .items import Time, read_item
-from .marks import FoundMark, find_marks
-from .pairs import match_pairs, writes_pairs
+from .items import read_item
+from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
-from .results import Decision, PreparedItem, make_result
+from .results import Fixed, PreparedItem, make_result
 from .slots import SlotEncoder
-from .spoken_forms import unbroken
-from .streamer import PunctuationStreamer
-from .timing import pause_buckets, pause_lengths, weigh_pauses, word_times
+from .streamer import PunctuationStreamer, in_blocks
+from .timing import pause_buckets, pause_lengths, word_times
 from .windows import Window, plan_windows
-from .words import Word, WordFinder
+from .words import WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("complete", "keep", "condition", "replace")
 SIZES = ("window", "left_context", "right_context")
-PREPROCESS_KEYWORDS = (*SIZES, "existing")
+PREPROCESS_KEYWORDS = (*SIZES, "existing", "pause", "final")
 LEARNED = "learned"  # of `pause`
+DECIDING_KEYWORDS = ("choice", "pause", "final")
 POSTPROCESS_KEYWORDS = (
     "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
 )  # fmt: skip
@@ -112,31 +112,22 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     _load_tokenizer = True
 
     def __init__(
-        self,
-        *args: Any,
-        jieba_dictionary: str | Sequence[str] | None = None,
-        backend: str = "torch",
-        ensemble: Sequence[Any] = (),
-        **kwargs: Any,
+        self, *args: Any, jieba_dictionary: Any = None, backend: str = "torch", ensemble: Any = (), **kwargs: Any
     ) -> None:
         self.backend, self._ensemble = backend, ensemble
         super().__init__(*args, **kwargs)
         if self._batch_size is None:
             self._batch_size = BY_BUDGET
         if self.tokenizer is None:
-            raise ValueError(
-                "Expected a tokenizer beside the model, found none. Save one into the model's folder, or pass "
-                "tokenizer=."
-            )
+            raise ValueError("Expected a tokenizer beside the model, found none. Save one there, or pass tokenizer=.")
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         self.slots = SlotEncoder(self.tokenizer, config)
-        model: Any = self.model
         if backend != "torch":  # the others compute on the CPU
             self.device = torch.device("cpu")
-            model.to(self.device)
+            self.model.to("cpu")  # type: ignore[arg-type]
         with torch.inference_mode():
-            self._probabilities: Any = make_backend(backend, model, self.slots.pad_id)
+            self._probabilities: Any = make_backend(backend, self.model, self.slots.pad_id)
         self.others  # noqa: B018  what cannot be averaged is told now
 
     @functools.cached_property
@@ -150,31 +141,23 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         return mean_thresholds([member.model.config for member in (self, *self.others)])
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        known = sorted((*PREPROCESS_KEYWORDS, *POSTPROCESS_KEYWORDS))
+        known = sorted({*PREPROCESS_KEYWORDS, *POSTPROCESS_KEYWORDS})
         unknown = set(kwargs) - set(known)
         if unknown:
-            raise TypeError(
-                f"Expected keywords among {['batch_size', *known]}, got {sorted(unknown)}. Correct the spelling or "
-                "leave them out."
-            )
+            known = ["batch_size", *known]
+            raise TypeError(f"Expected keywords among {known}, got {sorted(unknown)}. Correct them or leave them out.")
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
         config.window_sizes(**{name: size for name, size in preprocess.items() if name in SIZES})
         if preprocess.get("existing", "complete") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
-        if "final" in postprocess:
-            preprocess["final"] = postprocess["final"]
-        if "pause" in postprocess:
-            pause = postprocess["pause"]
-            preprocess["knows_pauses"] = pause == LEARNED
-            if pause == LEARNED and config.pause_edges is None:
-                raise ValueError(
-                    "Expected a model that was trained with pauses for pause='learned', got one without pause_edges. "
-                    "Give a length in seconds, such as pause=0.8."
-                )
-            if pause not in (None, LEARNED) and not (isinstance(pause, int | float) and pause > 0):
-                raise ValueError(f"Expected pause in seconds, above 0, or 'learned', got {pause!r}. Correct it.")
+        pause = kwargs.get("pause")
+        if pause == LEARNED and config.pause_edges is None:
+            what = "a model that was trained with pauses for pause='learned', got one without pause_edges"
+            raise ValueError(f"Expected {what}. Give a length in seconds, such as pause=0.8.")
+        if pause not in (None, LEARNED) and not (isinstance(pause, int | float) and pause > 0):
+            raise ValueError(f"Expected pause in seconds, above 0, or 'learned', got {pause!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
             marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", self.thresholds)
             postprocess["choice"] = make_choice(config, marks, thresholds)
@@ -211,7 +194,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text."""
         look_ahead = max(member.model.config.right_context for member in (self, *self.others))
         streamer = PunctuationStreamer(self, look_ahead, **options)
-        for text, is_last in _blocks(texts, STREAM_BLOCK):
+        for text, is_last in in_blocks(texts, STREAM_BLOCK):
             step = streamer.flush(text) if is_last else streamer.feed(text)
             streamer.forget()
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
@@ -234,29 +217,21 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(
-        self,
-        item: Any,
-        existing: str = "complete",
-        knows_pauses: bool = False,
-        final: bool = True,
-        **sizes: int | None,
+        self, item: Any, existing: str = "complete", pause: Any = None, final: bool = True, **sizes: int | None
     ) -> Iterator[dict[str, Any]]:
         """Windows of one item: pieces and slots, of each model in turn."""
-        config = self.model.config
-        given = read_item(item)
+        config, given = self.model.config, read_item(item)
         given = given if final else replace(given, unfinished=True)
         words = self.find_words(given.text)
         found = find_marks(given.text, words, config.mark_labels, config.label_names)
-        fixed = self._fixed(found if existing != "replace" else [None] * len(words), given.known)
+        fixed = fix(config, found if existing != "replace" else [None] * len(words), given.known)
         shown = fixed if existing == "condition" else [one if n in given.known else None for n, one in enumerate(fixed)]
         replaced = config.mark_labels if existing == "replace" else ()
-        pauses = pause_lengths(word_times(words, given.spans)) if knows_pauses and given.spans else None
-        document = PreparedItem(given, words, found, fixed, replaced, pauses)
-        yield from self._windows(document, shown, **sizes)
+        times = None if given.spans is None else word_times(words, given.spans)
+        pauses = pause_lengths(times) if times and given.spans and pause == LEARNED else None
+        yield from self._windows(PreparedItem(given, words, found, fixed, replaced, times, pauses), shown, **sizes)
 
-    def _windows(
-        self, document: PreparedItem, shown: Sequence[Decision | None], **sizes: int | None
-    ) -> Iterator[dict[str, Any]]:
+    def _windows(self, document: PreparedItem, shown: Fixed, **sizes: int | None) -> Iterator[dict[str, Any]]:
         """Windows of a text for each model in turn, to which some decisions are shown."""
         spoken = [word.spoken for word in document.words]
         for number, member in enumerate((self, *self.others)):
@@ -266,17 +241,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 yield {**window, "member": number, "document": document}
 
     def windows(
-        self,
-        spoken: Sequence[str],
-        filled: Sequence[int | None],
-        pauses: np.ndarray | None = None,
-        is_over: bool = True,
-        **sizes: int | None,
+        self, spoken: Sequence[str], filled: Sequence[int | None], pauses: Any, is_over: bool, **sizes: int | None
     ) -> Iterator[dict[str, Any]]:
         """Windows of some words as this model reads them; no words still give one, which decides nothing.
 
-        `filled` has for each word the label that its slot shows, or None; `pauses` the seconds of silence after each,
-        of which a model reads nothing that was trained without; `is_over` says whether the text ends with them.
+        `filled` has for each word the label that its slot shows, or None; `pauses` (W,) the seconds of silence after
+        each, or None, of which a model reads nothing that was trained without; `is_over` says whether the text ends.
         """
         config = self.model.config
         pieces = self.slots.pieces(spoken)
@@ -292,143 +262,73 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             heard = {"pauses": buckets[span]} if buckets else {}
             yield {"input_ids": input_ids, "slot_positions": slot_positions, **heard, "window": seen}
 
-    def _fixed(self, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
-        """For each word what is decided before the model is asked, if anything is."""
-        rows = dict(zip(self.model.config.label_names, self.model.config.labels, strict=True))
-        no_mark = self.model.config.label_names[0]
-        fixed = [None if mark is None else Decision(rows[mark.label or no_mark], 1.0, "input") for mark in found]
-        for index, name in known.items():
-            if not 0 <= index < len(found) or name not in rows:
-                raise ValueError(
-                    f"Expected 'known' to map word indices below {len(found)} to labels among {list(rows)}, got "
-                    f"{index}: {name!r}. Correct it."
-                )
-            fixed[index] = fixed[index] or Decision(rows[name], 1.0, "known")
-        return fixed
-
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M)
 
-    def postprocess(
-        self,
-        model_outputs: list[dict[str, Any]],
-        choice: Choice | None = None,
-        pause: float | str | None = None,
-        final: bool = True,
-        all_scores: bool = False,
-        **wanted: Any,
-    ) -> Any:
+    def postprocess(self, model_outputs: list[dict[str, Any]], all_scores: bool = False, **wanted: Any) -> Any:
         """Join the windows of one text, average models, choose labels, and write the marks into the text."""
         document: PreparedItem = model_outputs[0]["document"]
-        times = _times(document)
-        decided, probabilities = self._decide(model_outputs, times, choice, pause, final)
+        decided, probabilities = self._decide(model_outputs, **wanted)
+        wanted = {name: value for name, value in wanted.items() if name not in DECIDING_KEYWORDS}
         casings = document.casings if document.casings is not None else _casings(model_outputs)
         if casings is not None and wanted.get("truecase"):
-            wanted["cased"] = self._cased(document.words, casings.tolist())
+            pairs = zip(document.words, casings.tolist(), strict=True)
+            wanted["cased"] = [recased(word.text, casing, self._mixed_case) for word, casing in pairs]
         names = self.model.config.label_names
         scores = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
-        return make_result(document, decided, times, scores, **wanted)
+        return make_result(document, decided, scores, **wanted)
 
-    def _decide(
-        self,
-        model_outputs: list[dict[str, Any]],
-        times: Sequence[tuple[Time, Time]] | None,
-        choice: Choice | None = None,
-        pause: float | str | None = None,
-        final: bool = True,
-    ) -> tuple[list[Decision], np.ndarray]:
-        """What is decided of each word of a text, and its probabilities (W, M), from the windows of all models."""
-        document: PreparedItem = model_outputs[0]["document"]
-        config = self.model.config
-        temperatures = [member.model.config.calibration_temperature for member in (self, *self.others)]
-        members = itertools.groupby(model_outputs, key=lambda output: output["member"])
-        each = [calibrated(_joined(outputs), temperatures[number]) for number, outputs in members]
-        probabilities = np.mean(each, axis=0)
-        if isinstance(pause, int | float) and times:
-            probabilities = weigh_pauses(probabilities, pause_lengths(times), pause)
-        probabilities = end_sentences(probabilities, _last_before(document.item.turns, document.words), config)
-        nothing = np.eye(len(config.labels))[0]
-        probabilities[list(unbroken([word.spoken for word in document.words]))] = nothing
-        if not (final or config.open_ends) and document.words:  # the model takes the end of what it sees for a text's
-            probabilities[-1] = nothing
-        choice = choice or make_choice(config, "basic", self.thresholds)
-        labels, scores = decode(probabilities, choice)
-        if writes_pairs(config.labels):
-            shared = choice.shared(probabilities)
-            labels = self._with_whole_pairs(document, labels, shared, document.item.unfinished)
-            scores = shared[np.arange(len(labels)), labels]
-        decided = [
-            given or Decision(config.labels[label], score, "model")
-            for given, label, score in zip(document.fixed, labels.tolist(), scores.tolist(), strict=True)
-        ]
-        return decided, probabilities
-
-    def _cased(self, words: Sequence[Word], casings: Sequence[int]) -> list[str]:
-        """Each word in the letters that the model wants."""
-        return [recased(word.text, casing, self._mixed_case) for word, casing in zip(words, casings, strict=True)]
+    def _decide(self, outputs: Sequence[dict[str, Any]], **wanted: Any) -> Reading:
+        """What is decided of each word of a text, from the windows of all models."""
+        how = {name: wanted[name] for name in DECIDING_KEYWORDS if name in wanted}
+        configs = [member.model.config for member in (self, *self.others)]
+        if "choice" not in how:
+            how["choice"] = make_choice(configs[0], "basic", self.thresholds)
+        return decide(outputs[0]["document"], _joined(outputs, "probabilities"), configs, **how)
 
     @functools.cached_property
     def _mixed_case(self) -> dict[str, str]:
         """Words with capitals inside, by their lower case, of the model that says which they are."""
         configs = (member.model.config for member in (self, *self.others))
-        listed = next((config.mixed_case for config in configs if config.casings), None)
+        listed: Any = next((config.mixed_case for config in configs if config.casings), None)
         return {form.lower(): form for form in reversed(listed or ())}  # of two alike, the first counts
 
-    def _with_whole_pairs(
-        self, document: PreparedItem, labels: np.ndarray, scores: np.ndarray, unfinished: bool
-    ) -> np.ndarray:
-        """Labels (W,) of the model whose signs fit each other, and those that are fixed."""
-        table, names = self.model.config.labels, self.model.config.label_names
-        is_free = np.array([given is None for given in document.fixed], dtype=bool)
-        fixed = [given and names.index(given.row["name"]) for given in document.fixed]
-        labels = np.array(
-            [own if given is None else given for own, given in zip(labels, fixed, strict=True)], dtype=int
-        )
-        return match_pairs(labels, scores, table, is_free, unfinished)
-
-    def get_iterator(
-        self,
-        inputs: Iterable[Any],
-        num_workers: int,
-        batch_size: int,
-        preprocess_params: dict[str, Any],
-        forward_params: dict[str, Any],
-        postprocess_params: dict[str, Any],
-    ) -> Iterator[Any]:
+    def get_iterator(self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
 
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
         """
-        numbered = enumerate(inputs)
-        budget = BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
+        preprocess_params, _, postprocess_params = params
+        sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
+        numbered, budget = enumerate(inputs), BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
+        read = functools.partial(self._read, batch_size=batch_size or None, budget=budget)
         while True:
-            windows: list[dict[str, Any]] = []
+            texts: list[list[dict[str, Any]]] = []  # their windows
             n_ahead = 0  # windows, or their pieces where batches go by those
-            position = None
             for position, item in numbered:
-                added = self._windows_of(item, position, preprocess_params)
-                windows += added
-                n_ahead += len(added) if batch_size else sum(len(window["input_ids"]) for window in added)
+                try:
+                    texts.append(list(self.preprocess(item, **preprocess_params)))
+                except (TypeError, ValueError) as error:
+                    raise type(error)(f"Item {position}: {error}") from error
+                n_ahead += sum(1 if batch_size else len(window["input_ids"]) for window in texts[-1])
                 if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
                     break
-            if position is None:
+            if not texts:
                 return
-            read: Any = functools.partial(self._read, batch_size=batch_size, budget=budget, **forward_params)
-            read(windows)
-            for _, outputs in itertools.groupby(windows, key=lambda window: window["position"]):
-                outputs_of_item = list(outputs)
+            read([window for windows in texts for window in windows])
+            for windows in texts:
                 if preprocess_params.get("existing", "complete") == "complete":
-                    outputs_of_item = self._completed(outputs_of_item, read, preprocess_params, postprocess_params)
-                yield self.postprocess(outputs_of_item, **postprocess_params)
+                    windows = self._completed(windows, read, sizes, postprocess_params)
+                yield self.postprocess(windows, **postprocess_params)
 
-    def _read(self, windows: list[dict[str, Any]], batch_size: int, budget: int, **forward_params: Any) -> None:
+    def _read(self, windows: Sequence[dict[str, Any]], batch_size: int | None, budget: int) -> None:
         """Give each window its probabilities (W, M), in the order of this model's labels."""
         for number, member in enumerate((self, *self.others)):
             own = [window for window in windows if window["member"] == number]
             columns = label_columns(self.model.config, member.model.config)
-            for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size or None, budget):
+            for indices in batches_by_length([len(one["input_ids"]) for one in own], batch_size, budget):
                 batch = collate([own[index] for index in indices], member.slots.pad_id)
-                outputs = member.forward(batch, **forward_params)["probabilities"].numpy()
+                outputs = member.forward(batch)["probabilities"].numpy()
                 labels, casings = outputs[..., columns], outputs[..., len(columns) :]
                 for row, index in enumerate(indices):
                     own[index]["probabilities"] = labels[row]
@@ -436,84 +336,40 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                         own[index]["casings"] = casings[row]
 
     def _completed(
-        self,
-        outputs: list[dict[str, Any]],
-        read: Callable[[list[dict[str, Any]]], None],
-        preprocess_params: Mapping[str, Any],
-        postprocess_params: Mapping[str, Any],
+        self, outputs: list[dict[str, Any]], read: Callable[..., None], sizes: Mapping[str, Any], wanted: Any
     ) -> list[dict[str, Any]]:
         """Windows of a text, with its marks shown where others are missing."""
         document: PreparedItem = outputs[0]["document"]
         fills = any(member.slots.has_slots for member in (self, *self.others))
         if not fills or not any(mark and mark.label for mark in document.found):
             return outputs
-        sizes = {name: size for name, size in preprocess_params.items() if name in SIZES}
-        options = {name: value for name, value in postprocess_params.items() if name in ("choice", "pause", "final")}
-        times = _times(document)
         casings = _casings(outputs)  # of the words alone, so that restored text keeps its letters too
         already_read = {_content(window): window["probabilities"] for window in outputs}
 
-        def read_shown(fixed: Sequence[Decision | None]) -> Reading:
+        def read_shown(fixed: Fixed) -> Reading:
             outputs[:] = self._windows(document, fixed, **sizes)
             read([window for window in outputs if _content(window) not in already_read])
             for window in outputs:
                 window["probabilities"] = already_read.setdefault(_content(window), window.get("probabilities"))
-            return self._decide(outputs, times, **options)
+            return self._decide(outputs, **wanted)
 
-        blind = self._decide(outputs, times, **options)
+        blind = self._decide(outputs, **wanted)
         fixed = complete(document.fixed, blind, read_shown, self.model.config.labels[0])
         document = replace(document, fixed=fixed, casings=casings)
         return [{**output, "document": document} for output in outputs]
 
-    def _windows_of(self, item: Any, position: int, preprocess_params: dict[str, Any]) -> list[dict[str, Any]]:
-        try:
-            return [{**window, "position": position} for window in self.preprocess(item, **preprocess_params)]
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"Item {position}: {error}") from error
-
-
-def _blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
-    """The same text in blocks of about this many characters, and whether each is the last."""
-    waiting: list[str] = []
-    n_waiting = 0
-    for part in (text[at : at + size] for text in texts for at in range(0, len(text), size)):
-        if n_waiting >= size:
-            yield "".join(waiting), False
-            waiting, n_waiting = [], 0
-        waiting.append(part)
-        n_waiting += len(part)
-    yield "".join(waiting), True
-
-
-def _last_before(turns: Sequence[int], words: Sequence[Word]) -> list[int]:
-    """The words before changes of speaker; not the last of all, behind which nobody has begun."""
-    if not turns:
-        return []
-    ends = [word.end for word in words]
-    return sorted({bisect_right(ends, turn) - 1 for turn in turns} - {-1, len(ends) - 1})
-
-
-def _times(document: PreparedItem) -> list[tuple[Time, Time]] | None:
-    """When the words of a text were said; None where nobody knows."""
-    return None if document.item.spans is None else word_times(document.words, document.item.spans)
-
 
 def _content(window: Mapping[str, Any]) -> tuple[Any, ...]:
     """All that the model sees of a window: two that are alike here have the same probabilities."""
-    seen = window["window"]
-    return window["member"], seen.first, tuple(window["input_ids"]), tuple(window["slot_positions"])
+    return window["member"], window["window"].first, tuple(window["input_ids"]), tuple(window["slot_positions"])
 
 
 def _casings(outputs: Iterable[dict[str, Any]]) -> np.ndarray | None:
     """The casing (W,) of each word of a text, as the first model says that knows them; None where none does."""
-    for _, own in itertools.groupby(outputs, key=lambda output: output["member"]):
-        windows = list(own)
-        if all("casings" in window for window in windows):
-            return _joined(windows, "casings").argmax(axis=1)
-    return None
+    return next((rows.argmax(axis=1) for rows in _joined(outputs, "casings")), None)
 
 
-def _joined(outputs: Iterable[dict[str, Any]], key: str = "probabilities") -> np.ndarray:
-    """Probabilities (W, M) of a text from its windows: the rows of the words that each decides."""
-    places = ((output["window"], output[key]) for output in outputs)
-    return np.concatenate([rows[seen.keep_from - seen.first : seen.keep_to - seen.first] for seen, rows in places])
+def _joined(outputs: Iterable[dict[str, Any]], key: str) -> list[np.ndarray]:
+    """What each model that gives it says of the words of a text (W, ...): the rows that each of its windows decides."""
+    members = itertools.groupby((output for output in outputs if key in output), key=itemgetter("member"))
+    return [np.concatenate([output[key][output["window"].kept] for output in own]) for _, own in members]

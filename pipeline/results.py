@@ -24,6 +24,9 @@ class Decision(NamedTuple):
     source: str
 
 
+Fixed = Sequence[Decision | None]  # what is decided of each word; None where nothing is
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedItem:
     """An item on its way through the stages."""
@@ -31,8 +34,9 @@ class PreparedItem:
     item: Item
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
-    fixed: Sequence[Decision | None]  # what is decided of each word already; None where the model decides
+    fixed: Fixed  # what is decided already
     replaced: Iterable[str] = ()  # the marks that are taken out first
+    times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
     pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say
     casings: Any = None  # (W,) what the model says of the letters of each word, where that is settled already
 
@@ -40,7 +44,6 @@ class PreparedItem:
 def make_result(
     prepared: PreparedItem,
     decided: Sequence[Decision],
-    times: Sequence[tuple[Time, Time]] | None = None,
     scores: Sequence[Mapping[str, float]] | None = None,
     truecase: bool = False,
     sentences: bool = False,
@@ -54,7 +57,8 @@ def make_result(
     item, words = prepared.item, prepared.words
     text, rows = item.text, [decision.row for decision in decided]
     marks = marks_of(words, rows)
-    ranges = _sentence_ranges([is_sentence_end(row) for row in rows])
+    cuts = {0, len(words), *(index for index, row in enumerate(rows, start=1) if is_sentence_end(row))}
+    ranges = list(itertools.pairwise(sorted(cuts)))  # words of each sentence (first, end); the last may be unfinished
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
@@ -69,7 +73,7 @@ def make_result(
         edits = ascending([*edits, *_capitals(text, words, ranges, forms)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
     if return_words:
-        for name, values in (("timestamp", times), ("scores", scores)):
+        for name, values in (("timestamp", prepared.times), ("scores", scores)):
             for entry, value in zip(entries, values or [], strict=False):
                 entry[name] = value
         result["words"] = entries
@@ -81,12 +85,6 @@ def make_result(
         return result
     restored = item.recognised.restored(edits)
     return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
-
-
-def _sentence_ranges(ends: Sequence[bool]) -> list[tuple[int, int]]:
-    """Sentences as ranges of words (first, end), from whether each word ends one. The last one may be unfinished."""
-    cuts = {0, len(ends), *(index + 1 for index, is_end in enumerate(ends) if is_end)}
-    return list(itertools.pairwise(sorted(cuts)))
 
 
 def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]], forms: Sequence[str]) -> list[Edit]:
@@ -110,9 +108,7 @@ def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]
     return edits
 
 
-def _sentences(
-    prepared: PreparedItem, ranges: Sequence[tuple[int, int]], edits: Sequence[Edit]
-) -> list[dict[str, Any]]:
+def _sentences(prepared: PreparedItem, ranges: list[tuple[int, int]], edits: Sequence[Edit]) -> list[dict[str, Any]]:
     """Sentences as they are restored, and where they stand in the input."""
     sentences = []
     for first, end in ranges:
@@ -128,8 +124,6 @@ def _chunks(item: Item, edits: Sequence[Edit]) -> list[dict[str, Any]]:
     """The recogniser's chunks with their marks; their times, and whatever else they carry, unchanged."""
     chunks = []
     for chunk, span in zip(item.chunks or [], item.spans or [], strict=True):
-        said = chunk["text"]
-        blank = len(said) - len(said.lstrip())
-        text = said[:blank] + edited_between(item.text, edits, span.start, span.end) + said[len(said.rstrip()) :]
-        chunks.append({**chunk, "text": text})
+        said, restored = chunk["text"], edited_between(item.text, edits, span.start, span.end)
+        chunks.append({**chunk, "text": said.replace(said.strip(), restored, 1)})
     return chunks

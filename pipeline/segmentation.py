@@ -36,16 +36,17 @@ class HanSegmenter:
     """
 
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
-        if dictionary is not None and not isinstance(dictionary, str | os.PathLike):
-            dictionary = tuple(dictionary)
-        self.dictionary: str | os.PathLike[str] | tuple[str, ...] | None = dictionary
-        if isinstance(dictionary, str | os.PathLike) and not os.path.isfile(dictionary):
-            raise ValueError(
-                f"Expected a file at jieba_dictionary={os.fspath(dictionary)!r}, there is none. Correct the path, "
-                "or give the words themselves in a list."
-            )
-        if isinstance(self.dictionary, tuple) and not all(isinstance(w, str) and w for w in self.dictionary):
-            raise ValueError(f"Expected words in jieba_dictionary, got {self.dictionary!r:.80}. Correct the list.")
+        self.dictionary: Any = dictionary
+        if isinstance(dictionary, str | os.PathLike):
+            if not os.path.isfile(dictionary):
+                raise ValueError(
+                    f"Expected a file at jieba_dictionary={os.fspath(dictionary)!r}, there is none. Correct the path, "
+                    "or give the words themselves in a list."
+                )
+        elif dictionary is not None:
+            self.dictionary = tuple(dictionary)
+            if not all(isinstance(word, str) and word for word in self.dictionary):
+                raise ValueError(f"Expected words in jieba_dictionary, got {self.dictionary!r:.80}. Correct the list.")
 
     def __call__(self, run: str) -> list[str]:
         """Words of `run`, in order; joined they are `run`."""

@@ -23,8 +23,6 @@ from .simplified import SIMPLIFIED
 MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
 CACHED_WORDS = 200_000  # about 50 MB
 BEFORE = "a"  # a word is split behind this one, which no vocabulary joins to a blank or to a Han character
-
-
 DIGIT = re.compile(r"\d")
 
 
@@ -54,19 +52,14 @@ class SlotEncoder:
     """
 
     def __init__(self, tokenizer: Any, config: Any) -> None:
-        self.tokenizer = tokenizer
-        self.lowercase: bool = config.lowercase
-        self.words_alone: bool = config.words_alone
-        self.digits_as_zero: bool = config.digits_as_zero
-        self.shift: int = config.shift
-        self.open_ends: bool = config.open_ends
+        self.tokenizer, self.config = tokenizer, config
         self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
         self.bos_id, self.eos_id = self._ends()
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
-        self.mask_id: int | None = self._mask_id(config) if config.slot_style in ("mask", "mask-stream") else None
+        self.mask_id: int | None = self._mask_id() if config.slot_style in ("mask", "mask-stream") else None
         self.fill_ids: list[int | None] = [self._fill_id(index, label) for index, label in enumerate(config.labels)]
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
@@ -79,8 +72,8 @@ class SlotEncoder:
             self._cache.clear()
         new = [word for word in dict.fromkeys(spoken) if word not in self._cache]
         if new:
-            shown = as_shown(new, self.lowercase, self.digits_as_zero)
-            split = self._split(shown) if self.words_alone else self._split_in_running_text(shown)
+            shown = as_shown(new, self.config.lowercase, self.config.digits_as_zero)
+            split = self._split(shown) if self.config.words_alone else self._split_in_running_text(shown)
             self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
         return [self._cache[word] for word in spoken]
 
@@ -106,11 +99,11 @@ class SlotEncoder:
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
             ids.extend(word)
             slot_id = self._slot_id(label)
-            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + self.shift)
+            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + self.config.shift)
             if slot_id is not None:
                 ids.append(slot_id)
-        end = [self.eos_id] if is_over or not self.open_ends else []
-        return [*ids, *end, *[self.pad_id] * self.shift], slot_positions
+        end = [self.eos_id] if is_over or not self.config.open_ends else []
+        return [*ids, *end, *[self.pad_id] * self.config.shift], slot_positions
 
     def _slot_id(self, label: int | None) -> int | None:
         """The piece of a slot among the others: its mask, the label that it shows, or None."""
@@ -133,11 +126,11 @@ class SlotEncoder:
     def _tidy(self, ids: list[int]) -> list[int]:
         # The vocabularies of SentencePiece models hold `<s>` and its like, which text may spell out.
         ids = [self.unk_id if index in self._special_ids else index for index in ids]
-        if self.words_alone and len(ids) > 1 and ids[:1] == self._blank:
+        if self.config.words_alone and len(ids) > 1 and ids[:1] == self._blank:
             ids = ids[1:]
         if len(ids) > self._n_kept:
             n_last = self._n_kept // 2
-            ids = ids[: self._n_kept - n_last] + (ids[-n_last:] if n_last else [])
+            ids = ids[: self._n_kept - n_last] + ids[len(ids) - n_last :]
         return [self.unk_id] if not ids or ids == self._blank else ids
 
     def _ends(self) -> tuple[int, int]:
@@ -153,8 +146,8 @@ class SlotEncoder:
         found = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
         return next((index for index in found if index is not None), self._split(["."])[0][-1])
 
-    def _mask_id(self, config: Any) -> int:
-        mask_id = self.tokenizer.mask_token_id
+    def _mask_id(self) -> int:
+        mask_id, config = self.tokenizer.mask_token_id, self.config
         if mask_id is None:
             raise ValueError(
                 f"Expected a tokenizer with a mask_token for slot_style {config.slot_style!r}, "

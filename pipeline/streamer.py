@@ -12,7 +12,7 @@ Li & Lin (2020) wait for words as well.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -71,14 +71,10 @@ class PunctuationStreamer:
             config = restore.model.config
             left_context = max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
         if min(look_ahead, left_context) < 0:
-            raise ValueError(
-                f"Expected look_ahead and left_context of 0 words or more, got {look_ahead} and {left_context}. "
-                "Correct them."
-            )
+            got = f"{look_ahead} and {left_context}"
+            raise ValueError(f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them.")
         if options.get("truecase") and not condition:
-            raise ValueError(
-                "Expected condition=True beside truecase, since capitals depend on the marks committed. Add it."
-            )
+            raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
         self._reader = MemoryRestorer(restore) if keeps_memory(restore.model) and not restore.others else None
         self.look_ahead = min(look_ahead, restore.model.config.shift) if self._reader else look_ahead
         self.left_context = left_context
@@ -261,3 +257,16 @@ def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> 
     while cut > end and shown[cut - 1] in OPENERS:
         cut -= 1
     return max([cut, *(edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit))])
+
+
+def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
+    """The same text in blocks of about this many characters, and whether each is the last."""
+    waiting: list[str] = []
+    n_waiting = 0
+    for part in (text[at : at + size] for text in texts for at in range(0, len(text), size)):
+        if n_waiting >= size:
+            yield "".join(waiting), False
+            waiting, n_waiting = [], 0
+        waiting.append(part)
+        n_waiting += len(part)
+    yield "".join(waiting), True

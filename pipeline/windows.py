@@ -18,6 +18,11 @@ class Window:
     keep_from: int
     keep_to: int
 
+    @property
+    def kept(self) -> slice:
+        """Which of its words are decided, counted from its own first one."""
+        return slice(self.keep_from - self.first, self.keep_to - self.first)
+
 
 def plan_windows(
     n_pieces: Sequence[int], window: int, left_context: int, right_context: int, max_pieces: int

@@ -1,4 +1,4 @@
-"""What may be a word, as patterns: letters, links, numbers, abbreviations, pictures. Knows signs, not offsets.
+"""What may be a word, as patterns: letters, links, numbers, abbreviations, pictures. Knows signs, and no script.
 
 Every pattern is possessive throughout, so that time stays linear whatever the text.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import regex
 
-from .conventions import EMOTICON, KANA, QUOTES_AND_BRACKETS
+from .conventions import EMOTICON, ENCLOSING, KANA
 
 # Words whose final point belongs to them, in lower case and without that point. Letters with points between them
 # (u.s.a., e.g.) are found by their shape.
@@ -45,43 +45,52 @@ SPOKEN = str.maketrans(
 )
 
 
-def word_pattern(marks: frozenset[str]) -> regex.Pattern:
-    """The pattern of everything that is or may be a word, and of the pictures that are none; `marks` are signs.
+class WordPatterns:
+    """What depends on which signs are marks.
 
-    Its groups: `plain`, ASCII words with a blank before and after each; `picture`; `link`; `han`, Han characters
-    without kana beside them, which marks and single blanks may interrupt; `other`, a word if it has a letter or a
-    digit.
+    Attributes:
+        word: everything that is or may be a word, and the pictures that are none. Its groups: `plain`, ASCII words with
+            a blank before and after each; `picture`; `link`; `han`, Han characters without kana beside them, which
+            marks and single blanks may interrupt; `other`, a word if it has a letter or a digit.
+        link_tail: what stands at the end of a link but does not belong to it: marks, brackets and pictures.
     """
-    mark = _set(marks)
-    core, word = _word_parts(marks)
-    han = rf"(?!{_JAPANESE})(?:{_HAN})++"
-    # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
-    outside = _escaped(sign for sign in QUOTES_AND_BRACKETS | marks if not sign.isascii())
-    link = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
-    groups = {
-        "plain": r"(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++",
-        "picture": rf"{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON}",
-        "link": rf"(?<![\p{{Latin}}[\p{{N}}--\p{{Han}}]])(?:\p{{Latin}}[\p{{Latin}}0-9+.\-]{{0,19}}+://|www\.|mailto:){link}",
-        "han": rf"{han}(?:{mark}*+(?:[ ]{mark}*+)?+{han})*+",
-        "other": rf"(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++{word}",  # .5 and .NET begin with their point
-    }
-    return regex.compile("(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items()))
 
+    def __init__(self, marks: frozenset[str]) -> None:
+        mark = _set(marks)
+        core, word = _word_parts(marks)
+        han = rf"(?!{_JAPANESE})(?:{_HAN})++"
+        # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
+        outside = _escaped(sign for sign in ENCLOSING | marks if not sign.isascii())
+        inside = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
+        scheme = r"(?:\p{Latin}[\p{Latin}0-9+.\-]{0,19}+://|www\.|mailto:)"
+        groups = {
+            "plain": r"(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++",
+            "picture": rf"{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON}",
+            "link": rf"(?<![\p{{Latin}}[\p{{N}}--\p{{Han}}]]){scheme}{inside}",
+            "han": rf"{han}(?:{mark}*+(?:[ ]{mark}*+)?+{han})*+",
+            "other": rf"(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++{word}",  # .5 and .NET begin with their point
+        }
+        self.word = regex.compile("(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items()))
+        self.link_tail = regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | ENCLOSING)}]*+\Z")
+        # The gap, which may hold marks, between a point and the next word.
+        self._before_capital, self._before_number = (regex.compile(rf"{mark}*+[ ]\p{{{kind}}}") for kind in ("Lu", "N"))
 
-def link_tail(marks: frozenset[str]) -> regex.Pattern:
-    """What stands at the end of a link but does not belong to it: marks, brackets and pictures."""
-    return regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | QUOTES_AND_BRACKETS)}]*+\Z")
-
-
-def before(marks: frozenset[str], following: str) -> regex.Pattern:
-    """The gap, which may hold marks, between a point and a word that begins with `following`."""
-    return regex.compile(rf"{_set(marks)}*+[ ]{following}")
+    def owns_point(self, word: str, text: str, end: int) -> bool:
+        """Whether the point behind a word, which ends at `end` of a text, belongs to it."""
+        if not text.startswith(".", end) or text.startswith("..", end):
+            return False
+        lower = word.lower()
+        if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(word):
+            return True
+        if len(word) == 1 and word.isupper() and word != "I" and self._before_capital.match(text, end + 1):
+            return True  # an initial
+        return lower in ABBREVIATIONS_BEFORE_NUMBERS and self._before_number.match(text, end + 1) is not None
 
 
 def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     """One character of a word; and how a word goes on over signs that belong to it only between its characters."""
     hyphen = _set(_HYPHENS)
-    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(QUOTES_AND_BRACKETS | marks | set(_HYPHENS))}]"
+    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(ENCLOSING | marks | set(_HYPHENS))}]"
     core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
     joiners = [
         rf"\.(?={sign})",  # 3.5, example.com

@@ -13,35 +13,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .conventions import (
-    CLOSERS,
-    EITHER,
-    OPENERS,
-    QUOTES_AND_BRACKETS,
-    TURNED_CLOSERS,
-    TURNED_OPENERS,
-    UNSPACED,
-    known_marks,
-    script_of,
-)
+from .conventions import CLOSERS, CLOSES_APART, EITHER, ENCLOSING, OPENS, OPENS_APART, UNSPACED, known_marks, script_of
 from .segmentation import HanSegmenter
-from .word_patterns import (
-    ABBREVIATIONS,
-    ABBREVIATIONS_BEFORE_NUMBERS,
-    BLANK,
-    COMBINING,
-    HAN_CHARACTER,
-    HAS_LETTER_OR_DIGIT,
-    LETTERS_WITH_POINTS,
-    SPOKEN,
-    STANDING_QUOTE,
-    before,
-    link_tail,
-    word_pattern,
-)
-
-_OPENING = OPENERS | EITHER
-_OPENING_APART = _OPENING | TURNED_OPENERS
+from .word_patterns import BLANK, COMBINING, HAN_CHARACTER, HAS_LETTER_OR_DIGIT, SPOKEN, STANDING_QUOTE, WordPatterns
 
 
 class Word(NamedTuple):
@@ -88,10 +62,7 @@ class WordFinder:
     def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
         self.marks = frozenset(known_marks(marks))
         self.segment = HanSegmenter(jieba_dictionary)
-        self._pattern = word_pattern(self.marks)
-        self._link_tail = link_tail(self.marks)
-        self._before_capital = before(self.marks, r"\p{Lu}")
-        self._before_number = before(self.marks, r"\p{N}")
+        self._patterns = WordPatterns(self.marks)
 
     def __call__(self, text: str) -> list[Word]:
         """Words of `text`, in order and without overlap. Text without letter or digit has none."""
@@ -116,7 +87,7 @@ class WordFinder:
         return _with_han_neighbours(text, words)
 
     def _spans(self, text: str) -> Iterator[Span]:
-        for match in self._pattern.finditer(text):
+        for match in self._patterns.word.finditer(text):
             kind = match.lastgroup
             if kind == "plain":
                 place = match.start()
@@ -128,23 +99,13 @@ class WordFinder:
                 yield from self._han_spans(match.group(), match.start())
             elif kind == "link":
                 # A link without the marks, brackets and pictures that come after it.
-                link = match.group()[: self._link_tail.search(match.group()).start()]
+                link = match.group()[: self._patterns.link_tail.search(match.group()).start()]
                 yield Span(match.start(), match.start() + len(link), link)
             elif kind == "other" and HAS_LETTER_OR_DIGIT.search(match.group()):
                 word, end = match.group(), match.end()
-                end += self._owns_point(word, text, end)  # but the point is never spoken
+                end += self._patterns.owns_point(word, text, end)  # but the point is never spoken
                 spoken = word if word.isascii() and "`" not in word else word.translate(SPOKEN)
                 yield Span(match.start(), end, spoken)
-
-    def _owns_point(self, word: str, text: str, end: int) -> bool:
-        if not text.startswith(".", end) or text.startswith("..", end):
-            return False
-        lower = word.lower()
-        if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(word):
-            return True
-        if len(word) == 1 and word.isupper() and word != "I" and self._before_capital.match(text, end + 1):
-            return True  # an initial
-        return lower in ABBREVIATIONS_BEFORE_NUMBERS and self._before_number.match(text, end + 1) is not None
 
     def _han_spans(self, run: str, offset: int) -> Iterator[Span]:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
@@ -163,10 +124,9 @@ class WordFinder:
 def _before_openers(text: str, previous_end: int, start: int) -> int:
     """Offset in front of the quotes and brackets that open right before a word."""
     run_start = start
-    while run_start > previous_end and text[run_start - 1] in QUOTES_AND_BRACKETS:
+    while run_start > previous_end and text[run_start - 1] in ENCLOSING:
         run_start -= 1
-    touches = 0 < run_start == previous_end
-    opening = _OPENING if touches else _OPENING_APART
+    opening = OPENS if 0 < run_start == previous_end else OPENS_APART
     place = start
     while place > run_start and text[place - 1] in opening:
         place -= 1
@@ -176,7 +136,7 @@ def _before_openers(text: str, previous_end: int, start: int) -> int:
 def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: "_Quotes") -> int:
     """Offset behind the quotes and brackets that close right after a word; marks between them are read over."""
     run_end = end
-    while run_end < following and (text[run_end] in QUOTES_AND_BRACKETS or text[run_end] in marks):
+    while run_end < following and (text[run_end] in ENCLOSING or text[run_end] in marks):
         run_end += 1
     touches = run_end == following < len(text)
     mark_at = end
@@ -185,7 +145,7 @@ def _after_closers(text: str, end: int, following: int, marks: frozenset[str], q
         if sign in EITHER:
             if touches and place + 1 == run_end and not quotes.is_open(sign, place):
                 break
-        elif sign not in CLOSERS and (touches or sign not in TURNED_CLOSERS):
+        elif sign not in (CLOSERS if touches else CLOSES_APART):
             if sign in marks:
                 continue
             break

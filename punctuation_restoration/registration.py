@@ -6,7 +6,7 @@ Importing transformers takes seconds; `punctuate --help` should not. So register
 import functools
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -42,9 +42,7 @@ class _Acting(MetaPathFinder):
     def __init__(self, actions: dict[str, Callable[[], object]]) -> None:
         self.actions = actions
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
         action = self.actions.pop(name, None)  # gone, so that the search below passes this finder by
         spec = find_spec(name) if action else None
         if not action or spec is None or spec.loader is None:

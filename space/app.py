@@ -75,7 +75,7 @@ def build(restorer: PageRestorer) -> gr.Blocks:
         options = _options([*MARKS_CHOICES, EVERY_MARK] if restorer.has_more_marks else MARKS_CHOICES)
         _connect_text(restorer, typed, options)
         _connect_file(restorer, upload, options)
-        _add_endpoint(restorer)
+        gr.api(_told()(restorer.restore), api_name="restore", concurrency_id="model", concurrency_limit=1)
     return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
 
 
@@ -153,11 +153,11 @@ def _options(marks: list[tuple[str, str]]) -> list[Any]:
 def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[Any]) -> None:
     spoken = typed["spoken"]
 
+    @_told()
     def show(text: str, marks: str, existing: str, *others: Any) -> tuple[Any, ...]:
         if not text.strip():
             return "", NO_TEXT, "", NOTHING_TO_SHOW
-        with _told():
-            restored = restorer.restore(text, marks, existing, *others)
+        restored = restorer.restore(text, marks, existing, *others)
         words = restored["words"]
         certain = certainty_html(highlights(text, restored["edits"], words))
         masks = masks_html(restorer.slots(text, words, existing), words)
@@ -180,6 +180,7 @@ def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[A
 def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[Any]) -> None:
     results = Path(_files.name) / "results"
 
+    @_told()
     def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, str, str]:
         if path is None:
             return gr.DownloadButton(value=None, interactive=False), "", ""
@@ -188,8 +189,7 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
             if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
                 shutil.rmtree(folder, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(dir=results))
-        with _told():
-            target, restored = restorer.restore_file(Path(path), folder, to.replace(AS_IT_IS, ""), *given)
+        target, restored = restorer.restore_file(Path(path), folder, to.replace(AS_IT_IS, ""), *given)
         line = f"{target.name} · {speed_line(restored['words'], restored['seconds'])}"
         return gr.DownloadButton(value=str(target), interactive=True), line, restored["text"][:2000]
 
@@ -200,29 +200,6 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
         [upload["download"], upload["about"], upload["preview"]],
         trigger_mode="always_last", **ONE_AT_A_TIME,
     )  # fmt: skip
-
-
-def _add_endpoint(restorer: PageRestorer) -> None:
-    def restore(
-        text: str, marks: str = "basic", existing: str = "complete", truecase: bool = False, threshold: float = 0.0
-    ) -> dict[str, Any]:
-        """Restore punctuation in a text.
-
-        Args:
-            text: the text.
-            marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
-            existing: what happens to marks that it has: "complete", "keep", "condition" or "replace".
-            truecase: True gives sentences their capitals.
-            threshold: probability from which a mark is written; 0 leaves it to the model.
-
-        Returns:
-            "text", "edits" (each with start, removed, inserted, label, score and source), "words" (each with word,
-            start, end, label, mark, score and source), "seconds".
-        """
-        with _told():
-            return restorer.restore(text, marks, existing, truecase, threshold)
-
-    gr.api(restore, api_name="restore", concurrency_id="model", concurrency_limit=1)
 
 
 @contextlib.contextmanager

@@ -38,8 +38,21 @@ class PageRestorer:
         config = self.pipeline.model.config
         return config.basic_labels != list(range(len(config.labels)))
 
-    def restore(self, text: str, *options: Any) -> dict[str, Any]:
-        """What the pipeline gives for a text, and the `seconds` that it took; `options` are those of `_keywords`.
+    def restore(
+        self, text: str, marks: str = "basic", existing: str = "complete", truecase: bool = False, threshold: float = 0
+    ) -> dict[str, Any]:
+        """Restore punctuation in a text.
+
+        Args:
+            text: the text.
+            marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
+            existing: what happens to marks that it has: "complete", "keep", "condition" or "replace".
+            truecase: True gives sentences their capitals.
+            threshold: probability from which a mark is written; 0 leaves it to the model.
+
+        Returns:
+            "text", "edits" (each with start, removed, inserted, label, score and source), "words" (each with word,
+            start, end, label, mark, score and source), "seconds".
 
         Raises:
             ValueError: for a text that is too long, or an option that does not exist.
@@ -50,7 +63,7 @@ class PageRestorer:
                 "a file, or run the model on your own machine."
             )
         started = time.perf_counter()
-        result = self.pipeline(text, **self._keywords(*options))
+        result = self.pipeline(text, **self._keywords(marks, existing, truecase, threshold))
         return {**result, "seconds": time.perf_counter() - started}
 
     def slots(self, text: str, words: list[dict[str, Any]], existing: str) -> list[tuple[str, str]]:
@@ -69,8 +82,7 @@ class PageRestorer:
     def restore_file(self, path: Path, folder: Path, to: str = "", *options: Any) -> tuple[Path, dict[str, Any]]:
         """Restore a transcript into a file of `folder`; gives its path, and `text`, `words` and `seconds`.
 
-        `to` is another format to write it in; "" keeps it as it is, but for the marks. `options` are those of
-        `_keywords`.
+        `to` is another format to write it in; "" keeps its own. `options` are those of `restore`.
 
         Raises:
             ValueError: if it cannot be read, is too large, or cannot be written in the other format.
@@ -95,9 +107,8 @@ class PageRestorer:
         return target, {"text": content, "words": words, "seconds": seconds}
 
     def _keywords(
-        self, marks: str = "basic", existing: str = "complete", truecase: bool = False, threshold: float = 0.0
+        self, marks: str = "basic", existing: str = "complete", truecase: bool = False, threshold: float = 0
     ) -> dict[str, Any]:
-        """The pipeline's keywords for the page's options; a threshold of 0 leaves the choice to the model."""
         keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}
         if threshold:  # without the keyword the thresholds that the model was given count
             keywords["thresholds"] = dict.fromkeys(self.pipeline.model.config.label_names[1:], float(threshold))

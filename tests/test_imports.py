@@ -33,6 +33,7 @@ ORDER = [
     "items",
     "timing",
     "results",
+    "deciding",
     "completing",
     "memory",
     "streamer",

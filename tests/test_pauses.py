@@ -132,7 +132,7 @@ def test_times_are_heard_in_every_window_and_batch(restore):
         for one, other in zip(alone["words"], found["words"], strict=True):
             assert one["scores"] == pytest.approx(other["scores"], abs=1e-4)
     lengths = pause_buckets(pause_lengths(times), EDGES).tolist()
-    seen = list(restore.preprocess(timed, knows_pauses=True, window=20, left_context=4, right_context=4))
+    seen = list(restore.preprocess(timed, pause="learned", window=20, left_context=4, right_context=4))
     assert len(seen) > 2
     assert all(one["pauses"] == lengths[one["window"].first : one["window"].end] for one in seen)
     heard, plain = (restore(timed, **options | {"pause": pause})["words"] for pause in ("learned", None))

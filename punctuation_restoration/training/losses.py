@@ -9,7 +9,7 @@ whole windows takes the place of the cross-entropy, and all else reads its margi
 import torch
 from torch.nn import functional
 
-from punctuation_restoration.modeling.heads import NOT_SCORED, casing_losses
+from punctuation_restoration.modeling.heads import NOT_SCORED, cross_entropies
 from punctuation_restoration.training.settings import TrainingSettings
 
 
@@ -86,5 +86,5 @@ def total_loss(
         losses = torch.lerp(losses, soft, settings.distil_weight * (soft_labels.sum(-1) > 0).float())
     loss = losses.sum()
     if casing_logits is not None and casings is not None:
-        loss = loss + settings.casing_weight * casing_losses(casing_logits, casings).sum()
+        loss = loss + settings.casing_weight * cross_entropies(casing_logits, casings).sum()
     return loss
