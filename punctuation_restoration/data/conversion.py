@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from punctuation_restoration.data.casings import UNKNOWN, casing_targets, sentence_begins, written_casings
+from punctuation_restoration.data.casings import casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
@@ -93,16 +93,12 @@ class Converter:
             labels = np.zeros_like(labels)
         if reason:
             return Conversion(document.id, None, reason, n_shared, n_stretches)
-        casings = self.casings(spoken, labels, source.casing) if source.labelled else None
-        mixed = () if casings is None else {stem_of(spoken[index]) for index in np.flatnonzero(casings == MIXED)}
-        packed = self.pack(document.id, spoken, labels, casings)
-        return Conversion(document.id, packed, None, n_shared, n_stretches, frozenset(mixed))
-
-    def casings(self, spoken: Sequence[str], labels: np.ndarray, has_casing: bool | None = None) -> np.ndarray | None:
-        """The casing (n_words,) uint8 of a document's words; None where nothing is known of any."""
         begins = sentence_begins(np.isin(labels, self.stop_ids))
+        has_casing = source.casing if source.labelled else False
         casings = casing_targets(spoken, begins, written_casings(spoken, begins, has_casing))
-        return casings if (casings != UNKNOWN).any() else None
+        mixed = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(casings == MIXED))
+        packed = self.pack(document.id, spoken, labels, casings)
+        return Conversion(document.id, packed, None, n_shared, n_stretches, mixed)
 
     def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
