@@ -91,7 +91,8 @@ def example_from_text(
     labels: list[str] = []
     broken: set[int] = set()
     cased: list[str | None] = []
-    tells = tells_casing(spoken, word_labels, has_casing) if casing else [False] * len(spoken)
+    begins = sentence_begins(np.isin(word_labels, STOPS))
+    tells = written_casings(spoken, begins, has_casing if casing else False) != UNKNOWN
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
@@ -107,12 +108,6 @@ def example_from_text(
         cased.extend([word if tells[index] and len(word) == len(word.lower()) else None] * len(parts))
     found = _example(units, joined, labels, id=id, source=source)
     return replace(found, broken=frozenset(broken), cased=tuple(cased) if casing else ())
-
-
-def tells_casing(spoken: Sequence[str], labels: Sequence[str], has_casing: bool | None = None) -> list[bool]:
-    """Whether the letters of each word of a text say how it is written."""
-    begins = sentence_begins(np.isin(labels, STOPS))
-    return (written_casings(spoken, begins, has_casing) != UNKNOWN).tolist()
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:

@@ -54,14 +54,12 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
 def new_style(settings: TrainingSettings, recipe: Recipe, start: str) -> dict[str, Any]:
     """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read, what
     is learned besides marks."""
-    fields: dict[str, Any] = {key: recipe.model[key] for key in ("pause_edges", "open_ends") if key in recipe.model}
-    fields |= {"casings": True} if settings.casings else {}
-    if not settings.slot_style:
-        return fields
-    fields["slot_style"] = settings.slot_style
-    if settings.slot_style == "mask-stream":
+    style = settings.slot_style
+    keys = ("pause_edges", "open_ends", *(["mask_layers"] if style == "mask-stream" else []))
+    fields: dict[str, Any] = {key: recipe.model[key] for key in keys if key in recipe.model}
+    fields |= {key: value for key, value in (("casings", settings.casings), ("slot_style", style)) if value}
+    if style == "mask-stream":
         fields["mask_token_id"] = AutoTokenizer.from_pretrained(start).mask_token_id
-        fields |= {key: recipe.model[key] for key in ("mask_layers",) if key in recipe.model}
     return fields
 
 
@@ -94,13 +92,10 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
 
 def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
     """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
-    limits = (getattr(encoder_config, name, None) for name in ("max_position_embeddings", "sliding_window"))
-    n_positions = min((limit for limit in limits if limit), default=None)
-    longest = max(sampling.lengths)
-    if not n_positions:
-        return longest
+    limits = [getattr(encoder_config, name, None) for name in ("max_position_embeddings", "sliding_window")]
     # RoBERTa's first two are not used. Where masks join late, known marks come on top of the pieces of a window.
-    return min(longest, int((n_positions - 2) / (1 + sampling.max_filled if slot_style in LATE_STYLES else 1)))
+    share = 1 + sampling.max_filled if slot_style in LATE_STYLES else 1
+    return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
 
 
 def load_own_model(name: str, **settings: Any) -> Any:
@@ -202,18 +197,17 @@ def batch_source(
         weights={source.name: source.weight for source in recipe.sources},
         soft_labels=lambda path: soft_labels_of_shard(path, said, len(config.labels)) if said else None,
     )
-    augmenter = build_augmenter(recipe, index, slots)
-    simulator = build_simulator(recipe, config)
-    sampling = recipe.sampling
-    collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled, augmenter, simulator, config.casings)
+    changes = build_augmenter(recipe, index, slots), build_simulator(recipe, config)
+    filled = recipe.sampling.filled_windows, recipe.sampling.max_filled
+    collator = WindowCollator(slots, *filled, *changes, config.casings)
     return BatchSource(sampler, collator, *part, settings.accumulate)
 
 
 def fitting_lengths(sampling: Sampling, longest: int) -> Sampling:
     """Sampling with no window longer than the model serves; shares of longer ones go to the longest."""
-    lengths = dict.fromkeys((min(length, longest) for length in sampling.lengths), 0.0)
+    lengths: dict[int, float] = {}
     for length, share in sampling.lengths.items():
-        lengths[min(length, longest)] += share
+        lengths[min(length, longest)] = lengths.get(min(length, longest), 0.0) + share
     return replace(sampling, lengths=lengths)
 
 

@@ -24,16 +24,11 @@ def parameter_groups(
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             is_head = "classifier." in name and "encoder." not in name
-            part = 2 if is_head and "classifier.casings." in name else int(is_head)
+            part = is_head + (is_head and "classifier.casings." in name)  # 0, 1, 2 as in `rates`
             groups.setdefault((part, parameter.ndim > 1), []).append(parameter)
     return [
-        {
-            "params": parameters,
-            "lr": rates[part],
-            "base_rate": rates[part],
-            "weight_decay": weight_decay if is_decayed else 0.0,
-        }
-        for (part, is_decayed), parameters in sorted(groups.items(), key=lambda item: item[0])
+        {"params": groups[key], "lr": rates[key[0]], "base_rate": rates[key[0]], "weight_decay": weight_decay * key[1]}
+        for key in sorted(groups)
     ]
 
 
