@@ -57,7 +57,10 @@ class WindowCollator:
         rows = []
         for window, known in zip(windows, filled, strict=True):
             ids, slot_positions = self.slots.assemble(_pieces(window), known, window.is_over)
-            rows.append({"input_ids": ids, "slot_positions": slot_positions, **self._draw_pauses(window)})
+            rows.append({"input_ids": ids, "slot_positions": slot_positions})
+            if self.simulator is not None:
+                pauses = self.simulator(window.labels, window.seed)
+                rows[-1]["pauses"] = pause_buckets(pauses, self.simulator.edges).tolist()
         batch = {name: tensor for name, tensor in collate(rows, self.slots.pad_id).items() if tensor is not None}
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
         is_scored = [np.array([label is None for label in known]) for known in filled]
@@ -83,12 +86,6 @@ class WindowCollator:
         is_filled[generator.integers(n_words)] = False
         return [label if shown else None for label, shown in zip(window.labels.tolist(), is_filled, strict=True)]
 
-    def _draw_pauses(self, window: CutWindow) -> dict[str, list[int]]:
-        if self.simulator is None:
-            return {}
-        lengths = self.simulator(window.labels, window.seed)
-        return {"pauses": pause_buckets(lengths, self.simulator.edges).tolist()}
-
 
 def _scored(values: Sequence[np.ndarray], is_scored: Sequence[np.ndarray]) -> torch.Tensor:
     """Values of each window's words (B, W), -100 where they are not scored."""
@@ -98,6 +95,5 @@ def _scored(values: Sequence[np.ndarray], is_scored: Sequence[np.ndarray]) -> to
 
 
 def _pieces(window: CutWindow) -> list[list[int]]:
-    """The pieces of each word."""
     ids, ends = window.piece_ids.tolist(), np.cumsum(window.piece_counts, dtype=np.int64).tolist()
     return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]

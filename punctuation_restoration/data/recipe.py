@@ -187,7 +187,6 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
 
 
 def _named(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A source with its name."""
     return {"name": plain_stem(Path(str(row.get("path", "")))), **row}
 
 

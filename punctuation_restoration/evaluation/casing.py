@@ -44,15 +44,10 @@ def evaluate_casing(
     on_document: Callable[[int], object] = lambda n_units: None,
     **settings: Any,
 ) -> CasingCounts:
-    """Let the pipeline write the capitals of texts in lower case.
+    """Let the pipeline write the capitals of texts in lower case, whose units say how they are written.
 
-    Args:
-        restore: the pipeline.
-        examples: texts with references, whose units say how they are written.
-        label_set: the labels of the references.
-        with_marks: whether the pipeline is told the label of every word, so that it writes the reference's marks.
-        on_document: called after each document with the number of units so far.
-        settings: keywords for the pipeline.
+    `with_marks`: whether it is told the label of every word, so that it writes the reference's marks. The other
+    arguments are those of `runner.evaluate_examples`.
     """
     numbers = {name: np.zeros(3, dtype=np.int64) for name in ("all", *PLACES, *CASINGS[1:])}
     n_words = n_units = 0

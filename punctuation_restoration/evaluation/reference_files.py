@@ -112,8 +112,18 @@ def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[r
     name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
     if suffix == ".jsonl":
         for number, row in readers.json_rows(path):
-            if keep(row):
-                yield _document_of({"id": f"{name}:{number}", **row}, str(path))
+            if not keep(row):
+                continue
+            id, domain = str(row.get("id", f"{name}:{number}")), str(row.get("domain") or "")
+            match row:
+                case {"text": str(text)}:
+                    yield readers.SourceDocument(id, text, str(path), domain=domain)
+                case {"words": [*words], "labels": [*labels]}:
+                    rows = (tuple(map(str, column)) for column in (words, labels))
+                    yield readers.SourceDocument(id, "", str(path), *rows, domain)
+                case _:
+                    wanted = "the key text, or the keys words and labels"
+                    raise ValueError(f"Expected {wanted}, in {path}, {id}, got {sorted(row)}.")
     elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
         documents = list(readers.labelled_words(path))
         for number, (_, words, labels) in enumerate(documents, 1):
@@ -123,16 +133,6 @@ def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[r
         for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
             # Lines are joined: ends of lines would show stops.
             yield readers.SourceDocument(f"{name}:{number}", " ".join(line.strip() for line in lines), str(path))
-
-
-def _document_of(row: dict[str, Any], place: str) -> readers.SourceDocument:
-    id, domain = str(row["id"]), str(row.get("domain") or "")
-    match row:
-        case {"text": str(text)}:
-            return readers.SourceDocument(id, text, place, domain=domain)
-        case {"words": [*words], "labels": [*labels]}:
-            return readers.SourceDocument(id, "", place, tuple(map(str, words)), tuple(map(str, labels)), domain)
-    raise ValueError(f"Expected the key text, or the keys words and labels, in {place}, {id}, got {sorted(row)}.")
 
 
 def _examples(

@@ -163,10 +163,8 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
 
 def _seconds(time: str) -> float:
     """Of `01:02:03,450` or `02:03.450`."""
-    seconds = 0.0
-    for part in time.replace(",", ".").split(":"):
-        seconds = seconds * 60 + float(part)
-    return round(seconds, 3)
+    parts = reversed(time.replace(",", ".").split(":"))
+    return round(sum(60**power * float(part) for power, part in enumerate(parts)), 3)
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
