@@ -95,9 +95,8 @@ def prepare(
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
     clear_folder(out)
     config = slot_config(tokenizer, recipe)
-    leak_check = LeakCheck(recipe.leak_check) if recipe.leak_check else None
     pieces = AutoTokenizer.from_pretrained(tokenizer)
-    converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak, recipe.opening_signs)
+    converter = Converter(pieces, config, recipe, LeakCheck(recipe.leak_check) if recipe.leak_check else None)
     rows: list[dict[str, Any]] = []
     mixed_case: Counter[str] = Counter()
     seen: set[int] = set()
@@ -106,16 +105,14 @@ def prepare(
     n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
         for source in recipe.sources:
-            validation, test = held_out_shares(source, recipe)
-            source = replace(
-                source,
-                path=str(Path(recipe.root) / source.path),
-                validation=validation,
-                test=test,
-                max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
-            )
-            rows.append(prepare_source(pool, source, out, seen, leaks, mixed_case, bar))
-            bar.tell(describe(rows[-1]))
+            path, (validation, test) = str(Path(recipe.root) / source.path), held_out_shares(source, recipe)
+            limit = min((n for n in (source.max_words, max_words) if n is not None), default=None)
+            source = replace(source, path=path, validation=validation, test=test, max_words=limit)
+            row, shared, mixed = prepare_source(pool, source, out, seen, bar)
+            rows.append(row)
+            leaks += shared
+            mixed_case += mixed
+            bar.tell(describe(row))
     index = {
         "tokenizer": tokenizer,
         "n_vocabulary": len(pieces),
@@ -138,21 +135,15 @@ def prepare(
 
 
 def prepare_source(
-    pool: Executor,
-    source: Source,
-    out: Path,
-    seen: set[int],
-    leaks: list[dict[str, Any]],
-    mixed_case: Counter[str],
-    bar: ProgressBar,
-) -> dict[str, Any]:
-    """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
+    pool: Executor, source: Source, out: Path, seen: set[int], bar: ProgressBar
+) -> tuple[dict[str, Any], list[dict[str, Any]], Counter[str]]:
+    """Convert one source and write its shards; adds to `seen`, which holds the hashes of texts already used.
 
-    `seen` holds the hashes of texts already used, `leaks` the documents that share text with a benchmark, `mixed_case`
-    in how many documents to train on each word with capitals inside stands; this adds to all three.
+    Gives its row of the index (files and counts, skipped ones too), the documents that share text with a benchmark, and
+    in how many documents to train on each word with capitals inside stands.
     """
     writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
-    skipped: Counter[str] = Counter()
+    skipped, mixed_case, leaks = Counter[str](), Counter[str](), list[dict[str, Any]]()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
     for conversion in converted(pool, usable(documents, read_hashes(source.held_out), seen, skipped), source):
@@ -170,7 +161,7 @@ def prepare_source(
         bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:
             break
-    return {
+    row = {
         "name": source.name,
         "language": source.language,
         "weight": source.weight,
@@ -180,6 +171,7 @@ def prepare_source(
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": {split: writer.finish() for split, writer in writers.items()},
     }
+    return row, leaks, mixed_case
 
 
 def usable(

@@ -64,7 +64,7 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
         documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
         hashed = ((hash_id(one.id), one) for one in documents)
         kept = [one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation")]
-        for example in _examples(kept, source.name, label_set, casing=casing, has_casing=source.casing):
+        for example in _examples(kept, source.name, label_set, source.casing if casing else False):
             density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
             is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
             if is_usual and (any(example.cased) or not casing):
@@ -136,7 +136,7 @@ def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[r
 
 
 def _examples(
-    documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet, **casing: Any
+    documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet, has_casing: bool | None = False
 ) -> list[Example]:
     """Documents as examples of their domain, or else of their source; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
@@ -146,5 +146,5 @@ def _examples(
         if document.words:
             found.append(example_from_tokens(document.words, document.labels, label_set, **names))
         else:
-            found.append(example_from_text(document.text, finder, label_set, **names, **casing))
+            found.append(example_from_text(document.text, finder, label_set, **names, has_casing=has_casing))
     return [example for example in found if example.spans]

@@ -99,9 +99,8 @@ class TrainingRun:
         self.adapters = adapters.choose_trained(self.model, settings, rows, place or str(settings.encoder))
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
             use_fp32_attention(self.model)
-        groups = optimisation.parameter_groups(
-            self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay, settings.casing_rate
-        )
+        rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
+        groups = optimisation.parameter_groups(self.model, rates, settings.weight_decay)
         optimiser = optimisation.build_optimiser(settings.optimiser, groups)
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
         # Of accelerate, in the number format of training, which `_loss` asks for; validation computes as serving does.

@@ -11,15 +11,12 @@ from torch.optim.swa_utils import AveragedModel
 OPTIMISERS = ("adamw", "radam")
 
 
-def parameter_groups(
-    model: nn.Module, encoder_rate: float, head_rate: float, weight_decay: float, casing_rate: float = 0.0
-) -> list[dict]:
+def parameter_groups(model: nn.Module, rates: tuple[float, float, float], weight_decay: float) -> list[dict]:
     """Trained parameters in groups: encoder, classifier and what tells casings, each with and without weight decay.
 
-    Biases and layer norms are not decayed, as in BERT (Devlin et al. 2019, appendix A.2). Each group keeps its full
-    rate as `base_rate`, which the schedule scales.
+    `rates` are those of the three. Biases and layer norms are not decayed, as in BERT (Devlin et al. 2019, appendix
+    A.2). Each group keeps its full rate as `base_rate`, which the schedule scales.
     """
-    rates = encoder_rate, head_rate, casing_rate
     groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:

@@ -101,16 +101,14 @@ def _number_above(source: str, start: int, end: int) -> re.Match[str] | None:
 
 def _check_head(source: str, end: int) -> None:
     """Before the first cue's times, only its number may stand."""
-    places = [(match.group().strip("\ufeff \t"), match.start()) for match in _LINE.finditer(source, 0, end)]
-    lines = [(text, place) for text, place in places if text]
-    for n, (text, place) in enumerate(lines):
-        problem = ""
+    lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
+    for n, line in enumerate(lines, 1):
+        text = line.group().strip("\ufeff \t")
+        problem = f"Expected cue times below the number {text}, got none."
         if not text.isdigit():
             problem = f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?"
-        elif n + 1 < len(lines) or end == len(source):
-            problem = f"Expected cue times below the number {text}, got none."
-        if problem:
-            raise FormatError(problem, line=line_of(source, place))
+        if not text.isdigit() or n < len(lines) or end == len(source):
+            raise FormatError(problem, line=line_of(source, line.start()))
 
 
 def _check_body(
