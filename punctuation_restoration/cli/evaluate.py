@@ -154,7 +154,8 @@ def score_one(
     ensemble = [shown_model(name) for name in args.ensemble or ()]
     chosen = {"limit": args.limit, "marks": "all" if args.all_marks else None, "ensemble": ensemble}
     used |= {key: value for key, value in chosen.items() if value}
-    signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
+    model = args.model or str(restore.model.name_or_path)
+    signed = {"data_sha256": digest, **signature(model, used, str(restore.device))}
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
-    result = result_files.to_result(evaluation, Path(name).name, about, digest, signed, casing)
+    result = result_files.to_result(evaluation, Path(name).name, about, signed, casing)
     return {**result, **({"against": result_files.compare(result, earlier)} if earlier else {})}, evaluation.mistakes

@@ -26,23 +26,19 @@ NUMBERS = np.dtype("<u4")  # of the packed counts
 
 
 def to_result(
-    evaluation: Evaluation,
-    name: str,
-    about: str,
-    data_sha256: str,
-    signed: dict[str, Any],
-    casing: Mapping[str, CasingCounts] | None = None,
+    evaluation: Evaluation, name: str, about: str, signed: dict[str, Any], casing: Mapping[str, CasingCounts]
 ) -> dict[str, Any]:
     """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them.
 
-    `casing` has what became of letters, by whose marks they stand beside.
+    `signed` is the signature with the `data_sha256`; `casing` has what became of letters, by whose marks they stand
+    beside.
     """
     seconds = evaluation.seconds
     return {
         "format": 2,
         "benchmark": name,
         "about": about,
-        "signature": {"data_sha256": data_sha256, **signed},
+        "signature": signed,
         "label_names": list(evaluation.label_names),
         "n_documents": len({block.document for block in evaluation.blocks}),
         "scores": asdict(score(evaluation.counts)),

@@ -256,12 +256,11 @@ class TrainingRun:
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
-        labels, is_pseudo, soft = inputs.pop("labels"), inputs.pop("is_pseudo", None), inputs.pop("soft_labels", None)
-        casings = inputs.pop("casings", None)
+        targets = {name: inputs.pop(name) for name in ("is_pseudo", "soft_labels", "casings") if name in inputs}
         with self.accelerator.autocast():
-            outputs = self.prepared(**inputs, labels=labels)
-        second = outputs.casing_logits, casings
-        return total_loss(outputs.logits, labels, self.settings, is_pseudo, soft, outputs.nll, *second)
+            outputs = self.prepared(**inputs)
+        targets |= {"nll": outputs.nll, "casing_logits": outputs.casing_logits}
+        return total_loss(outputs.logits, inputs["labels"], self.settings, **targets)
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""
