@@ -62,7 +62,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "zh-spoken-valid": Benchmark(
         "validation",
         "held-out Mandarin talks, meetings, dialogues and lectures",
-        held_out=("iwslt17_ted_tst2013-2015", "vcsum_meetings", "kdconv_dialogues", "ng_lecture_notes", "random_cs_hans"),
+        held_out=tuple(
+            "iwslt17_ted_tst2013-2015 vcsum_meetings kdconv_dialogues ng_lecture_notes random_cs_hans".split()
+        ),
     ),
     "zh-english-valid": Benchmark(
         "validation",
