@@ -34,6 +34,10 @@ def to_result(
     beside.
     """
     seconds = evaluation.seconds
+    letters = {
+        marks: {"n_words": counts.n_words, **{name: asdict(row) for name, row in counts.scores().items()}}
+        for marks, counts in casing.items()
+    }
     return {
         "format": 2,
         "benchmark": name,
@@ -45,21 +49,13 @@ def to_result(
         "intervals_95": asdict(bootstrap(evaluation.blocks)),
         "by_source": brief_scores(evaluation.blocks, "source"),
         "calibration": {name: bins_to_json(bins) for name, bins in evaluation.calibration.items()},
-        **({"casing": casing_to_json(casing)} if casing else {}),
+        **({"casing": letters} if letters else {}),
         "speed": {
             "seconds": round(seconds, 2),
             "words": evaluation.n_words,
             "words_per_second": round(evaluation.n_words / seconds, 1) if seconds else None,
         },
         "blocks": pack_blocks(evaluation.blocks),
-    }
-
-
-def casing_to_json(casing: Mapping[str, CasingCounts]) -> dict[str, Any]:
-    """Number of words and scores, by whose marks stand beside them."""
-    return {
-        marks: {"n_words": counts.n_words, **{name: asdict(row) for name, row in counts.scores().items()}}
-        for marks, counts in casing.items()
     }
 
 
