@@ -68,11 +68,12 @@ class WindowCollator:
         if any(window.is_pseudo for window in windows):
             batch["is_pseudo"] = torch.tensor([window.is_pseudo for window in windows])
         if self.casings:
-            casings = [np.array([UNKNOWN]) if window.casings is None else window.casings for window in windows]
+            casings = [np.full(len(one.labels), UNKNOWN) if one.casings is None else one.casings for one in windows]
             batch["casings"] = _scored(casings, [own != UNKNOWN for own in casings])
         said = next((window.soft for window in windows if window.soft is not None), None)
         if said is not None:
-            soft = [np.zeros_like(said[:1]) if window.soft is None else window.soft for window in windows]
+            nothing = [np.zeros((len(window.labels), said.shape[1])) for window in windows]
+            soft = [none if one.soft is None else one.soft for one, none in zip(windows, nothing, strict=True)]
             batch["soft_labels"] = pad_sequence([*map(torch.from_numpy, map(as_probabilities, soft))], batch_first=True)
         return batch
 
