@@ -255,7 +255,7 @@ def read_hashes(path: str | None) -> frozenset[int]:
         return frozenset()
     if not Path(path).is_file():
         raise ValueError(f"Expected a file of hashes at {path}, found none. Check held_out in the recipe.")
-    found = set()
+    found = set[int]()
     for number, line in ((number, line.strip()) for number, line in numbered_lines(Path(path))):
         try:
             found.update({int(line, 16)} if line and line[0] != "#" else ())

@@ -118,9 +118,9 @@ def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[r
             match row:
                 case {"text": str(text)}:
                     yield readers.SourceDocument(id, text, str(path), domain=domain)
-                case {"words": [*words], "labels": [*labels]}:
-                    rows = (tuple(map(str, column)) for column in (words, labels))
-                    yield readers.SourceDocument(id, "", str(path), *rows, domain)
+                case {"words": [*said], "labels": [*marks]}:
+                    columns = tuple(map(str, said)), tuple(map(str, marks))
+                    yield readers.SourceDocument(id, "", str(path), *columns, domain)
                 case _:
                     wanted = "the key text, or the keys words and labels"
                     raise ValueError(f"Expected {wanted}, in {path}, {id}, got {sorted(row)}.")

@@ -256,7 +256,8 @@ class TrainingRun:
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
-        targets = {name: inputs.pop(name) for name in ("is_pseudo", "soft_labels", "casings") if name in inputs}
+        names = [name for name in ("is_pseudo", "soft_labels", "casings") if name in inputs]
+        targets: dict[str, Any] = {name: inputs.pop(name) for name in names}
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs)
         targets |= {"nll": outputs.nll, "casing_logits": outputs.casing_logits}
