@@ -32,7 +32,7 @@ def result(name: str, about: str, reference: list[int], predicted: list[int]) ->
         "model": "checkpoints/en-zh-ms", "model_sha256": "ab" * 32, "commit": "cd" * 20, "date": "2026-11-21T16:00:00",
         "machine": {"processor": "A processor", "torch_threads": 1},
     }  # fmt: skip
-    return to_result(evaluation, name, about, "ef" * 32, signed)
+    return to_result(evaluation, name, about, {"data_sha256": "ef" * 32, **signed}, {})
 
 
 @pytest.fixture

@@ -409,7 +409,7 @@ def test_adapters_and_transformers_trainer_learn_casings(cased_data: Path, cased
 
 def example(text: str, config: Any) -> Any:
     labels = standard_labels(config)
-    return example_from_text(text, WordFinder(labels.mark_labels), labels, id="x", source="s", casing=True)
+    return example_from_text(text, WordFinder(labels.mark_labels), labels, id="x", source="s", has_casing=None)
 
 
 def test_references_say_how_their_words_are_written(tiny_config: Any) -> None:

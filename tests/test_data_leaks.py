@@ -14,7 +14,7 @@ PASSAGE = " ".join(WORDS)
 @pytest.fixture
 def check(tmp_path: Path) -> LeakCheck:
     (tmp_path / "test.tsv").write_text("".join(f"{word}\tO\n" for word in WORDS), encoding="utf-8")
-    return LeakCheck.from_paths([tmp_path])
+    return LeakCheck([tmp_path])
 
 
 def test_a_copy_is_found_whatever_its_marks_blanks_and_case(check: LeakCheck) -> None:
@@ -52,7 +52,7 @@ def test_a_table_of_sentences_is_looked_for_sentence_by_sentence(tmp_path: Path)
     (tmp_path / "hard.tsv").write_text(
         'kind\tsentence\talso\nk\t你吃了没？ jom makan.\nk\t"so, it is\n', encoding="utf-8"
     )
-    check = LeakCheck.from_paths([tmp_path])
+    check = LeakCheck([tmp_path])
     assert check.sentence_in("他说：“你吃了没，Jom, makan！” ") == "你吃了没jommakan"
     assert check.sentence_in("And so it is.") == "soitis"
     assert check.sentence_in("你吃了没？ jom pergi. So is it.") is None
@@ -61,4 +61,4 @@ def test_a_table_of_sentences_is_looked_for_sentence_by_sentence(tmp_path: Path)
 
 def test_an_empty_benchmark_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="found none"):
-        LeakCheck.from_paths([tmp_path])
+        LeakCheck([tmp_path])

@@ -106,7 +106,7 @@ def test_rates_may_start_without_warm_up() -> None:
 
 
 def test_encoder_and_classifier_have_their_own_rates(tiny_model: Any) -> None:
-    groups = parameter_groups(tiny_model, 1e-4, 5e-4, 0.01)
+    groups = parameter_groups(tiny_model, (1e-4, 5e-4, 0.0), 0.01)
     assert [(group["lr"], group["weight_decay"]) for group in groups] == [
         (1e-4, 0.0), (1e-4, 0.01), (5e-4, 0.0), (5e-4, 0.01),
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def test_encoder_and_classifier_have_their_own_rates(tiny_model: Any) -> None:
     assert sum(p.numel() for g in groups for p in g["params"]) == sum(p.numel() for p in tiny_model.parameters())
     fields = {**tiny_model.config.to_dict(), "casings": True}
     cased = PunctuationRestorationModel(PunctuationRestorationConfig(**fields))
-    groups = parameter_groups(cased, 1e-4, 5e-4, 0.01, 1e-2)
+    groups = parameter_groups(cased, (1e-4, 5e-4, 1e-2), 0.01)
     assert [(group["lr"], len(group["params"])) for group in groups[2:]] == [(5e-4, 2), (5e-4, 2), (1e-2, 1), (1e-2, 1)]
 
 

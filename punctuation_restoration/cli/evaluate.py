@@ -10,7 +10,7 @@ Takes a model and names of benchmarks, or JSONL, TSV or text files; prints table
 import argparse
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +19,13 @@ from rich.console import Console
 from punctuation_restoration.cli.models import ModelError, load_pipeline
 from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
+from punctuation_restoration.evaluation import report, result_files
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples, named
 from punctuation_restoration.evaluation.casing import evaluate_casing
 from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of
-from punctuation_restoration.evaluation.report import (
-    against_line,
-    casing_table,
-    details,
-    mistakes_table,
-    overview,
-    save_pictures,
-)
-from punctuation_restoration.evaluation.result_files import (
-    check_same_test,
-    compare,
-    file_name,
-    read_result,
-    to_result,
-    write_result,
-)
-from punctuation_restoration.evaluation.runner import Mistake, evaluate_examples
+from punctuation_restoration.evaluation.runner import Evaluation, Mistake, evaluate_examples
 from punctuation_restoration.evaluation.signature import shown_model, signature
 
 RESULTS = Path("results")
@@ -111,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
     for place in filter(None, (args.output, args.against)):
         if len(names) > 1 and place.suffix == ".json":
             raise ValueError(f"Expected a folder for the results of several benchmarks, got {place}. Name a folder.")
-    earlier = {name: read_result(result_path(args.against, name)) for name in names if args.against}
+    earlier = {name: result_files.read_result(result_path(args.against, name)) for name in names if args.against}
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
     if args.threshold:
         settings["thresholds"] = dict(args.threshold)
@@ -121,23 +106,23 @@ def run(args: argparse.Namespace) -> None:
         result, found = score_one(restore, name, settings, args, earlier.get(name))
         results.append(result)
         mistakes.append(found)
-        write_result(result, result_path(args.output, name))
+        result_files.write_result(result, result_path(args.output, name))
     for result in results:
         if args.details or len(results) == 1:
-            console.print(*details(result), sep="\n")
-        for path in save_pictures(result, args.pictures) if args.pictures else ():
+            console.print(*report.details(result), sep="\n")
+        for path in report.save_pictures(result, args.pictures) if args.pictures else ():
             console.print(f"wrote {path}")
     for found in filter(None, mistakes):
-        console.print(mistakes_table(found))
-    console.print(overview(results))
-    console.print(*(casing_table(result) for result in results if "casing" in result), sep="\n")
+        console.print(report.mistakes_table(found))
+    console.print(report.overview(results))
+    console.print(*(report.casing_table(result) for result in results if "casing" in result), sep="\n")
     for result in results if earlier else ():
-        console.print(against_line(result), markup=False, highlight=False)
+        console.print(report.against_line(result), markup=False, highlight=False)
 
 
 def result_path(place: Path, name: str) -> Path:
     """Where the result of a benchmark is: the file that was named, or one in that folder."""
-    return place if place.suffix == ".json" else place / f"{file_name(name)}.json"
+    return place if place.suffix == ".json" else place / f"{result_files.file_name(name)}.json"
 
 
 def score_one(
@@ -150,27 +135,27 @@ def score_one(
     examples = cut(examples, args.limit) if args.limit else examples
     digest = digest_of(examples)
     if earlier:
-        check_same_test(digest, label_set.names, earlier)
-    options = {**settings, "marks": "basic" if is_basic else "all", "n_mistakes": args.mistakes}
-    with ProgressBar(name, sum(len(example.spans) for example in examples)) as bar:
-        count = functools.partial(bar.count, unit="units")
-        evaluation = evaluate_examples(restore, examples, label_set, on_document=count, **options)
-    del options["n_mistakes"]
-    casing = {}
-    for marks in ("reference", "model") if name in BENCHMARKS and BENCHMARKS[name].casing else ():
-        with ProgressBar(f"{name}, capitals, marks of the {marks}", sum(len(one.spans) for one in examples)) as bar:
+        result_files.check_same_test(digest, label_set.names, earlier)
+    options = {**settings, "marks": "basic" if is_basic else "all"}
+
+    def counted(title: str, evaluate: Callable[..., Any], **more: Any) -> Any:
+        with ProgressBar(title, sum(len(example.spans) for example in examples)) as bar:
             count = functools.partial(bar.count, unit="units")
-            given = marks == "reference"
-            casing[marks] = evaluate_casing(
-                restore, examples, label_set, with_marks=given, on_document=count, **options
-            )
+            return evaluate(restore, examples, label_set, on_document=count, **options, **more)
+
+    evaluation: Evaluation = counted(name, evaluate_examples, n_mistakes=args.mistakes)
+    casing = {
+        marks: counted(f"{name}, capitals, marks of the {marks}", evaluate_casing, with_marks=marks == "reference")
+        for marks in (("reference", "model") if name in BENCHMARKS and BENCHMARKS[name].casing else ())
+    }
     config = restore.model.config
     used = {key: getattr(config, key) for key in ("window", "left_context", "right_context", "max_window_pieces")}
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
     ensemble = [shown_model(name) for name in args.ensemble or ()]
     chosen = {"limit": args.limit, "marks": "all" if args.all_marks else None, "ensemble": ensemble}
     used |= {key: value for key, value in chosen.items() if value}
-    signed = signature(args.model or str(restore.model.name_or_path), used, str(restore.device))
+    model = args.model or str(restore.model.name_or_path)
+    signed = {"data_sha256": digest, **signature(model, used, str(restore.device))}
     about = BENCHMARKS[name].about if name in BENCHMARKS else "test share" if Path(name).is_dir() else "a file"
-    result = to_result(evaluation, Path(name).name, about, digest, signed, casing)
-    return {**result, **({"against": compare(result, earlier)} if earlier else {})}, evaluation.mistakes
+    result = result_files.to_result(evaluation, Path(name).name, about, signed, casing)
+    return {**result, **({"against": result_files.compare(result, earlier)} if earlier else {})}, evaluation.mistakes

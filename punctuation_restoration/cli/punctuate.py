@@ -84,7 +84,11 @@ def _restore(args: Namespace, load: Load) -> int:
     if args.skip_existing:
         jobs = [job for job in jobs if job.target is None or not job.target.exists()]
     elif not args.force:
-        _refuse_existing([job.target for job in jobs if job.target is not None])
+        existing = [job.target for job in jobs if job.target and job.target.exists() and not is_special(job.target)]
+        if existing:
+            more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+            what_to_do = "Use --force to overwrite, or --skip-existing."
+            raise OptionError(f"Expected new files, got {existing[0]}{more}, which exist. {what_to_do}")
     for name, problem in problems:
         say(f"{name}: {problem}")
     n_done, n_all = 0, len(jobs) + len(problems)
@@ -162,7 +166,6 @@ def _restored(
 
 
 def _write_out(parts: Iterable[bytes]) -> None:
-    """Write to standard output, each part at once."""
     for part in parts:
         sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
@@ -205,15 +208,6 @@ def _reason(error: Exception, name: str) -> str:
         kept = "; nothing was written for it, finished files are kept" if error.errno in FULL_DISK else ""
         return f"{name}: {os.strerror(error.errno or errno.EIO).lower()}{kept}"
     return f"{name}: {first_line(error)}"
-
-
-def _refuse_existing(targets: Sequence[Path]) -> None:
-    existing = [target for target in targets if target.exists() and not is_special(target)]
-    if existing:
-        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        raise OptionError(
-            f"Expected new files, got {existing[0]}{more}, which exist. Use --force to overwrite, or --skip-existing."
-        )
 
 
 if __name__ == "__main__":

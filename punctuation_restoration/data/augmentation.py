@@ -123,9 +123,7 @@ def pack(window: CutWindow, words: Sequence[AugmentedWord]) -> CutWindow:
     room = len(window.piece_ids) + len(window.labels)
     ends = np.cumsum([len(word.pieces) + 1 for word in words])
     words = words[: max(1, int(ends.searchsorted(room, side="right")))]
-    soft, casings = window.soft, window.casings
-    if casings is not None:
-        casings = np.array([word.casing for word in words], dtype=np.uint8)
+    soft = window.soft
     if soft is not None:
         soft = np.array([word.soft or (0,) * soft.shape[1] for word in words], dtype=np.uint8)
     return replace(
@@ -134,5 +132,5 @@ def pack(window: CutWindow, words: Sequence[AugmentedWord]) -> CutWindow:
         piece_counts=np.array([len(word.pieces) for word in words], dtype=window.piece_counts.dtype),
         labels=np.array([word.label for word in words], dtype=window.labels.dtype),
         soft=soft,
-        casings=casings,
+        casings=np.array([word.casing for word in words], dtype=np.uint8),
     )

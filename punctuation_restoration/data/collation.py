@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.pauses import PauseSimulator
@@ -53,37 +54,27 @@ class WindowCollator:
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
         filled = [self._draw_filled(window) for window in windows]
-        rows = [
-            self.slots.assemble(_pieces(window), known, window.is_over)
-            for window, known in zip(windows, filled, strict=True)
-        ]
-        heard = [self._draw_pauses(window) for window in windows]
-        inputs = collate(
-            [{"input_ids": ids, "slot_positions": at, **more} for (ids, at), more in zip(rows, heard, strict=True)],
-            self.slots.pad_id,
-        )
-        batch = {name: tensor for name, tensor in inputs.items() if tensor is not None}
+        rows = []
+        for window, known in zip(windows, filled, strict=True):
+            ids, slot_positions = self.slots.assemble(_pieces(window), known, window.is_over)
+            rows.append({"input_ids": ids, "slot_positions": slot_positions})
+            if self.simulator is not None:
+                pauses = self.simulator(window.labels, window.seed)
+                rows[-1]["pauses"] = pause_buckets(pauses, self.simulator.edges).tolist()
+        batch = {name: tensor for name, tensor in collate(rows, self.slots.pad_id).items() if tensor is not None}
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
-        labels = np.full(batch["slot_positions"].shape, NOT_SCORED, dtype=np.int64)
-        for row, known, window in zip(labels, filled, windows, strict=True):
-            scored = [one is None for one in known]
-            row[: len(known)][scored] = window.labels[scored]
-        batch["labels"] = torch.from_numpy(labels)
+        is_scored = [np.array([label is None for label in known]) for known in filled]
+        batch["labels"] = _scored([window.labels for window in windows], is_scored)
         if any(window.is_pseudo for window in windows):
             batch["is_pseudo"] = torch.tensor([window.is_pseudo for window in windows])
         if self.casings:
-            casings = np.full(labels.shape, NOT_SCORED, dtype=np.int64)
-            for row, window in zip(casings, windows, strict=True):
-                if window.casings is not None:
-                    known = window.casings != UNKNOWN
-                    row[: len(known)][known] = window.casings[known]
-            batch["casings"] = torch.from_numpy(casings)
-        said = {row: window.soft for row, window in enumerate(windows) if window.soft is not None}
-        if said:
-            soft = np.zeros((*labels.shape, next(iter(said.values())).shape[1]), dtype=np.uint8)
-            for row, probabilities in said.items():
-                soft[row, : len(probabilities)] = probabilities
-            batch["soft_labels"] = torch.from_numpy(as_probabilities(soft))
+            casings = [np.full(len(one.labels), UNKNOWN) if one.casings is None else one.casings for one in windows]
+            batch["casings"] = _scored(casings, [own != UNKNOWN for own in casings])
+        said = next((window.soft for window in windows if window.soft is not None), None)
+        if said is not None:
+            nothing = [np.zeros((len(window.labels), said.shape[1])) for window in windows]
+            soft = [none if one.soft is None else one.soft for one, none in zip(windows, nothing, strict=True)]
+            batch["soft_labels"] = pad_sequence([*map(torch.from_numpy, map(as_probabilities, soft))], batch_first=True)
         return batch
 
     def _draw_filled(self, window: CutWindow) -> list[int | None]:
@@ -96,14 +87,14 @@ class WindowCollator:
         is_filled[generator.integers(n_words)] = False
         return [label if shown else None for label, shown in zip(window.labels.tolist(), is_filled, strict=True)]
 
-    def _draw_pauses(self, window: CutWindow) -> dict[str, list[int]]:
-        if self.simulator is None:
-            return {}
-        lengths = self.simulator(window.labels, window.seed)
-        return {"pauses": pause_buckets(lengths, self.simulator.edges).tolist()}
+
+def _scored(values: Sequence[np.ndarray], is_scored: Sequence[np.ndarray]) -> torch.Tensor:
+    """Values of each window's words (B, W), -100 where they are not scored."""
+    rows = zip(values, is_scored, strict=True)
+    tensors = [torch.from_numpy(np.where(scored, own.astype(np.int64), NOT_SCORED)) for own, scored in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=NOT_SCORED)
 
 
 def _pieces(window: CutWindow) -> list[list[int]]:
-    """The pieces of each word."""
     ids, ends = window.piece_ids.tolist(), np.cumsum(window.piece_counts, dtype=np.int64).tolist()
     return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]

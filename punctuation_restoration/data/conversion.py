@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from punctuation_restoration.data.casings import UNKNOWN, casing_targets, sentence_begins, written_casings
+from punctuation_restoration.data.casings import casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
-from punctuation_restoration.data.recipe import Filters, Source
+from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words
 from punctuation_restoration.pipeline.casing import MIXED, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
@@ -52,29 +52,18 @@ class Converter:
     Args:
         tokenizer: the encoder's tokenizer.
         config: a `PunctuationRestorationConfig`: its labels, marks and casing.
-        spell_numbers: whether numbers become words first.
+        recipe: says how text is changed first, and how much of a benchmark a document may have.
         leak_check: benchmarks that documents may not repeat.
-        max_leak: the share of shared stretches above which a document is left out.
-        opening_signs: languages whose questions and exclamations get the signs that open them in Spanish.
     """
 
-    def __init__(
-        self,
-        tokenizer: Any,
-        config: Any,
-        spell_numbers: bool = False,
-        leak_check: LeakCheck | None = None,
-        max_leak: float = 0.02,
-        opening_signs: Sequence[str] = (),
-    ):
+    def __init__(self, tokenizer: Any, config: Any, recipe: Recipe | None = None, leak_check: LeakCheck | None = None):
+        self.recipe, self.leak_check = recipe or Recipe(name="default", sources=()), leak_check
         self.mark_labels, self.label_names = config.mark_labels, config.label_names
         self.finder = WordFinder(config.mark_labels)
         self.slots = SlotEncoder(tokenizer, config)
         self.label_ids = {name: index for index, name in enumerate(config.label_names)}
         self.stop_ids = stop_label_ids(config.labels)
         self.piece_kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
-        self.spell_numbers, self.leak_check, self.max_leak = spell_numbers, leak_check, max_leak
-        self.opening_signs = opening_signs
 
     def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
@@ -83,7 +72,7 @@ class Converter:
             if self.leak_check.sentence_in(document.text):
                 return Conversion(document.id, None, "holds a sentence of a benchmark")
             n_shared, n_stretches = self.leak_check.shared(document.text)
-            if n_shared > self.max_leak * n_stretches:
+            if n_shared > self.recipe.max_leak * n_stretches:
                 return Conversion(document.id, None, "in a benchmark", n_shared, n_stretches)
         spoken, labels = self.words_and_labels(document, source.language)
         if source.labelled:
@@ -93,16 +82,12 @@ class Converter:
             labels = np.zeros_like(labels)
         if reason:
             return Conversion(document.id, None, reason, n_shared, n_stretches)
-        casings = self.casings(spoken, labels, source.casing) if source.labelled else None
-        mixed = () if casings is None else {stem_of(spoken[index]) for index in np.flatnonzero(casings == MIXED)}
-        packed = self.pack(document.id, spoken, labels, casings)
-        return Conversion(document.id, packed, None, n_shared, n_stretches, frozenset(mixed))
-
-    def casings(self, spoken: Sequence[str], labels: np.ndarray, has_casing: bool | None = None) -> np.ndarray | None:
-        """The casing (n_words,) uint8 of a document's words; None where nothing is known of any."""
         begins = sentence_begins(np.isin(labels, self.stop_ids))
+        has_casing = source.casing if source.labelled else False
         casings = casing_targets(spoken, begins, written_casings(spoken, begins, has_casing))
-        return casings if (casings != UNKNOWN).any() else None
+        mixed = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(casings == MIXED))
+        packed = self.pack(document.id, spoken, labels, casings)
+        return Conversion(document.id, packed, None, n_shared, n_stretches, mixed)
 
     def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
@@ -114,8 +99,9 @@ class Converter:
                 )
             spoken, names = list(document.words), list(document.labels)
         else:
-            text = speller(language)(document.text) if self.spell_numbers else document.text
-            text = with_openings(text, self.finder(text)) if language in self.opening_signs else text
+            text = speller(language)(document.text) if self.recipe.spell_numbers else document.text
+            if language in self.recipe.opening_signs:
+                text = with_openings(text, self.finder(text))
             spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
         return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
 

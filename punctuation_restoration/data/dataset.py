@@ -54,7 +54,7 @@ def read_ahead(source: BatchSource, first_step: int, end_step: int) -> Iterator[
 
 
 def windows_for_trainer(
-    folder: str, tokenizer: Any, config: Any, n_windows: int, seed: int = 1
+    folder: str, tokenizer: Any, config: Any, n_windows: int
 ) -> tuple[list[CutWindow], WindowCollator]:
     """Windows as long as the model serves, for `train_dataset`, and the `data_collator` that makes batches of them.
 
@@ -66,6 +66,6 @@ def windows_for_trainer(
     slots = SlotEncoder(tokenizer, config)
     sampling = Sampling(lengths={config.max_window_pieces: 1.0})
     stops = stop_label_ids(config.labels)
-    sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_masks), stops, seed)
+    sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_masks), stops, seed=1)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
     return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled, casings=config.casings)

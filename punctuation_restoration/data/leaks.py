@@ -27,24 +27,18 @@ _HAN = regex.compile(r"\p{Han}")
 
 
 class LeakCheck:
-    """Knows the stretches of the benchmarks, by their sorted hashes, and the sentences of their tables."""
+    """Knows the stretches of benchmark files, or folders of them, by their hashes, and the sentences of their tables.
 
-    def __init__(self, hashes: np.ndarray, sentences: Iterable[str]):
-        self.hashes = hashes
-        self.sentences = sorted({letters_of(sentence) for sentence in sentences} - {""})
+    Raises:
+        ValueError: if a path has no text, or a file is wrong.
+    """
 
-    @classmethod
-    def from_paths(cls, paths: Iterable[str | Path]) -> "LeakCheck":
-        """Read benchmark files or folders of them.
-
-        Raises:
-            ValueError: if a path has no text, or a file is wrong.
-        """
+    def __init__(self, paths: Iterable[str | Path]):
         files = [file for path in paths for file in list_files(Path(path))]
         tables = {file: list(sentence_table(file)) for file in files}
         texts = (text for file in files if not tables[file] for text in benchmark_texts(file))
-        hashes = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, texts)]))
-        return cls(hashes, (sentence for table in tables.values() for sentence in table))
+        self.hashes = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, texts)]))
+        self.sentences = sorted({letters_of(sentence) for table in tables.values() for sentence in table} - {""})
 
     def shared(self, text: str) -> tuple[int, int]:
         """How many of the kept stretches of a text are in a benchmark, and how many it has."""

@@ -20,21 +20,14 @@ from typing import Any
 
 from transformers import AutoConfig, AutoTokenizer
 
+from punctuation_restoration.data import recipe as recipes
+from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter, converted, start_workers
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
-from punctuation_restoration.data.recipe import (
-    LABEL_KEYS,
-    Filters,
-    Recipe,
-    Source,
-    check_recipe,
-    held_out_shares,
-    load_recipe,
-    read_labels,
-)
-from punctuation_restoration.data.shards import ShardWriter, hash_id, read_hashes, read_index, split_of, write_index
+from punctuation_restoration.data.recipe import Filters, Recipe, Source, held_out_shares
+from punctuation_restoration.data.shards import ShardWriter, distinct_names, hash_id, read_hashes, split_of
 from punctuation_restoration.data.summary import SPLITS, check_labels, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
 
@@ -47,12 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Prepare the data of a recipe. Gives 0, or 1 after an error message."""
     args = parse_args(argv)
     try:
-        recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
+        recipe = recipes.load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
         given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
         recipe = replace(recipe, **given)
-        check_recipe(recipe, "the recipe")
+        recipes.check_recipe(recipe, "the recipe")
         if args.labels:
-            recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
+            recipe = replace(recipe, model={**recipe.model, **recipes.read_labels(args.labels)})
         tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
         prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
     except (ValueError, OSError, MemoryError, BrokenExecutor) as error:
@@ -82,11 +75,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def recipe_for_texts(paths: Sequence[str], language: str, validation: float = 0.05) -> Recipe:
     """A recipe for texts of one language, with gentle filters: every document with a mark is used."""
     filters = Filters(min_sentences=1, min_marks_per_word=0.01)
-    names = [plain_stem(Path(path)) or "texts" for path in paths]
-    sources = []
-    for number, (path, name) in enumerate(zip(paths, names, strict=True)):
-        name = f"{name}-{number}" if names.count(name) > 1 else name
-        sources.append(Source(name=name, path=str(path), language=language, filters=filters))
+    names = distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
+    sources = (Source(name, str(path), language, filters=filters) for path, name in zip(paths, names, strict=True))
     return Recipe(name=language, sources=tuple(sources), validation=validation)
 
 
@@ -105,9 +95,8 @@ def prepare(
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
     clear_folder(out)
     config = slot_config(tokenizer, recipe)
-    leak_check = LeakCheck.from_paths(recipe.leak_check) if recipe.leak_check else None
     pieces = AutoTokenizer.from_pretrained(tokenizer)
-    converter = Converter(pieces, config, recipe.spell_numbers, leak_check, recipe.max_leak, recipe.opening_signs)
+    converter = Converter(pieces, config, recipe, LeakCheck(recipe.leak_check) if recipe.leak_check else None)
     rows: list[dict[str, Any]] = []
     mixed_case: Counter[str] = Counter()
     seen: set[int] = set()
@@ -116,16 +105,14 @@ def prepare(
     n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
         for source in recipe.sources:
-            validation, test = held_out_shares(source, recipe)
-            source = replace(
-                source,
-                path=str(Path(recipe.root) / source.path),
-                validation=validation,
-                test=test,
-                max_words=min((n for n in (source.max_words, max_words) if n is not None), default=None),
-            )
-            rows.append(prepare_source(pool, source, out, seen, leaks, mixed_case, bar))
-            bar.tell(describe(rows[-1]))
+            path, (validation, test) = str(Path(recipe.root) / source.path), held_out_shares(source, recipe)
+            limit = min((n for n in (source.max_words, max_words) if n is not None), default=None)
+            source = replace(source, path=path, validation=validation, test=test, max_words=limit)
+            row, shared, mixed = prepare_source(pool, source, out, seen, bar)
+            rows.append(row)
+            leaks += shared
+            mixed_case += mixed
+            bar.tell(describe(row))
     index = {
         "tokenizer": tokenizer,
         "n_vocabulary": len(pieces),
@@ -141,28 +128,22 @@ def prepare(
         raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
     if warning := check_labels(index, "labels" in recipe.model):
         print(warning, file=sys.stderr)
-    write_index(out, index)
+    shards.write_index(out, index)
     (out / "table.md").write_text(table(index), encoding="utf-8")
     print(table(index))
-    return read_index(out)
+    return shards.read_index(out)
 
 
 def prepare_source(
-    pool: Executor,
-    source: Source,
-    out: Path,
-    seen: set[int],
-    leaks: list[dict[str, Any]],
-    mixed_case: Counter[str],
-    bar: ProgressBar,
-) -> dict[str, Any]:
-    """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
+    pool: Executor, source: Source, out: Path, seen: set[int], bar: ProgressBar
+) -> tuple[dict[str, Any], list[dict[str, Any]], Counter[str]]:
+    """Convert one source and write its shards; adds to `seen`, which holds the hashes of texts already used.
 
-    `seen` holds the hashes of texts already used, `leaks` the documents that share text with a benchmark, `mixed_case`
-    in how many documents to train on each word with capitals inside stands; this adds to all three.
+    Gives its row of the index (files and counts, skipped ones too), the documents that share text with a benchmark, and
+    in how many documents to train on each word with capitals inside stands.
     """
     writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
-    skipped: Counter[str] = Counter()
+    skipped, mixed_case, leaks = Counter[str](), Counter[str](), list[dict[str, Any]]()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
     for conversion in converted(pool, usable(documents, read_hashes(source.held_out), seen, skipped), source):
@@ -180,7 +161,7 @@ def prepare_source(
         bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:
             break
-    return {
+    row = {
         "name": source.name,
         "language": source.language,
         "weight": source.weight,
@@ -190,6 +171,7 @@ def prepare_source(
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": {split: writer.finish() for split, writer in writers.items()},
     }
+    return row, leaks, mixed_case
 
 
 def usable(
@@ -233,17 +215,15 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     given = vars(config) if isinstance(config, PunctuationRestorationConfig) else recipe.model
     kept = {key: given[key] for key in WORD_KEYS if key in given}
     labels = recipe.model if "labels" in recipe.model else given
-    kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
+    kept |= {key: labels[key] for key in recipes.LABEL_KEYS if key in labels}
     return PunctuationRestorationConfig(**kept, slot_style="last-piece")
 
 
 def explain(error: BaseException) -> str:
     """The message of an error; a full disk, and a worker that ended for lack of memory, are named as such."""
     if isinstance(error, MemoryError | BrokenExecutor):
-        return (
-            "Expected to fit into memory, did not: a worker ended. Lower --processes to 1, or split documents of many "
-            "megabytes."
-        )
+        what_to_do = "Lower --processes to 1, or split documents of many megabytes."
+        return f"Expected to fit into memory, did not: a worker ended. {what_to_do}"
     if is_disk_full(error):
         place = getattr(error, "filename", None) or "the output"
         return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
@@ -252,9 +232,8 @@ def explain(error: BaseException) -> str:
 
 def is_disk_full(error: BaseException) -> bool:
     """Whether an error says that the disk is full; torch and safetensors say so only in their messages."""
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return True
-    return any(sign in str(error) for sign in ("No space left on device", "StorageFull", "PytorchStreamWriter failed"))
+    signs = ("No space left on device", "StorageFull", "PytorchStreamWriter failed")
+    return getattr(error, "errno", None) == errno.ENOSPC or any(sign in str(error) for sign in signs)
 
 
 if __name__ == "__main__":

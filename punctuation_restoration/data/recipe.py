@@ -4,7 +4,6 @@ Takes a YAML file (or its dictionary), gives checked, frozen settings. Reads no 
 """
 
 import dataclasses
-import inspect
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,9 +40,7 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
-    held_out: str | None = (
-        None  # file of hashes of ids, see `shards.read_hashes`: these documents are a benchmark, not read
-    )
+    held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
     labelled: bool = True  # False: its marks are thrown away, for self-training
     casing: bool | None = None  # whether capitals are as they should be; None: `data.casings` decides, text by text
     text_field: str = "text"
@@ -190,7 +187,6 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
 
 
 def _named(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A source with its name."""
     return {"name": plain_stem(Path(str(row.get("path", "")))), **row}
 
 
@@ -204,8 +200,9 @@ def settings_from(kind: type[AnySettings], values: Mapping[str, Any], where: str
     unknown = sorted(set(values) - set(hints))
     if unknown:
         raise ValueError(f"Expected in {where} only the keys {sorted(hints)}, got {unknown}. Check the spelling.")
-    parameters = inspect.signature(kind).parameters.values()
-    missing = [own.name for own in parameters if own.default is own.empty and own.name not in values]
+    fields: Any = dataclasses.fields(kind)  # type: ignore[arg-type]
+    unset = [own.name for own in fields if own.default is own.default_factory is dataclasses.MISSING]
+    missing = [name for name in unset if name not in values]
     if missing:
         raise ValueError(f"Expected in {where} the keys {missing}, which are not there. Add them.")
     return kind(**{name: _fitting(hints[name], value, name, where) for name, value in values.items()})

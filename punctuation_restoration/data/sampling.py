@@ -15,7 +15,7 @@ import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.splicing import Splicer
-from punctuation_restoration.data.streams import QuestionBank, SentenceBorders, Words, WordStream, joined, parted
+from punctuation_restoration.data.streams import SentenceBorders, Words, WordStream, find_questions, joined
 
 SEARCH_WORDS = 120  # the next sentence start is looked for within so many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
@@ -96,8 +96,9 @@ class WindowSampler:
         self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
         self._edges = np.cumsum(self.probabilities)
         self._borders = cache(lambda stream_id: SentenceBorders(self.streams[stream_id], self.stop_ids, slot_cost))
-        self._bank = QuestionBank(self.streams, self.stop_ids) if any(sampling.questions.values()) else None
-        self._splice = self._splicer() if sampling.splices else None
+        self._questions = find_questions(self.streams, self.stop_ids) if any(sampling.questions.values()) else {}
+        splicer = Splicer(self.streams, languages, self.probabilities, sampling.splices, self.stop_ids, self._borders)
+        self._splice = splicer if sampling.splices else None
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -111,6 +112,7 @@ class WindowSampler:
     def cut(self, plan: StepPlan, row: int) -> CutWindow:
         """Cut window `row` of a step out of its stream: as many words as fit its length, without a break."""
         stream = self.streams[plan.stream_ids[row]]
+        language = self.languages[stream.language_id]
         seed = (self.seed, plan.step, row)
         generator = np.random.default_rng(seed)
         room = plan.length - 2  # <s> and </s>
@@ -119,24 +121,14 @@ class WindowSampler:
             words, is_over = stream.words(first, end - first), True
         else:
             words, is_over = self._place(stream, room, generator)
-            share = self.sampling.questions.get(self.languages[stream.language_id], 0.0)
-            if self._bank and generator.random() < share:
-                words = self._with_question(words, room, self._bank.draw(stream.language_id, generator), generator)
+            if self._questions and generator.random() < self.sampling.questions.get(language, 0.0):
+                words = self._with_question(words, room, stream.language_id, generator)
         if self._splice:
-            words = self._splice(words, stream.language_id, generator)
+            words = self._splice(words, language, generator)
         ids, counts, labels, soft, casings = self._fit(words, room, is_over)
         is_over = is_over and bool(np.isin(labels[-1], self.stop_ids))
         about = stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, casings
         return CutWindow(ids, counts, labels, *about, is_over)
-
-    def _splicer(self) -> Splicer:
-        ids = {name: number for number, name in enumerate(self.languages)}
-        there = {name: others for name, others in self.sampling.splices.items() if name in ids}
-        shares = {
-            ids[name]: {ids[other]: share for other, share in others.items() if other in ids}
-            for name, others in there.items()
-        }
-        return Splicer(self.streams, self.probabilities, shares, self.stop_ids, self._borders)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded.
@@ -168,13 +160,13 @@ class WindowSampler:
 
     def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> tuple[Words, bool]:
         """Words from a drawn place on, at least as many as fit, or up to one, and then True: a text ends there."""
-        sampling, kind = self.sampling, generator.random()
+        sampling, kind, borders = self.sampling, generator.random(), stream.document_borders
         n_words = min(room, stream.n_words)
         if kind < sampling.document_starts:
-            return stream.words(stream.document_start(generator), n_words), False
+            return stream.words(int(borders[generator.integers(len(borders) - 1)]), n_words), False
         kind -= sampling.document_starts
         if kind < sampling.document_ends:
-            return self._before(stream, stream.document_end(generator), room), True
+            return self._before(stream, int(borders[1 + generator.integers(len(borders) - 1)]), room), True
         kind -= sampling.document_ends
         first = int(generator.integers(stream.n_words))
         if kind < sampling.sentence_ends:
@@ -197,28 +189,29 @@ class WindowSampler:
         """How many words, from the first on, fit into `room` pieces with their slots."""
         return int(np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right"))
 
-    def _with_question(self, words: Words, room: int, question: Words | None, generator: np.random.Generator) -> Words:
-        """The words with a question put in after one of their sentences, if there is one and it fits."""
-        if question is None:
+    def _with_question(self, words: Words, room: int, language_id: int, generator: np.random.Generator) -> Words:
+        """The words with a question of a language put in after one of their sentences, if there is one and it fits."""
+        questions = self._questions.get(language_id, ())
+        if not len(questions):
             return words
-        _, counts, labels, *_ = words
-        room -= len(question[0]) + self.slot_cost * len(question[1])  # the question must fit as a whole
-        stops = np.isin(labels[: self._n_fitting(counts, room)], self.stop_ids).nonzero()[0]
+        stream_id, first, end = questions[int(generator.integers(len(questions)))].tolist()
+        question = self.streams[stream_id].words(first, end - first)
+        room -= len(question.piece_ids) + self.slot_cost * len(question.labels)  # it must fit as a whole
+        stops = np.isin(words.labels[: self._n_fitting(words.piece_counts, room)], self.stop_ids).nonzero()[0]
         if not len(stops):
             return words
-        before, after = parted(words, int(stops[generator.integers(len(stops))]) + 1)
+        before, after = words.parted(int(stops[generator.integers(len(stops))]) + 1)
         return joined(before, question, after)
 
     def _fit(self, words: Words, room: int, keeps_end: bool) -> Words:
         """As many of the first or last words as fit. If not even the first fits, it is cut."""
-        if keeps_end and (n_words := self._n_fitting(words[1][::-1], room)):
-            return parted(words, len(words[1]) - n_words)[1]
-        n_words = self._n_fitting(words[1], room)
-        if n_words:
-            return parted(words, n_words)[0]
-        ids, _, labels, soft, casings = words
+        if keeps_end and (n_words := self._n_fitting(words.piece_counts[::-1], room)):
+            return words.parted(len(words.labels) - n_words)[1]
+        if n_words := self._n_fitting(words.piece_counts, room):
+            return words.parted(n_words)[0]
         n_pieces = room - self.slot_cost
-        return ids[:n_pieces], np.array([n_pieces], dtype=np.uint8), labels[:1], soft[:1], casings[:1]
+        first = words.parted(1)[0]
+        return first._replace(piece_ids=first.piece_ids[:n_pieces], piece_counts=np.array([n_pieces], dtype=np.uint8))
 
 
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:

@@ -45,7 +45,7 @@ class PackedDocument:
     piece_counts: np.ndarray  # (n_words,) uint8
     labels: np.ndarray  # (n_words,) uint8
     word_hash: int = 0
-    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where nothing is known of any
+    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where nothing is known
 
     @property
     def n_bytes(self) -> int:
@@ -88,17 +88,16 @@ class ShardWriter:
             "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
             "word_hashes": np.array([document.word_hash for document in self._waiting], dtype=np.uint64),
         }
-        if any(document.casings is not None for document in self._waiting):
-            unknown = (np.full(len(document.labels), UNKNOWN, dtype=np.uint8) for document in self._waiting)
-            pairs = zip(self._waiting, unknown, strict=True)
-            arrays["casings"] = np.concatenate([none if one.casings is None else one.casings for one, none in pairs])
+        unknown = (np.full(n_words, UNKNOWN, dtype=np.uint8) for n_words in counts)
+        pairs = zip(self._waiting, unknown, strict=True)
+        casings = np.concatenate([none if one.casings is None else one.casings for one, none in pairs])
+        if n_cased := int(np.count_nonzero(casings != UNKNOWN)):
+            arrays["casings"] = casings
         name = f"{self.stem}-{len(self.written):04d}.safetensors"
         with written_whole(self.folder / name) as beside:
             save_arrays(arrays, beside)
-        n_pieces = len(arrays["piece_ids"])
         self._n_labels += np.bincount(arrays["labels"], minlength=256)
-        n_cased = int(np.count_nonzero(arrays.get("casings", np.zeros(0)) != UNKNOWN))
-        sums = {"n_words": sum(counts), "n_pieces": n_pieces, "n_cased": n_cased}
+        sums = {"n_words": sum(counts), "n_pieces": len(arrays["piece_ids"]), "n_cased": n_cased}
         self.written.append({"file": name, "n_documents": len(counts), **sums})
         self._waiting, self._n_bytes = [], 0
 
@@ -161,10 +160,8 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
                     "the same --tokenizer and recipe."
                 )
     sources = [row for index in indexes for row in index["sources"]]
-    names = [row["name"] for row in sources]
-    for number, row in enumerate(sources):  # the same source prepared twice is two sources
-        if names.count(row["name"]) > 1:
-            row["name"] = f"{row['name']}-{number}"
+    for row, name in zip(sources, distinct_names([row["name"] for row in sources]), strict=True):
+        row["name"] = name  # the same source prepared twice is two sources
     return {
         **first,
         "n_vocabulary": max(index["n_vocabulary"] for index in indexes),
@@ -190,6 +187,11 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
             "Run `python -m punctuation_restoration.data.prepare --out` with this folder first."
         ) from error
     return index
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Names, those that are there several times with their number behind them."""
+    return [f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)]
 
 
 def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
@@ -253,12 +255,11 @@ def read_hashes(path: str | None) -> frozenset[int]:
         return frozenset()
     if not Path(path).is_file():
         raise ValueError(f"Expected a file of hashes at {path}, found none. Check held_out in the recipe.")
-    rows = ((number, line.strip()) for number, line in numbered_lines(Path(path)))
-    return frozenset(_hash(line, f"{path}, line {number}") for number, line in rows if line and line[0] != "#")
-
-
-def _hash(line: str, where: str) -> int:
-    try:
-        return int(line, 16)
-    except ValueError as error:
-        raise ValueError(f"Expected 16 hexadecimal digits in {where}, got {line!r:.60}. Write it again.") from error
+    found = set[int]()
+    for number, line in ((number, line.strip()) for number, line in numbered_lines(Path(path))):
+        try:
+            found.update({int(line, 16)} if line and line[0] != "#" else ())
+        except ValueError as error:
+            where = f"{path}, line {number}"
+            raise ValueError(f"Expected 16 hexadecimal digits in {where}, got {line!r:.60}. Write it again.") from error
+    return frozenset(found)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,26 @@ from punctuation_restoration.data.shards import open_shard
 OFFSET_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
 
-# Piece ids (n_pieces,), piece counts (n_words,), labels (n_words,), soft labels (n_words, M), or (n_words, 0) without,
-# casings (n_words,).
-Words = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+class Words(NamedTuple):
+    """Words one after the other."""
+
+    piece_ids: np.ndarray  # (n_pieces,)
+    piece_counts: np.ndarray  # (n_words,) pieces of each word
+    labels: np.ndarray  # (n_words,)
+    soft: np.ndarray  # (n_words, M) uint8, what teachers say; (n_words, 0) without teachers
+    casings: np.ndarray  # (n_words,) uint8, see `data.casings`
+
+    def parted(self, n_words: int) -> tuple["Words", "Words"]:
+        """The first `n_words`, and the others."""
+        n_pieces = int(self.piece_counts[:n_words].sum(dtype=np.int64))
+        rows = list(zip(self, (n_pieces, n_words, n_words, n_words, n_words), strict=True))
+        return Words(*(array[:n] for array, n in rows)), Words(*(array[n:] for array, n in rows))
+
+
+def joined(*parts: Words) -> Words:
+    """Words after words."""
+    return Words(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class WordStream:
@@ -46,29 +64,7 @@ class WordStream:
         block = first // OFFSET_WORDS
         offset = int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : first].sum(dtype=np.int64))
         ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
-        return ids, counts, self.labels[first:end], self.soft[first:end], self.casings[first:end]
-
-    def document_start(self, generator: np.random.Generator) -> int:
-        """First word of a random document."""
-        return int(self.document_borders[generator.integers(len(self.document_borders) - 1)])
-
-    def document_end(self, generator: np.random.Generator) -> int:
-        """The word behind the last one of a random document."""
-        return int(self.document_borders[1 + generator.integers(len(self.document_borders) - 1)])
-
-
-def joined(*parts: Words) -> Words:
-    """Words after words."""
-    ids, counts, labels, soft, casings = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return ids, counts, labels, soft, casings
-
-
-def parted(words: Words, n_words: int) -> tuple[Words, Words]:
-    """The first `n_words` of some words, and the others."""
-    ids, counts, labels, soft, casings = words
-    piece = int(counts[:n_words].sum(dtype=np.int64))
-    first = (ids[:piece], counts[:n_words], labels[:n_words], soft[:n_words], casings[:n_words])
-    return first, (ids[piece:], counts[n_words:], labels[n_words:], soft[n_words:], casings[n_words:])
+        return Words(ids, counts, self.labels[first:end], self.soft[first:end], self.casings[first:end])
 
 
 def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:
@@ -98,30 +94,18 @@ class SentenceBorders:
         return self.words[places], self.words[stops], lengths
 
 
-class QuestionBank:
-    """The questions of each language, to add where a source has few, as the MLM-Punct paper does for Malay.
+def find_questions(streams: Sequence[WordStream], stop_ids: np.ndarray) -> dict[int, np.ndarray]:
+    """Language id → its questions, (n_questions, 3): stream, first word, end word.
 
-    Pseudo-labelled streams are left out. Of `stop_ids`, which end a sentence, the last is the question's.
+    They are added where a source has few, as the MLM-Punct paper does for Malay. Pseudo-labelled streams are left out.
+    Of `stop_ids`, which end a sentence, the last is the question's.
     """
-
-    def __init__(self, streams: Sequence[WordStream], stop_ids: np.ndarray):
-        self.streams = streams
-        found: dict[int, list[np.ndarray]] = {}
-        for stream_id, stream in enumerate(streams):
-            if stream.is_pseudo:
-                continue
-            borders = sentence_borders(stream, stop_ids)
-            starts, ends = borders[:-1], borders[1:]
-            is_short = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
+    found: dict[int, list[np.ndarray]] = {}
+    for stream_id, stream in enumerate(streams):
+        borders = sentence_borders(stream, stop_ids)
+        starts, ends = borders[:-1], borders[1:]
+        is_short = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
+        if not stream.is_pseudo:
             rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_short]
             found.setdefault(stream.language_id, []).append(rows)
-        # Language id → (n_questions, 3): stream, first word, end word.
-        self.places = {language_id: np.concatenate(parts) for language_id, parts in found.items()}
-
-    def draw(self, language_id: int, generator: np.random.Generator) -> Words | None:
-        """A random question of a language, or None where it has none."""
-        places = self.places.get(language_id, ())
-        if not len(places):
-            return None
-        stream_id, first, end = places[int(generator.integers(len(places)))].tolist()
-        return self.streams[stream_id].words(first, end - first)
+    return {language_id: np.concatenate(parts) for language_id, parts in found.items()}

@@ -56,8 +56,11 @@ def check_labels(index: Mapping[str, Any], are_asked_for: bool) -> str | None:
         ValueError: if labels were asked for, and one that is none of the usual four is in no source.
     """
     labels, usual = index["labels"], [(label["before"], label["after"]) for label in DEFAULT_LABELS]
-    counts = {row["name"]: _counts(row, len(labels)) for row in index["sources"] if row["is_labelled"]}
-    counts = {name: own for name, own in counts.items() if own.any()}
+    counts = {}
+    for row in index["sources"]:  # held-out documents count too
+        splits = [np.pad(own["n_labels"], (0, len(labels) - len(own["n_labels"]))) for own in row["splits"].values()]
+        if row["is_labelled"] and np.any(splits):
+            counts[row["name"]] = np.sum(splits, axis=0).astype(int)
     total = np.sum([np.zeros(len(labels), dtype=int), *counts.values()], axis=0).tolist()
     said = "Counts: " + ", ".join(f"{label['name']} {n:,}" for label, n in zip(labels, total, strict=True))
     unusual = [label["name"] for label in labels if (label["before"], label["after"]) not in usual]
@@ -82,9 +85,3 @@ def _line(language: str, source: str, cells: list[int], n_kept: int) -> list[str
     counts, written = cells[:-n_kept], [f"{count:,}" for count in cells]
     density = f"{100 * sum(counts[2:]) / max(counts[1], 1):.1f}"
     return [language, source, *written[:-n_kept], density, *written[-n_kept:]]
-
-
-def _counts(row: Mapping[str, Any], n_labels: int) -> np.ndarray:
-    """How often each label is in a source, held-out documents too, (n_labels,)."""
-    counts = [split["n_labels"] for split in row["splits"].values()]
-    return np.sum([np.pad(own, (0, n_labels - len(own))) for own in counts], axis=0).astype(int)

@@ -8,7 +8,7 @@ letters are. It knows nothing about files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,12 @@ PLACES = ("sentence start", "English I", "elsewhere")  # elsewhere are the names
 class CasingCounts:
     """Right, in the reference, restored: of all words whose letters change, by where they stand, and by casing."""
 
-    n_words: int = 0  # whose letters the reference tells
-    numbers: Mapping[str, np.ndarray] = field(default_factory=dict)  # (3,) each
+    n_words: int  # whose letters the reference tells
+    numbers: Mapping[str, np.ndarray]  # (3,) each
 
     def scores(self) -> dict[str, MarkScore]:
         """Precision, recall and F1 of each; "all" is the one that counts."""
-        return {name: mark_score(self.numbers[name]) for name in ("all", *PLACES, *CASINGS[1:])}
+        return {name: mark_score(row) for name, row in self.numbers.items()}
 
 
 def evaluate_casing(
@@ -44,15 +44,10 @@ def evaluate_casing(
     on_document: Callable[[int], object] = lambda n_units: None,
     **settings: Any,
 ) -> CasingCounts:
-    """Let the pipeline write the capitals of texts in lower case.
+    """Let the pipeline write the capitals of texts in lower case, whose units say how they are written.
 
-    Args:
-        restore: the pipeline.
-        examples: texts with references, whose units say how they are written.
-        label_set: the labels of the references.
-        with_marks: whether the pipeline is told the label of every word, so that it writes the reference's marks.
-        on_document: called after each document with the number of units so far.
-        settings: keywords for the pipeline.
+    `with_marks`: whether it is told the label of every word, so that it writes the reference's marks. The other
+    arguments are those of `runner.evaluate_examples`.
     """
     numbers = {name: np.zeros(3, dtype=np.int64) for name in ("all", *PLACES, *CASINGS[1:])}
     n_words = n_units = 0

@@ -69,20 +69,13 @@ def example_from_tokens(
 
 
 def example_from_text(
-    text: str,
-    finder: WordFinder,
-    label_set: LabelSet,
-    *,
-    id: str,
-    source: str,
-    casing: bool = False,
-    has_casing: bool | None = None,
+    text: str, finder: WordFinder, label_set: LabelSet, *, id: str, source: str, has_casing: bool | None = False
 ) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
     Blanks between Han characters are left out. In captions they stand where a line broke, and would show where a
-    mark belongs. With `casing` the units say how they are written, where `data.casings` finds that the text tells it,
-    or `has_casing` says so.
+    mark belongs. The units say how they are written where the text tells it: as `has_casing` says, or, where that is
+    None, as `data.casings` finds.
     """
     words = finder(text)
     spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
@@ -91,7 +84,8 @@ def example_from_text(
     labels: list[str] = []
     broken: set[int] = set()
     cased: list[str | None] = []
-    tells = tells_casing(spoken, word_labels, has_casing) if casing else [False] * len(spoken)
+    begins = sentence_begins(np.isin(word_labels, STOPS))
+    tells = written_casings(spoken, begins, has_casing) != UNKNOWN
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
@@ -106,13 +100,7 @@ def example_from_text(
         labels.extend([label_set.names[0]] * (len(parts) - 1) + [label])
         cased.extend([word if tells[index] and len(word) == len(word.lower()) else None] * len(parts))
     found = _example(units, joined, labels, id=id, source=source)
-    return replace(found, broken=frozenset(broken), cased=tuple(cased) if casing else ())
-
-
-def tells_casing(spoken: Sequence[str], labels: Sequence[str], has_casing: bool | None = None) -> list[bool]:
-    """Whether the letters of each word of a text say how it is written."""
-    begins = sentence_begins(np.isin(labels, STOPS))
-    return (written_casings(spoken, begins, has_casing) != UNKNOWN).tolist()
+    return replace(found, broken=frozenset(broken), cased=tuple(cased) if has_casing is not False else ())
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:

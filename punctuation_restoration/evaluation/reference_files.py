@@ -64,7 +64,7 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
         documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
         hashed = ((hash_id(one.id), one) for one in documents)
         kept = [one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation")]
-        for example in _examples(kept, source.name, label_set, casing=casing, has_casing=source.casing):
+        for example in _examples(kept, source.name, label_set, source.casing if casing else False):
             density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
             is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
             if is_usual and (any(example.cased) or not casing):
@@ -112,8 +112,18 @@ def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[r
     name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
     if suffix == ".jsonl":
         for number, row in readers.json_rows(path):
-            if keep(row):
-                yield _document_of({"id": f"{name}:{number}", **row}, str(path))
+            if not keep(row):
+                continue
+            id, domain = str(row.get("id", f"{name}:{number}")), str(row.get("domain") or "")
+            match row:
+                case {"text": str(text)}:
+                    yield readers.SourceDocument(id, text, str(path), domain=domain)
+                case {"words": [*said], "labels": [*marks]}:
+                    columns = tuple(map(str, said)), tuple(map(str, marks))
+                    yield readers.SourceDocument(id, "", str(path), *columns, domain)
+                case _:
+                    wanted = "the key text, or the keys words and labels"
+                    raise ValueError(f"Expected {wanted}, in {path}, {id}, got {sorted(row)}.")
     elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
         documents = list(readers.labelled_words(path))
         for number, (_, words, labels) in enumerate(documents, 1):
@@ -125,18 +135,8 @@ def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[r
             yield readers.SourceDocument(f"{name}:{number}", " ".join(line.strip() for line in lines), str(path))
 
 
-def _document_of(row: dict[str, Any], place: str) -> readers.SourceDocument:
-    id, domain = str(row["id"]), str(row.get("domain") or "")
-    match row:
-        case {"text": str(text)}:
-            return readers.SourceDocument(id, text, place, domain=domain)
-        case {"words": [*words], "labels": [*labels]}:
-            return readers.SourceDocument(id, "", place, tuple(map(str, words)), tuple(map(str, labels)), domain)
-    raise ValueError(f"Expected the key text, or the keys words and labels, in {place}, {id}, got {sorted(row)}.")
-
-
 def _examples(
-    documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet, **casing: Any
+    documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet, has_casing: bool | None = False
 ) -> list[Example]:
     """Documents as examples of their domain, or else of their source; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
@@ -146,5 +146,5 @@ def _examples(
         if document.words:
             found.append(example_from_tokens(document.words, document.labels, label_set, **names))
         else:
-            found.append(example_from_text(document.text, finder, label_set, **names, **casing))
+            found.append(example_from_text(document.text, finder, label_set, **names, has_casing=has_casing))
     return [example for example in found if example.spans]

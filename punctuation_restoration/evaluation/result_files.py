@@ -26,44 +26,36 @@ NUMBERS = np.dtype("<u4")  # of the packed counts
 
 
 def to_result(
-    evaluation: Evaluation,
-    name: str,
-    about: str,
-    data_sha256: str,
-    signed: dict[str, Any],
-    casing: Mapping[str, CasingCounts] | None = None,
+    evaluation: Evaluation, name: str, about: str, signed: dict[str, Any], casing: Mapping[str, CasingCounts]
 ) -> dict[str, Any]:
     """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them.
 
-    `casing` has what became of letters, by whose marks they stand beside.
+    `signed` is the signature with the `data_sha256`; `casing` has what became of letters, by whose marks they stand
+    beside.
     """
     seconds = evaluation.seconds
+    letters = {
+        marks: {"n_words": counts.n_words, **{name: asdict(row) for name, row in counts.scores().items()}}
+        for marks, counts in casing.items()
+    }
     return {
         "format": 2,
         "benchmark": name,
         "about": about,
-        "signature": {"data_sha256": data_sha256, **signed},
+        "signature": signed,
         "label_names": list(evaluation.label_names),
         "n_documents": len({block.document for block in evaluation.blocks}),
         "scores": asdict(score(evaluation.counts)),
         "intervals_95": asdict(bootstrap(evaluation.blocks)),
         "by_source": brief_scores(evaluation.blocks, "source"),
         "calibration": {name: bins_to_json(bins) for name, bins in evaluation.calibration.items()},
-        **({"casing": casing_to_json(casing)} if casing else {}),
+        **({"casing": letters} if letters else {}),
         "speed": {
             "seconds": round(seconds, 2),
             "words": evaluation.n_words,
             "words_per_second": round(evaluation.n_words / seconds, 1) if seconds else None,
         },
         "blocks": pack_blocks(evaluation.blocks),
-    }
-
-
-def casing_to_json(casing: Mapping[str, CasingCounts]) -> dict[str, Any]:
-    """Number of words and scores, by whose marks stand beside them."""
-    return {
-        marks: {"n_words": counts.n_words, **{name: asdict(row) for name, row in counts.scores().items()}}
-        for marks, counts in casing.items()
     }
 
 

@@ -89,17 +89,11 @@ def evaluate_examples(
         n_units += len(example.spans)
         blocks += count_blocks(example, found, label_set.names)
         rows = zip(example.labels, found.labels, found.scores, may_lack_mark(example), strict=True)
-        decisions = [
-            ((score, label == reference), label != NO_MARK, is_unsure)
-            for reference, label, score, is_unsure in rows
-            if score is not None
-        ]
-        marks = [(decision, is_unsure) for decision, is_mark, is_unsure in decisions if is_mark]
-        calibration["all_words"] += count_reliability([decision for decision, _, _ in decisions])
-        calibration["marks"] += count_reliability([decision for decision, _ in marks])
-        calibration["marks_where_marked"] += count_reliability(
-            [decision for decision, is_unsure in marks if not is_unsure]
-        )
+        decided = [(score, label == own, label, unsure) for own, label, score, unsure in rows if score is not None]
+        marks = [row for row in decided if row[2] != NO_MARK]
+        sure = [row for row in marks if not row[3]]
+        for name, chosen in (("all_words", decided), ("marks", marks), ("marks_where_marked", sure)):
+            calibration[name] += count_reliability([row[:2] for row in chosen])
         mistakes = heapq.nlargest(n_mistakes, mistakes + find_mistakes(example, found), key=lambda one: one.score)
         on_document(n_units)
     seconds = time.perf_counter() - started

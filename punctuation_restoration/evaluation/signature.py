@@ -75,6 +75,5 @@ def _processor() -> str:
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=PROJECT, check=True, capture_output=True, text=True, timeout=20
-    ).stdout.strip()
+    command = ["git", *arguments]
+    return subprocess.check_output(command, cwd=PROJECT, stderr=subprocess.DEVNULL, text=True, timeout=20).strip()

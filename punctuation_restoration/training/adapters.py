@@ -81,8 +81,7 @@ class RowTrainedEmbedding(nn.Module):
 
     def __init__(self, embedding: nn.Embedding, rows: Sequence[int]):
         super().__init__()
-        self.embedding = embedding
-        self.embedding.weight.requires_grad_(False)
+        self.embedding = embedding.requires_grad_(False)
         ids = torch.tensor(sorted(set(rows)), dtype=torch.long)
         place = torch.zeros(embedding.num_embeddings, dtype=torch.long)
         place[ids] = torch.arange(1, len(ids) + 1)
@@ -100,10 +99,10 @@ class RowTrainedEmbedding(nn.Module):
 
 def train_rows_only(model: Any, rows: Sequence[int]) -> None:
     """Freeze the word embeddings of a model except `rows`, which may be empty."""
-    if not rows:
-        model.get_input_embeddings().weight.requires_grad_(False)
-        return
-    model.set_input_embeddings(RowTrainedEmbedding(model.get_input_embeddings(), rows))
+    embedding = model.get_input_embeddings()
+    embedding.weight.requires_grad_(False)
+    if rows:
+        model.set_input_embeddings(RowTrainedEmbedding(embedding, rows))
 
 
 def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0.0) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
@@ -17,9 +17,9 @@ from punctuation_restoration.data.prepare import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
-from punctuation_restoration.modeling.configuration_punctuation import LATE_STYLES, WORD_KEYS
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.training.encoders import best_slot_style, read_encoder
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, LATE_STYLES, WORD_KEYS
+from punctuation_restoration.modeling.encoder_layers import encoder_class_of
+from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODERS, PunctuationRestorationModel
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 
@@ -54,14 +54,12 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
 def new_style(settings: TrainingSettings, recipe: Recipe, start: str) -> dict[str, Any]:
     """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read, what
     is learned besides marks."""
-    fields: dict[str, Any] = {key: recipe.model[key] for key in ("pause_edges", "open_ends") if key in recipe.model}
-    fields |= {"casings": True} if settings.casings else {}
-    if not settings.slot_style:
-        return fields
-    fields["slot_style"] = settings.slot_style
-    if settings.slot_style == "mask-stream":
+    style = settings.slot_style
+    keys = ("pause_edges", "open_ends", *(["mask_layers"] if style == "mask-stream" else []))
+    fields: dict[str, Any] = {key: recipe.model[key] for key in keys if key in recipe.model}
+    fields |= {key: value for key, value in (("casings", settings.casings), ("slot_style", style)) if value}
+    if style == "mask-stream":
         fields["mask_token_id"] = AutoTokenizer.from_pretrained(start).mask_token_id
-        fields |= {key: recipe.model[key] for key in ("mask_layers",) if key in recipe.model}
     return fields
 
 
@@ -92,15 +90,54 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
     return model
 
 
+def read_encoder(name: str) -> tuple[Any, Any]:
+    """Configuration and tokenizer of a pretrained encoder, by its folder or Hub id.
+
+    Raises:
+        ValueError: if it is no encoder, or has no tokenizer.
+    """
+    if name.lower().endswith(".gguf"):
+        raise ValueError(
+            f"Expected the folder of an encoder, got the GGUF file {name}. Write a folder from it first: AutoModel and "
+            f"AutoTokenizer.from_pretrained({str(Path(name).parent)!r}, gguf_file={Path(name).name!r}), then "
+            "save_pretrained."
+        )
+    try:
+        config = AutoConfig.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"Expected an encoder at {name!r}, could not load it: {error}") from error
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
+            raise ValueError("it has special pieces only.")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"Expected a tokenizer beside the encoder in {name!r}, could not load one: {error} Copy its files there."
+        ) from error
+    return config, tokenizer
+
+
+def best_slot_style(encoder_config: Any, tokenizer: Any) -> str:
+    """The slot style that an encoder learns best with, of those that it can have.
+
+    Late masks cost what tagging costs and can show known marks, but need layers that are called one by one; masks
+    among the pieces need a mask that the encoder was trained with (docs/log.md, "What pays, at equal words").
+    """
+    known = [tokenizer.convert_tokens_to_ids(label["fill"]) for label in DEFAULT_LABELS[1:]]
+    if any(piece in (None, tokenizer.unk_token_id) for piece in known):
+        return "last-piece"
+    encoder_class = encoder_class_of(encoder_config)
+    if encoder_class is not None and encoder_class.__name__ in LAYERED_ENCODERS and not encoder_config.is_decoder:
+        return "late-mask"
+    return "mask" if tokenizer.mask_token is not None else "last-piece"
+
+
 def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
     """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
-    limits = (getattr(encoder_config, name, None) for name in ("max_position_embeddings", "sliding_window"))
-    n_positions = min((limit for limit in limits if limit), default=None)
-    longest = max(sampling.lengths)
-    if not n_positions:
-        return longest
+    limits = [getattr(encoder_config, name, None) for name in ("max_position_embeddings", "sliding_window")]
     # RoBERTa's first two are not used. Where masks join late, known marks come on top of the pieces of a window.
-    return min(longest, int((n_positions - 2) / (1 + sampling.max_filled if slot_style in LATE_STYLES else 1)))
+    share = 1 + sampling.max_filled if slot_style in LATE_STYLES else 1
+    return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
 
 
 def load_own_model(name: str, **settings: Any) -> Any:
@@ -202,18 +239,17 @@ def batch_source(
         weights={source.name: source.weight for source in recipe.sources},
         soft_labels=lambda path: soft_labels_of_shard(path, said, len(config.labels)) if said else None,
     )
-    augmenter = build_augmenter(recipe, index, slots)
-    simulator = build_simulator(recipe, config)
-    sampling = recipe.sampling
-    collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled, augmenter, simulator, config.casings)
+    changes = build_augmenter(recipe, index, slots), build_simulator(recipe, config)
+    filled = recipe.sampling.filled_windows, recipe.sampling.max_filled
+    collator = WindowCollator(slots, *filled, *changes, config.casings)
     return BatchSource(sampler, collator, *part, settings.accumulate)
 
 
 def fitting_lengths(sampling: Sampling, longest: int) -> Sampling:
     """Sampling with no window longer than the model serves; shares of longer ones go to the longest."""
-    lengths = dict.fromkeys((min(length, longest) for length in sampling.lengths), 0.0)
+    lengths: dict[int, float] = {}
     for length, share in sampling.lengths.items():
-        lengths[min(length, longest)] += share
+        lengths[min(length, longest)] = lengths.get(min(length, longest), 0.0) + share
     return replace(sampling, lengths=lengths)
 
 

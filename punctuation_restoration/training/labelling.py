@@ -94,7 +94,9 @@ def label_folder_softly(
             n_words = np.diff(shards.document_borders(arrays))[:, 0]
             is_new = np.array([key not in known.places for key in shards.document_keys(arrays)])
             n_known += int(n_words[~is_new].sum())
-            for part in _parts(np.flatnonzero(is_new), n_words):
+            new = np.flatnonzero(is_new)
+            parts = np.cumsum(n_words[new]) // WORDS_PER_PART  # the number of the part that each document goes to
+            for part in (new[parts == number].tolist() for number in np.unique(parts)):
                 if minutes and seconds > 60 * minutes:
                     break
                 labels = {
@@ -108,13 +110,6 @@ def label_folder_softly(
                 bar.count(n_known + n_new, "words", path.stem)
                 seconds = time.perf_counter() - started
     return {"n_words": n_there, "n_labelled": n_known + n_new, "words_per_second": n_new / max(seconds, 1e-9)}
-
-
-def _parts(documents: np.ndarray, n_words: np.ndarray) -> Iterator[list[int]]:
-    """Documents in groups of about `WORDS_PER_PART` words, given the words of each document of the shard."""
-    group = np.cumsum(n_words[documents]) // WORDS_PER_PART
-    for number in np.unique(group):
-        yield documents[group == number].tolist()
 
 
 def label_folder(model_name: str, folder: Path, out: Path, device: Any = "cpu") -> dict[str, Any]:

@@ -99,9 +99,8 @@ class TrainingRun:
         self.adapters = adapters.choose_trained(self.model, settings, rows, place or str(settings.encoder))
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
             use_fp32_attention(self.model)
-        groups = optimisation.parameter_groups(
-            self.model, settings.encoder_rate, settings.head_rate, settings.weight_decay, settings.casing_rate
-        )
+        rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
+        groups = optimisation.parameter_groups(self.model, rates, settings.weight_decay)
         optimiser = optimisation.build_optimiser(settings.optimiser, groups)
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
         # Of accelerate, in the number format of training, which `_loss` asks for; validation computes as serving does.
@@ -257,12 +256,12 @@ class TrainingRun:
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
-        labels, is_pseudo, soft = inputs.pop("labels"), inputs.pop("is_pseudo", None), inputs.pop("soft_labels", None)
-        casings = inputs.pop("casings", None)
+        names = [name for name in ("is_pseudo", "soft_labels", "casings") if name in inputs]
+        targets: dict[str, Any] = {name: inputs.pop(name) for name in names}
         with self.accelerator.autocast():
-            outputs = self.prepared(**inputs, labels=labels)
-        second = outputs.casing_logits, casings
-        return total_loss(outputs.logits, labels, self.settings, is_pseudo, soft, outputs.nll, *second)
+            outputs = self.prepared(**inputs)
+        targets |= {"nll": outputs.nll, "casing_logits": outputs.casing_logits}
+        return total_loss(outputs.logits, inputs["labels"], self.settings, **targets)
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""

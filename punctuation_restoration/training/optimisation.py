@@ -11,29 +11,21 @@ from torch.optim.swa_utils import AveragedModel
 OPTIMISERS = ("adamw", "radam")
 
 
-def parameter_groups(
-    model: nn.Module, encoder_rate: float, head_rate: float, weight_decay: float, casing_rate: float = 0.0
-) -> list[dict]:
+def parameter_groups(model: nn.Module, rates: tuple[float, float, float], weight_decay: float) -> list[dict]:
     """Trained parameters in groups: encoder, classifier and what tells casings, each with and without weight decay.
 
-    Biases and layer norms are not decayed, as in BERT (Devlin et al. 2019, appendix A.2). Each group keeps its full
-    rate as `base_rate`, which the schedule scales.
+    `rates` are those of the three. Biases and layer norms are not decayed, as in BERT (Devlin et al. 2019, appendix
+    A.2). Each group keeps its full rate as `base_rate`, which the schedule scales.
     """
-    rates = encoder_rate, head_rate, casing_rate
     groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             is_head = "classifier." in name and "encoder." not in name
-            part = 2 if is_head and "classifier.casings." in name else int(is_head)
+            part = is_head + (is_head and "classifier.casings." in name)  # 0, 1, 2 as in `rates`
             groups.setdefault((part, parameter.ndim > 1), []).append(parameter)
     return [
-        {
-            "params": parameters,
-            "lr": rates[part],
-            "base_rate": rates[part],
-            "weight_decay": weight_decay if is_decayed else 0.0,
-        }
-        for (part, is_decayed), parameters in sorted(groups.items(), key=lambda item: item[0])
+        {"params": groups[key], "lr": rates[key[0]], "base_rate": rates[key[0]], "weight_decay": weight_decay * key[1]}
+        for key in sorted(groups)
     ]
 
 

@@ -1,6 +1,5 @@
 """What the processes of a run tell each other: sums and means of tensors. Knows nothing of models or text."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -29,7 +28,6 @@ class Processes:
         """
         moments = [moment for state in optimiser.state.values() for moment in state.values()]
         weights = [weight for weight in model.parameters() if weight.requires_grad]
-        tensors: Iterable[torch.Tensor] = [*weights, *averages.parameters(), *moments]
-        for tensor in tensors:
+        for tensor in (*weights, *averages.parameters(), *moments):
             if tensor.dim():  # the optimiser's count of steps is the same everywhere
                 tensor.copy_(self.reduced(tensor, "mean"))

@@ -57,44 +57,42 @@ def self_train(args: argparse.Namespace, rest: Sequence[str], device: str) -> li
         ValueError: if there are no validation words, or the rounds in `--out` began with another teacher.
     """
     unlabelled, record = unlabelled_folder(args), Path(args.out) / ROUNDS_FILE
-    rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else [judged(args, 0, device)]
+    rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
+    rounds = rounds or [judged(args, args.teacher, device)]
     if rounds[0]["model"] != args.teacher:
         raise ValueError(
             f"Expected --teacher {rounds[0]['model']}, with which the rounds in {args.out} began, got {args.teacher}. "
             "Give that, or another --out."
         )
     while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
-        train_student(args, rest, len(rounds), unlabelled, device)
-        rounds.append(judged(args, len(rounds), device))
+        student = train_student(args, rest, rounds[-1]["model"], len(rounds), unlabelled, device)
+        rounds.append(judged(args, student, device))
         write_whole(record, json.dumps(rounds, indent=1).encode(), force=True)
         before, after = rounds[-2]["f1"], rounds[-1]["f1"]
         print(f"Round {len(rounds) - 1}: validation F1 {after:.2f}, its teacher's {before:.2f}.", flush=True)
     return rounds
 
 
-def train_student(args: argparse.Namespace, rest: Sequence[str], number: int, unlabelled: Path, device: str) -> None:
-    """The model of the round before labels the text, and the student of this one is trained."""
-    teacher, place = model_of(args, number - 1), Path(args.out) / f"round-{number}"
+def train_student(
+    args: argparse.Namespace, rest: Sequence[str], teacher: str, number: int, unlabelled: Path, device: str
+) -> str:
+    """The teacher labels the text, and the student of the round is trained. Gives the student, at its best."""
+    place = Path(args.out) / f"round-{number}"
     if not (place / "pseudo" / INDEX_NAME).is_file():
         print(f"Round {number}: {teacher} labels {unlabelled}.", flush=True)
         label_folder(teacher, unlabelled, place / "pseudo", device)
     start = [] if args.student == "encoder" else ["--from", args.student or teacher]
     folders = ["--data", *args.data, str(place / "pseudo")]
     train(parse_training_args([*folders, "--out", str(place / "student"), *start, *rest]))
+    return str(place / "student" / "best")
 
 
-def model_of(args: argparse.Namespace, number: int) -> str:
-    """The best model of a round; of round 0 the teacher."""
-    return str(Path(args.out) / f"round-{number}" / "student" / "best") if number else args.teacher
-
-
-def judged(args: argparse.Namespace, number: int, device: str) -> dict[str, Any]:
-    """The model of a round, with its validation F1 in points of 100: the mean of the languages, and each.
+def judged(args: argparse.Namespace, model: str, device: str) -> dict[str, Any]:
+    """A model with its validation F1 in points of 100: the mean of the languages, and each.
 
     Raises:
         ValueError: if no words are held out.
     """
-    model = model_of(args, number)
     scores = score_model(model, args.data, args.round_words, device)
     if not scores["languages"]:
         raise ValueError(

@@ -79,11 +79,7 @@ def tune(
 def tuned_temperature(validation: Validation, reading: np.ndarray) -> float:
     """The temperature that suits what `validation.read` gave; that of all processes together."""
     labels, probabilities = reading[:, 1].astype(np.int64), reading[:, 2 : 2 + len(validation.label_names)]
-
-    def slope(power: float) -> float:
-        return float(validation.summed(likelihood_slope(probabilities, labels, power)))
-
-    return best_temperature(slope)
+    return best_temperature(lambda power: float(validation.summed(likelihood_slope(probabilities, labels, power))))
 
 
 def tuned_thresholds(config: Any, validation: Validation, reading: np.ndarray) -> dict[str, float] | None:

@@ -103,15 +103,12 @@ class Validation:
 
         Of the words of which `data.casings` knows something: not of a sentence's first, as a rule.
         """
-        sources, true, chosen = reading[:, [0, -2, -1]].T.astype(np.int64)
-        is_known = true != NOT_SCORED
-        languages, true, chosen = np.array(self.source_languages)[sources[is_known]], true[is_known], chosen[is_known]
-        counts = np.zeros((len(self.languages), 2), dtype=np.int64)  # right, and true and chosen together
-        np.add.at(counts[:, 0], languages, (true == chosen) & (true > 0))
-        np.add.at(counts[:, 1], languages, (true > 0).astype(np.int64) + (chosen > 0))
-        counts = self.processes.reduced(counts).cpu().numpy() if self.processes else counts
-        found = zip(self.languages, counts.tolist(), strict=True)
-        return {name: 200 * n_right / n_both for name, (n_right, n_both) in found if n_both}
+        sources, true, chosen = reading[reading[:, -2] != NOT_SCORED][:, [0, -2, -1]].T.astype(np.int64)
+        languages = np.array(self.source_languages)[sources]
+        rows = (true == chosen) & (true > 0), (true > 0) * 1 + (chosen > 0)  # right, and true and chosen together
+        counts = self.summed(np.stack([np.bincount(languages, row, len(self.languages)) for row in rows]))
+        found = zip(self.languages, *counts.tolist(), strict=True)
+        return {name: 200 * n_right / n_both for name, n_right, n_both in found if n_both}
 
     def scores(self, counts: np.ndarray) -> dict[str, Any]:
         """Scores from counts: per language and per source, in points of 100."""

@@ -82,41 +82,30 @@ class RestoredTranscript:
 
 
 def restore_transcript(
-    transcript: Transcript,
-    restore: Restorer,
-    *,
-    on_progress: Callable[[int], None] | None = None,
-    keep_words: bool = True,
-    **options: Any,
+    transcript: Transcript, restore: Restorer, *, keep_words: bool = True, **options: Any
 ) -> RestoredTranscript:
     """Restore all speeches of a transcript; the restorer gets `options`, and with `pause` among them also the times.
 
     Args:
-        on_progress: called with the number of characters just done.
         keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; speeches
             that have a place for sentences keep them all the same.
+        options: among them may be `on_progress`, which is called with the number of characters just done.
 
     Raises:
         ValueError: the restorer changed words, or gave another number of results than it got texts.
     """
     speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
-    for n, result in _restored(transcript.speeches, restore, on_progress, options):
+    for n, result in _restored(transcript.speeches, restore, **options):
         speeches[n].edits.extend(result["edits"])
         if keep_words or speeches[n].speech.addition is not None:
             speeches[n].words.extend(result["words"])
     return RestoredTranscript(transcript, speeches)
 
 
-def restored_parts(
-    transcript: Transcript,
-    restore: Restorer,
-    *,
-    on_progress: Callable[[int], None] | None = None,
-    **options: Any,
-) -> Iterator[str]:
+def restored_parts(transcript: Transcript, restore: Restorer, **options: Any) -> Iterator[str]:
     """What `restore_transcript(...).source()` gives, as it is restored: memory does not grow with the text.
 
-    For plain text only, which is all one after another. The arguments are those of `restore_transcript`.
+    For plain text only, which is all one after another. The options are those of `restore_transcript`.
 
     Raises:
         ValueError: another format, or what `restore_transcript` raises.
@@ -124,7 +113,7 @@ def restored_parts(
     if transcript.format not in PLAIN_FORMATS:
         raise ValueError(f"Expected plain text to restore part by part, got {transcript.format}.")
     done = 0
-    for n, result in _restored(transcript.speeches, restore, on_progress, options):
+    for n, result in _restored(transcript.speeches, restore, **options):
         run = transcript.speeches[n].tracks[0][0]
         yield transcript.source[done : run.source_start] + result["text"]
         done = run.source_end
@@ -132,10 +121,7 @@ def restored_parts(
 
 
 def _restored(
-    speeches: Sequence[Speech],
-    restore: Restorer,
-    on_progress: Callable[[int], None] | None,
-    options: Mapping[str, Any],
+    speeches: Sequence[Speech], restore: Restorer, on_progress: Callable[[int], None] | None = None, **options: Any
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """What the restorer gives for each speech, by its number, checked.
 

@@ -101,16 +101,14 @@ def _number_above(source: str, start: int, end: int) -> re.Match[str] | None:
 
 def _check_head(source: str, end: int) -> None:
     """Before the first cue's times, only its number may stand."""
-    places = [(match.group().strip("\ufeff \t"), match.start()) for match in _LINE.finditer(source, 0, end)]
-    lines = [(text, place) for text, place in places if text]
-    for n, (text, place) in enumerate(lines):
-        problem = ""
+    lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
+    for n, line in enumerate(lines, 1):
+        text = line.group().strip("\ufeff \t")
+        problem = f"Expected cue times below the number {text}, got none."
         if not text.isdigit():
             problem = f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?"
-        elif n + 1 < len(lines) or end == len(source):
-            problem = f"Expected cue times below the number {text}, got none."
-        if problem:
-            raise FormatError(problem, line=line_of(source, place))
+        if not text.isdigit() or n < len(lines) or end == len(source):
+            raise FormatError(problem, line=line_of(source, line.start()))
 
 
 def _check_body(
@@ -163,10 +161,8 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
 
 def _seconds(time: str) -> float:
     """Of `01:02:03,450` or `02:03.450`."""
-    seconds = 0.0
-    for part in time.replace(",", ".").split(":"):
-        seconds = seconds * 60 + float(part)
-    return round(seconds, 3)
+    parts = reversed(time.replace(",", ".").split(":"))
+    return round(sum(60**power * float(part) for power, part in enumerate(parts)), 3)
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:

@@ -35,7 +35,7 @@ def read_ctm(source: str) -> Transcript:
     builders: dict[str, SpeechBuilder] = {}
     for number, start, end in _numbered_lines(source):
         line = source[start:end]
-        if not line.strip() or line.lstrip().startswith(";;"):
+        if line.lstrip().startswith(";;"):
             continue
         record = _CTM_RECORD.fullmatch(line)
         if record is None:
@@ -71,7 +71,7 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
     """
     lines = _numbered_lines(source)
     header = next(lines, None)
-    if header is None or not source[header[1] : header[2]].strip():
+    if header is None or header[0] > 1:
         raise FormatError("Expected a header with the names of the columns, got an empty line.", line=1)
     columns = source[header[1] : header[2]].lstrip("\ufeff").split("\t")
     wanted = [text_column] if text_column else [name for name in _TEXT_COLUMNS if name in columns]
@@ -84,8 +84,6 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
     builder = SpeechBuilder()
     speeches: list[Speech] = []
     for number, start, end in lines:
-        if not source[start:end].strip():
-            continue
         places = _fields(source, start, end)
         if len(places) != len(columns):
             raise FormatError(f"Expected {len(columns)} fields, as in the header, got {len(places)}.", line=number)
@@ -110,22 +108,20 @@ def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     reader = JsonReader(source, text_key)
     speeches: list[Speech] = []
     for number, start, end in _numbered_lines(source):
-        if source[start:end].strip():
-            values = list(read_values(source, start, end))
-            if len(values) != 1:
-                raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
-            speeches.extend(reader.read(values[0], number))
+        values = list(read_values(source, start, end))
+        if len(values) != 1:
+            raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
+        speeches.extend(reader.read(values[0], number))
     return Transcript(source, "jsonl", speeches, reader.warnings)
 
 
 def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
-    """Number from 1, start and end without line end, of each line."""
-    number, start = 1, 0
-    for match in LINE_END.finditer(source):
-        yield number, start, match.start()
-        number, start = number + 1, match.end()
-    if start < len(source):
-        yield number, start, len(source)
+    """Number from 1, start and end without line end, of each line in which something stands."""
+    start = 0
+    for number, match in enumerate(re.finditer(rf"{LINE_END.pattern}|\Z", source), 1):
+        if source[start : match.start()].strip():
+            yield number, start, match.start()
+        start = match.end()
 
 
 def _fields(source: str, start: int, end: int) -> list[tuple[int, int]]:
