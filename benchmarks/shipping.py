@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = vars(parser.parse_args(argv))
     if thresholds := given.pop("thresholds"):
         found = json.loads(thresholds.read_text(encoding="utf-8"))
-        given |= {name: found[name] for name in ("calibration_temperature", "thresholds")}
+        given |= {name: found[name] for name in ("calibration_temperature", "thresholds") if name in found}
     ship(given.pop("source"), given.pop("target"), **given)
     return 0
 
