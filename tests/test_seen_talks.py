@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.writing import put_between
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -54,6 +56,14 @@ def test_the_document_on_a_new_language_quotes_its_results() -> None:
     result = json.loads((ROOT / "results" / "new_language.json").read_text(encoding="utf-8"))
     text = (ROOT / "recipes" / "indonesian.md").read_text(encoding="utf-8")
     assert module.fill(text, result) == text
+
+
+@pytest.mark.parametrize("name", ["README.md", "model_card.md"])
+def test_what_slots_give_and_cost_is_quoted_as_it_was_measured(name: str) -> None:
+    module = load("slots")
+    result = json.loads((ROOT / "results" / "slots.json").read_text(encoding="utf-8"))
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert put_between(text, module.BEGIN, module.END, module.table(result)) == text
 
 
 def test_the_log_quotes_the_stages_as_they_were_scored() -> None:
