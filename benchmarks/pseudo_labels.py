@@ -7,8 +7,8 @@ alone; the students learn from it and from what their teacher says of the hidden
 every run sees as many words. In the first round all students learn the same pseudo labels; later rounds go on until a
 student is no better than its teacher (`training/self_training.py`). The best model of each arm is scored on whole
 validation sets and compared with the teacher and with vanilla self-training of the same seed by a paired bootstrap; so
-is the ensemble of an arm's seeds, with its first alone. Writes `results/pseudo_labels.json` after every arm, and prints a
-table. Started again, it goes on where it stopped.
+is the ensemble of an arm's seeds, with its first alone. Writes `results/pseudo_labels.json` after every arm, and
+prints a table. Started again, it goes on where it stopped.
 """
 
 import argparse
