@@ -29,6 +29,7 @@ from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
 from .results import Fixed, PreparedItem, make_result
 from .slots import SlotEncoder
+from .spoken_forms import unbroken
 from .streamer import PunctuationStreamer, in_blocks
 from .timing import pause_buckets, pause_lengths, word_times
 from .windows import Window, plan_windows
@@ -229,7 +230,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         replaced = config.mark_labels if existing == "replace" else ()
         times = None if given.spans is None else word_times(words, given.spans)
         pauses = pause_lengths(times) if times and given.spans and pause == LEARNED else None
-        yield from self._windows(PreparedItem(given, words, found, fixed, replaced, times, pauses), shown, **sizes)
+        inside = unbroken([word.spoken for word in words])
+        document = PreparedItem(given, words, found, fixed, inside, replaced, times, pauses)
+        yield from self._windows(document, shown, **sizes)
 
     def _windows(self, document: PreparedItem, shown: Fixed, **sizes: int | None) -> Iterator[dict[str, Any]]:
         """Windows of a text for each model in turn, to which some decisions are shown."""

@@ -35,6 +35,7 @@ class PreparedItem:
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
     fixed: Fixed  # what is decided already
+    unbroken: list[int]  # words behind which a number, a time or an address goes on
     replaced: Iterable[str] = ()  # the marks that are taken out first
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
     pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say

@@ -8,49 +8,51 @@ order number four five six seven     digits, named before
 five dollars and fifty cents
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import regex
 
-_DIGIT = (
-    r"(?:\d|zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple|"
+_DIGIT_WORD = (
+    r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple|"
     r"kosong|sifar|satu|dua|tiga|empat|lima|enam|tujuh|lapan|sembilan)"
 )
+_DIGIT = rf"(?:\d|{_DIGIT_WORD})"
 _NUMBER = (
-    rf"(?:\d+|{_DIGIT}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|"
+    rf"(?:\d+|{_DIGIT_WORD}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|"
     r"forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|puluh|belas|sepuluh|sebelas|ratus|seratus|ribu|seribu)"
 )
 _HALF_OF_DAY = r"(?:[ap]\.?m\.?|o'clock|pagi|tengah|petang|malam)"
 _DOT = r"(?:dot|titik|点|點)"
 _DOMAIN = r"(?:com|net|org|edu|gov|io|co|my|sg|uk|cn|tw|hk|id)"
 
-# Words are joined by one blank; a pattern holds whole words. No mark stands after any of them but the last.
+# Words are joined by one blank; a pattern holds whole words. No mark stands after any of them but the last. What may
+# come before the word that decides has a limit: the search begins at each word, and must not read to the end each time.
 FORMS = regex.compile(
     "|".join(
         rf"(?:(?<=^| ){form}(?=$| ))"
         for form in (
-            r"(?=(?:[+ ]*\d){7,15}(?:$| \D))(?:\+\d{1,3}|0\d{0,3})(?: \d{2,4}){1,4}",
+            r"(?=(?:[+ ]{0,2}\d){7,15}(?:$| \D))(?:\+\d{1,3}|0\d{0,3})(?: \d{2,4}){1,4}",
             rf"(?:(?:pukul|jam|at) )?(?:1?\d|2[0-3]) [0-5]\d {_HALF_OF_DAY}",
             rf"(?:1?\d|2[0-3]) {_HALF_OF_DAY}",
             r"(?:pukul|jam) (?:1?\d|2[0-3]) [0-5]\d",
             r"(?:1?\d|2[0-3]) [点點](?: [0-5]?\d 分)?",
             rf"{_NUMBER} (?:point|dot|perpuluhan|点|點) {_DIGIT}(?: {_DIGIT})*",
-            rf"(?:(?:\S+ {_DOT} )*\S+ at )?(?:\S+ {_DOT} )+{_DOMAIN}(?: {_DOT} {_DOMAIN})?(?: slash \S+)*",
+            rf"(?:(?:\S+ {_DOT} ){{0,4}}\S+ at )?(?:\S+ {_DOT} ){{1,4}}{_DOMAIN}(?: {_DOT} {_DOMAIN})?(?: slash \S+)*",
             rf"(?:number|nombor|code|kod|pin|extension|version|versi) (?:is )?{_DIGIT}(?: {_DIGIT})*"
             rf"(?: (?:point|dot|perpuluhan) {_DIGIT}(?: {_DIGIT})*)?",
-            rf"{_NUMBER}(?: {_NUMBER})* (?:dollars?|pounds?|euros?|ringgit) (?:(?:and|dan) )?{_NUMBER}(?: {_NUMBER})? "
-            r"(?:cents?|pence|sen)",
+            rf"{_NUMBER}(?: {_NUMBER}){{0,9}} (?:dollars?|pounds?|euros?|ringgit) (?:(?:and|dan) )?"
+            rf"{_NUMBER}(?: {_NUMBER})? (?:cents?|pence|sen)",
             rf"rm {_NUMBER}",
         )
     )
 )
 
 
-def unbroken(spoken: Sequence[str]) -> Iterator[int]:
+def unbroken(spoken: Sequence[str]) -> list[int]:
     """The words behind which a number, a time or an address goes on."""
     starts, at = {}, 0
     for index, word in enumerate(spoken):
         starts[at] = index
         at += len(word) + 1
-    for found in FORMS.finditer(" ".join(spoken).lower()):
-        yield from range(starts[found.start()], starts[found.start()] + found.group().count(" "))
+    firsts = ((starts[found.start()], found.group()) for found in FORMS.finditer(" ".join(spoken).lower()))
+    return [index for first, form in firsts for index in range(first, first + form.count(" "))]

@@ -13,8 +13,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
+from capitals import MIXED_CASE, prepared_talks
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
-from transformers import BertConfig, PreTrainedTokenizerFast, pipeline
+from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, pipeline
 
 import punctuation_restoration  # noqa: F401  (registers the task)
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -159,5 +160,25 @@ def no_dropout(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -
 
     folder = tmp_path_factory.mktemp("no-dropout")
     PunctuationRestorationModel.from_pretrained(tiny_checkpoint, head_dropout=0.0).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def cased_data(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cased")
+    prepared_talks(folder, tiny_checkpoint)
+    return folder / "data"
+
+
+@pytest.fixture(scope="session")
+def cased_model(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The tiny model with a random head for casings, in a folder."""
+    model = PunctuationRestorationModel.from_pretrained(tiny_checkpoint, casings=True)
+    torch.manual_seed(4)
+    torch.nn.init.normal_(model.classifier.casings.weight, std=3.0)
+    model.config.mixed_case = MIXED_CASE
+    folder = tmp_path_factory.mktemp("cased-model")
+    model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
     return str(folder)

@@ -53,6 +53,11 @@ def test_any_words_are_read(words: list[str]) -> None:
     assert all(0 <= index < len(words) - 1 for index in unbroken(words))
 
 
+@pytest.mark.parametrize("words", ["x dot", "1", "five", "five and 1", "+", "at 1"])
+def test_what_never_becomes_a_form_is_read_once(words: str) -> None:  # a search that goes on to the end would not end
+    assert not unbroken(words.split() * 50_000)
+
+
 def test_the_pipeline_puts_no_mark_into_a_form_unless_it_stands_there(tiny_pipeline) -> None:
     every = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
     words = tiny_pipeline("hello 012 345 6789 you", thresholds=every)["words"]

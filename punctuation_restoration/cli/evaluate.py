@@ -21,7 +21,7 @@ from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.evaluation import report, result_files
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples, named
-from punctuation_restoration.evaluation.casing import evaluate_casing
+from punctuation_restoration.evaluation.casing_scores import evaluate_casing
 from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of

@@ -76,7 +76,24 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"punctuate {punctuation_restoration.__version__}")
 
-    files = parser.add_argument_group("files and formats")
+    _add_files(parser.add_argument_group("files and formats"))
+    _add_marks(parser.add_argument_group("marks").add_argument)
+    _add_model(parser.add_argument_group("model").add_argument)
+    add = parser.add_argument_group("subtitles").add_argument
+    add("--resegment", action="store_true", help="cut cues anew, at sentence ends; tags and positions are lost")
+    add("--line-width", type=_at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
+    add("--lines", type=_at_least(1), default=2, metavar="N", help="lines a cue (2)")
+    add("--reading-speed", type=_at_least(0.1), default=20.0, metavar="N", help="characters a second (20)")
+
+    add = parser.add_argument_group("live speech").add_argument
+    add("--live", action="store_true", help="read words from standard input as they come, and write each as soon as "
+        "its mark is decided; an empty line ends an utterance")  # fmt: skip
+    add("--look-ahead", type=_at_least(0), default=4, metavar="N",
+        help="words that must follow a word before it is written (4)")  # fmt: skip
+    return parser
+
+
+def _add_files(files: argparse._ArgumentGroup) -> None:
     add = files.add_argument
     add("files", nargs="*", type=Path, metavar="FILES", help="files and folders; standard input if there are none")
     add("--text", help="restore this text instead of files")
@@ -97,7 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--review", type=_at_least(0.0), nargs="?", const=DOUBT, metavar="P", help="write a table of the places where "
         f"the model is less sure than P ({DOUBT}): time, words, alternatives")  # fmt: skip
 
-    add = parser.add_argument_group("marks").add_argument
+
+def _add_marks(add: Callable[..., Any]) -> None:
     add("--existing", metavar="complete|keep|condition|replace",
         help="marks that the text has: they stay, and the model sees them where others are missing (complete, the "
         "default), never (keep) or always (condition); or replace them")  # fmt: skip
@@ -113,7 +131,8 @@ def _parser() -> argparse.ArgumentParser:
         help="a pause from so many seconds on makes a mark likelier, where words have times; or learned, for a model "
         "that was trained with pauses")  # fmt: skip
 
-    add = parser.add_argument_group("model").add_argument
+
+def _add_model(add: Callable[..., Any]) -> None:
     add("--model", "-m", help="folder or Hub id")
     add("--ensemble", metavar="MODEL", action="append", help="another model, whose scores are averaged with those of "
         "the model; repeatable")  # fmt: skip
@@ -124,19 +143,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--window", type=_at_least(1), metavar="N", help="words that the model reads at once")
     add("--left-context", type=_at_least(0), metavar="N", help="words of a window read before those decided")
     add("--right-context", type=_at_least(0), metavar="N", help="words of a window read after those decided")
-
-    add = parser.add_argument_group("subtitles").add_argument
-    add("--resegment", action="store_true", help="cut cues anew, at sentence ends; tags and positions are lost")
-    add("--line-width", type=_at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
-    add("--lines", type=_at_least(1), default=2, metavar="N", help="lines a cue (2)")
-    add("--reading-speed", type=_at_least(0.1), default=20.0, metavar="N", help="characters a second (20)")
-
-    add = parser.add_argument_group("live speech").add_argument
-    add("--live", action="store_true", help="read words from standard input as they come, and write each as soon as "
-        "its mark is decided; an empty line ends an utterance")  # fmt: skip
-    add("--look-ahead", type=_at_least(0), default=4, metavar="N",
-        help="words that must follow a word before it is written (4)")  # fmt: skip
-    return parser
 
 
 def _at_least(least: float) -> Callable[[str], Any]:

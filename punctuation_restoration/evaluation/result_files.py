@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.evaluation.calibration import bins_to_json
-from punctuation_restoration.evaluation.casing import CasingCounts
+from punctuation_restoration.evaluation.casing_scores import CasingCounts
 from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_key, paired_bootstrap
 from punctuation_restoration.evaluation.runner import Evaluation

@@ -1,0 +1,77 @@
+"""How well capitals are found."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capitals import SAYS, TALK, with_casings
+from transformers import pipeline
+
+from punctuation_restoration.cli.evaluate import main as evaluate
+from punctuation_restoration.evaluation.casing_scores import evaluate_casing
+from punctuation_restoration.evaluation.examples import cut, example_from_text
+from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.pipeline.words import WordFinder
+
+
+@pytest.fixture(scope="module")
+def restore(cased_model: str) -> Any:
+    return pipeline("punctuation-restoration", model=cased_model, device="cpu")
+
+
+def example(text: str, config: Any) -> Any:
+    labels = standard_labels(config)
+    return example_from_text(text, WordFinder(labels.mark_labels), labels, id="x", source="s", has_casing=None)
+
+
+def test_references_say_how_their_words_are_written(tiny_config: Any) -> None:
+    found = example("We met Mary. NASA 我们 called. HE SHOUTED. He came, 3 days late.", tiny_config)
+    assert found.text == "we met mary nasa 我们 called he shouted he came 3 days late"
+    assert found.cased == (
+        "We", "met", "Mary", "NASA", None, None, "called", None, None, "He", "came", None, "days", "late",
+    )  # fmt: skip
+    (short,) = cut([found], 4)
+    assert short.cased == ("We", "met", "Mary", "NASA")
+    assert not any(example("we met mary. he came. we went.", tiny_config).cased)
+
+
+def test_capitals_are_counted_by_hand(restore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    restore = with_casings(restore, monkeypatch, SAYS)
+    config = restore.model.config
+    one = example("Hello Mark, I am the AB. You are Saya, the mark is ab. The iPhone is in.", config)
+    labels = standard_labels(config)
+    # written: Hello Mark, I am the AB. You are saya, the Mark is AB. The iPhone is in.
+    scores = evaluate_casing(restore, [one], labels, with_marks=True).scores()
+    numbers = {name: (row.n_correct, row.n_reference, row.n_predicted) for name, row in scores.items()}
+    assert numbers == {
+        "all": (7, 8, 9), "sentence start": (3, 3, 3), "English I": (1, 1, 1), "elsewhere": (3, 4, 5),
+        "capital": (5, 6, 6), "upper": (1, 1, 2), "mixed": (1, 1, 1),
+    }  # fmt: skip
+    assert scores["all"].f1 == pytest.approx(14 / 17)
+    # The model writes no mark, so that only the text begins with a capital.
+    own = evaluate_casing(restore, [one], labels, with_marks=False)
+    assert own.scores()["sentence start"].n_predicted == 1
+    assert own.n_words == 17
+
+
+def test_the_command_scores_capitals_with_and_without_a_head(
+    cased_model: str, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [json.dumps({"id": f"d{n}", "text": TALK * (n + 1)}) for n in range(6)]
+    (tmp_path / "ted.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    recipe = tmp_path / "recipe.yaml"
+    source = {"path": "ted.jsonl", "language": "en", "validation": 0.99}
+    recipe.write_text(json.dumps({"name": "r", "root": str(tmp_path), "sources": [source]}))
+    for number, model in enumerate((cased_model, tiny_checkpoint)):
+        out = tmp_path / f"{number}.json"
+        more = ["--recipe", str(recipe), "--output", str(out), "--benchmark", "en-casing-valid"]
+        assert evaluate(["--model", model, "--device", "cpu", *more]) == 0
+        casing = json.loads(out.read_text())["casing"]
+        assert list(casing) == ["reference", "model"]
+        starts, elsewhere = casing["reference"]["sentence start"], casing["reference"]["elsewhere"]
+        assert starts["n_reference"] == elsewhere["n_reference"] > 0  # five in each copy of the talk
+        assert (elsewhere["n_predicted"] > 0) == (model == cased_model)
+        assert casing["reference"]["n_words"] % 23 == 0
+    shown = capsys.readouterr().out
+    assert "words whose letters change" in shown
