@@ -1,64 +1,52 @@
-"""Where another speaker begins a sentence ends; a text that breaks off ends no sentence."""
+"""The program that measures changes of speaker: who says what, and what counts as kept."""
 
-from typing import Any
+import random
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+import pytest
 
-from punctuation_restoration.pipeline.streamer import PunctuationStreamer
-from punctuation_restoration.transcripts import read_bytes, restore_transcript
+from benchmarks.half_punctuated import Document, documents
+from benchmarks.turns import STYLES, changes, heard, in_turn, measure_subtitles, speeches, subtitles
+from punctuation_restoration.evaluation.examples import STOPS, example_from_text
+from punctuation_restoration.evaluation.labels import standard_labels
 
-ENDS = {"PERIOD", "QUESTION"}
-TEXT = "yes you are the saya hello how are you"
-
-
-def labels(result: dict[str, Any]) -> list[str]:
-    return [word["label"] for word in result["words"]]
+TEXT = "Hello, how are you? Saya baik. You are the best. Is he? We say hello. 我们今天在北京。你们呢？"
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(turns=st.lists(st.integers(0, len(TEXT) + 3)))
-def test_a_sentence_ends_before_each_turn_and_all_else_is_as_before(tiny_pipeline: Any, turns: list[int]) -> None:
-    without, with_turns = tiny_pipeline(TEXT), tiny_pipeline({"text": TEXT, "turns": turns})
-    words = without["words"]
-    before = {max((n for n, word in enumerate(words) if word["end"] <= turn), default=-1) for turn in turns}
-    for n, (old, new) in enumerate(zip(labels(without), labels(with_turns), strict=True)):
-        assert new in ENDS if n in before - {-1, len(words) - 1} else new == old
-    assert tiny_pipeline({"text": with_turns["text"]})["text"] == with_turns["text"]
+@pytest.fixture
+def document(tiny_pipeline) -> Document:
+    labels = standard_labels(tiny_pipeline.model.config)
+    example = example_from_text(TEXT, tiny_pipeline.find_words, labels, id="one", source="none")
+    (found,) = documents(tiny_pipeline, [example])
+    return found
 
 
-def test_a_mark_that_the_text_has_stays_before_a_turn(tiny_pipeline: Any) -> None:
-    assert labels(tiny_pipeline({"text": "you are, hello", "turns": [9]}))[1] == "COMMA"
+def test_speakers_change_at_sentence_ends_and_say_all_words(document) -> None:
+    last = changes(document, random.Random(3))
+    assert 0 < len(last) < 6
+    assert all(document.labels[index] in STOPS for index in last)
+    said = speeches(document, last)
+    assert len(said) == len(last) + 1
+    assert "".join(said).replace(" ", "") == document.text.replace(" ", "")
+    assert "hello how are you" in speeches(document, [3])
 
 
-def test_marks_that_may_not_be_written_are_not_written_before_a_turn(tiny_pipeline: Any) -> None:
-    assert labels(tiny_pipeline({"text": TEXT, "turns": [4]}, marks=["COMMA"]))[0] == "O"
+def test_who_knows_the_changes_ends_sentences_there(tiny_pipeline, document) -> None:
+    told = heard(tiny_pipeline, document, [3, 5])["with turns"]
+    assert told[3] in STOPS
+    assert told[5] in STOPS
 
 
-def test_a_text_that_breaks_off_has_no_mark_at_its_end(tiny_pipeline: Any) -> None:
-    whole, cut = tiny_pipeline(TEXT, thresholds={"PERIOD": 0.0}), tiny_pipeline(
-        TEXT, thresholds={"PERIOD": 0.0}, final=False
-    )  # fmt: skip
-    assert labels(whole)[-1] == "PERIOD"
-    assert labels(cut) == [*labels(whole)[:-1], "O"]
-    assert labels(tiny_pipeline("hello you.", final=False))[-1] == "PERIOD"
-    assert tiny_pipeline("", final=False)["text"] == ""
+def test_what_is_lost_is_missed() -> None:
+    made = subtitles(["hello you", "saya", "we are"], "names and sounds")
+    assert made.startswith("1\n00:00:00,000 --> 00:00:05,900\n[music]\n\n2\n00:00:06,000 --> 00:00:11,900\nANNA: hello")
+    assert in_turn(made) == {"annahelloyou": 1, "bensaya": 1, "annaweare": 1}
+    assert in_turn(made.replace("BEN: ", "")) == {"annahelloyousaya": 1, "annaweare": 1}
+    assert in_turn(made.replace("hello you", "Hello,\nyou.")) == in_turn(made)
+    assert in_turn(subtitles(["hello you", "saya", "we are"], "dashes")) == {"helloyou": 1, "saya": 1, "weare": 1}
 
 
-def test_a_stream_ends_sentences_where_a_call_does(tiny_pipeline: Any) -> None:
-    turns = [TEXT.index("hello"), TEXT.index("are you")]
-    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=2, left_context=4, turns=turns)
-    found = [word for part in (*TEXT.split(" "), None) for word in _step(streamer, part).words]
-    assert {word["label"] for word in found if word["word"] in ("saya", "how")} <= ENDS
-    assert labels({"words": found})[4] in ENDS
-
-
-def _step(streamer: PunctuationStreamer, part: str | None) -> Any:
-    return streamer.flush() if part is None else streamer.feed(part + " ")
-
-
-def test_speakers_of_a_file_end_each_others_sentences(tiny_pipeline: Any) -> None:
-    srt = "1\n00:00:01,000 --> 00:00:02,000\n- you are the\n- hello saya\n\n"
-    transcript, _ = read_bytes(srt.encode(), name="talk.srt")
-    words = restore_transcript(transcript, tiny_pipeline).speeches[0].words
-    assert words[2]["label"] in ENDS
+def test_subtitles_go_through_the_command(tiny_checkpoint, tmp_path) -> None:
+    found = measure_subtitles(tiny_checkpoint, ["hello you are", "saya awak", "we say"], tmp_path)
+    assert list(found) == list(STYLES)
+    assert {row["n_kept"] for row in found.values()} == {3}
+    assert found["names and sounds"]["n_sounds_kept"] == 3
