@@ -176,10 +176,9 @@ def source_windows(
             n_places.tolist(), config.window, config.left_context, config.right_context, config.max_window_pieces - 2
         ):
             ids, counts, labels, _, casings = stream.words(first_word + plan.first, plan.end - plan.first)
-            kept = slice(plan.keep_from - plan.first, plan.keep_to - plan.first)
             is_over = first_word + plan.end == document_end
             window = CutWindow(ids, counts, labels, 0, (0,), casings=casings, is_over=is_over)
-            windows.append(ScoredWindow(window, kept, source_id))
+            windows.append(ScoredWindow(window, plan.kept, source_id))
     return windows
 
 
