@@ -4,10 +4,11 @@
     python -m benchmarks.experiments ... --arms slots tagging "layers 4" --seeds 1 2 --steps 400
     python -m benchmarks.experiments ... --arms heads --words 2e6
     python -m benchmarks.experiments ... --arms augmentations --words 2e6
+    python -m benchmarks.experiments ... --arms teachers --from checkpoints/en-zh-ms --soft-labels soft/en soft/zh
 
 Every arm is a run of `train.py` with the recipe of the default model and the changes in `ARMS`. Takes prepared data and
-an encoder; writes JSON with validation micro-F1 per language, steps, pieces and minutes of each run, and prints a
-table. Started again, it goes on where it stopped.
+an encoder, or a model to go on from; writes JSON with validation micro-F1 per language, steps, pieces and minutes of
+each run, and prints a table. Started again, it goes on where it stopped.
 """
 
 import argparse
@@ -40,7 +41,15 @@ AUGMENTATIONS = {
     "insertions alone": (0.0, 0.0),
     "all three": (0.4, 0.4),
 }
-GROUPS = {"heads": [BASELINE, *HEADS], "augmentations": [BASELINE, *AUGMENTATIONS]}  # a name for several arms
+# The share of teachers' labels in the loss, and their temperature (Hinton et al. 2015).
+TEACHERS = {
+    "teachers for half": ("0.5", "2"),
+    "teachers alone": ("1", "2"),
+    "teachers for half, as they are": ("0.5", "1"),
+}
+GROUPS = {  # a name for several arms
+    "heads": [BASELINE, *HEADS], "augmentations": [BASELINE, *AUGMENTATIONS], "teachers": [BASELINE, *TEACHERS],
+}  # fmt: skip
 
 TALKS_AND_NEWS = [
     *("ted", "teded", "tedx", "3b1b_transcripts"),
@@ -95,6 +104,10 @@ ARMS: dict[str, Arm] = {
         name: Arm(recipe={"augmentation": {"rate": 0.15, "substitute": substitute, "delete": delete}})
         for name, (substitute, delete) in AUGMENTATIONS.items()
     },
+    **{
+        name: Arm(("--distil-weight", weight, "--temperature", temperature))
+        for name, (weight, temperature) in TEACHERS.items()
+    },
     "recogniser noise": Arm(
         recipe={
             "augmentation": {"noise_windows": 0.5, "fillers": 0.02, "repeats": 0.01, "cut_offs": 0.01, "losses": 0.01}
@@ -114,9 +127,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             found = run_arm(args, name, seed, work)
             rows.append({"arm": name, "seed": seed, **found})
             print(json.dumps(rows[-1]), flush=True)
-    settings = {name: getattr(args, name) for name in ("steps", "pieces_per_batch", "layers", "validation_words")}
+    settings = {
+        name: getattr(args, name) for name in ("steps", "pieces_per_batch", "layers", "validation_words", "rate")
+    }
     data = {row["name"]: row["splits"]["train"]["n_words"] for row in read_index(*args.data)["sources"]}
-    result = {"signature": signature(args.encoder, settings, "cpu"), "training_words": data, "runs": rows}
+    result = {"signature": signature(args.encoder or args.model, settings, "cpu"), "training_words": data, "runs": rows}
     write_json(result, Path(args.out))
     print(table(rows))
     return 0
@@ -126,7 +141,10 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="What pays in training, arm by arm.")
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders")
-    parser.add_argument("--encoder", required=True, help="pretrained encoder")
+    start = parser.add_mutually_exclusive_group(required=True)
+    start.add_argument("--encoder", help="pretrained encoder")
+    start.add_argument("--from", dest="model", help="punctuation model to go on from, as it is")
+    parser.add_argument("--soft-labels", nargs="+", default=[], help="folders of teachers' labels, for their arms")
     parser.add_argument(
         "--arms", nargs="+", default=list(ARMS), choices=[*ARMS, *GROUPS], metavar="ARM",
         help=", ".join([*ARMS, *GROUPS]),
@@ -135,7 +153,10 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--words", type=float, help="words of training instead of --steps, at the baseline's pieces")
     parser.add_argument("--pieces-per-batch", type=int, default=1024)
-    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--layers", type=int, default=6, help="of an encoder")
+    parser.add_argument(
+        "--rate", type=float, default=2e-4, help="learning rate of the encoder; the head has twice that"
+    )
     parser.add_argument("--recipe", default=str(ROOT / "recipes" / "en-zh-ms.yaml"))
     parser.add_argument("--validation-words", type=int, default=10_000, help="of each language")
     parser.add_argument("--threads", type=int, default=2)
@@ -143,6 +164,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--out", required=True, help="JSON file to write")
     args = parser.parse_args(argv)
     args.arms = list(dict.fromkeys(name for given in args.arms for name in GROUPS.get(given, [given])))
+    if not args.soft_labels and set(TEACHERS) & set(args.arms):
+        parser.error("Expected --soft-labels for arms with teachers, got none. See `training.labelling`.")
     if args.words:
         args.steps = round(args.words * pieces_per_word(args.data) / args.pieces_per_batch)
     return args
@@ -156,14 +179,18 @@ def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[
     recipe.write_text(yaml.safe_dump({"base": base, **arm.recipe}), encoding="utf-8")
     pieces_per_batch = round(args.pieces_per_batch * arm.pieces) // arm.split
     settings = {
-        "--recipe": str(recipe), "--encoder": args.encoder, "--seed": str(seed), "--dropout": "0",
+        "--recipe": str(recipe), "--seed": str(seed), "--dropout": "0",
         "--max-steps": str(round(args.steps * arm.share) * arm.split), "--pieces-per-batch": str(pieces_per_batch),
-        "--layers": str(args.layers), "--warmup-steps": str(max(args.steps // 12, 1)), "--threads": str(args.threads),
-        "--validation-words": str(args.validation_words), "--slot-style": "late-mask",
-        "--encoder-rate": "2e-4", "--head-rate": "4e-4",
+        "--warmup-steps": str(max(args.steps // 12, 1)), "--threads": str(args.threads),
+        "--validation-words": str(args.validation_words), "--encoder-rate": str(args.rate),
+        "--head-rate": str(2 * args.rate),
     }  # fmt: skip
+    bare = {"--encoder": args.encoder, "--layers": str(args.layers), "--slot-style": "late-mask"}
+    settings.update({"--from": args.model} if args.model else bare)
     settings.update(zip(arm.arguments[::2], arm.arguments[1::2], strict=True))
     arguments = flags(settings)
+    if name in TEACHERS:
+        arguments += ["--soft-labels", *args.soft_labels]
     if arm.text < 1:
         cut = [cut_folder(folder, work / f"{Path(folder).name}-{arm.text:g}", arm.text) for folder in args.data]
         return run(place, cut, args.data, *arguments)

@@ -1,6 +1,7 @@
 """The measuring programs run and write what they say, on a tiny model."""
 
 import importlib
+import itertools
 import json
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from punctuation_restoration.cli.train import main as run_training
+from punctuation_restoration.training.labelling import label_folder_softly
 
 ROOT = Path(__file__).parents[1]
 
@@ -116,6 +119,32 @@ def test_arms_differ_in_one_thing_and_are_trained_once(
     assert "| tagging | 1 |" in capsys.readouterr().out
     with pytest.raises(ValueError, match=r"Expected in .*tagging-1 a run of .*'--max-steps', '9'.*, it holds one of"):
         experiments.run(folders_of[1], [folders / "old"], [folders / "old"], "--max-steps", "9")
+
+
+def test_arms_learn_from_teachers_more_or_less(
+    folders: Path, tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = load("experiments")
+    from benchmarks import arms as experiments
+
+    def run_here(command: list[str], **_: Any) -> None:
+        assert run_training([*command[3:], "--cpu"]) == 0
+
+    monkeypatch.setattr(experiments, "subprocess", SimpleNamespace(run=run_here))
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("name: tiny\nsources:\n- {path: old.txt, name: old, language: en}\n")
+    old, soft, work = str(folders / "old"), tmp_path / "soft", tmp_path / "work"
+    label_folder_softly(tiny_checkpoint, [old], soft)
+    call = ["--data", old, "--from", tiny_checkpoint, "--threads", "1", "--recipe", str(recipe), "--steps", "2"]
+    call += ["--pieces-per-batch", "128", "--seeds", "1", "--arms", "teachers", "--out", str(tmp_path / "out.json")]
+    with pytest.raises(SystemExit):
+        module.main(call)
+    assert module.main([*call, "--soft-labels", str(soft), "--work", str(work)]) == 0
+    runs = sorted(work.glob("teachers-*-1"))
+    learned = [json.loads((run / "settings.json").read_text()) for run in runs]
+    assert [(row["distil_weight"], row["temperature"]) for row in learned] == [(1.0, 2.0), (0.5, 2.0), (0.5, 1.0)]
+    heads = [load_file(run / "final" / "model.safetensors")["classifier.out_proj.weight"] for run in runs]
+    assert not any(torch.equal(one, other) for one, other in itertools.combinations(heads, 2))
 
 
 def test_four_ways_of_reading_slots_see_the_same_words_and_are_compared(
