@@ -54,7 +54,10 @@ UNLIKE = {"sentence_ends": 0.7, "other_marks": 0.4, "no_marks": 0.15, "sentence_
 HEARD = 0.1  # seconds from which a gap is told as a silence
 EXAMPLES = tuple(
     f"examples/transcripts/{name}"
-    for name in ("whisper.json", "chunks.json", "nemo.jsonl", "vosk.json", "words.json", "meeting.ctm", "youtube.vtt")
+    for name in (
+        "whisper.json", "chunks.json", "nemo.jsonl", "vosk.json", "words.json", "meeting.ctm", "youtube.vtt",
+        "spoken.json",  # a recogniser's own
+    )  # fmt: skip
 )
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {  # of restoring a timed transcript: the arm, and options
