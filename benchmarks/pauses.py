@@ -52,13 +52,11 @@ ARMS = {"without": "en-zh-ms.yaml", "learned": "pauses.yaml"}
 FACTORS = (0.2, 0.4, 0.8)  # seconds for `pause=`
 UNLIKE = {"sentence_ends": 0.7, "other_marks": 0.4, "no_marks": 0.15, "sentence_end_length": 0.4, "lost": 0.4}
 HEARD = 0.1  # seconds from which a gap is told as a silence
-EXAMPLES = tuple(
+EXAMPLES = tuple(  # the last is a recogniser's own
     f"examples/transcripts/{name}"
-    for name in (
-        "whisper.json", "chunks.json", "nemo.jsonl", "vosk.json", "words.json", "meeting.ctm", "youtube.vtt",
-        "spoken.json",  # a recogniser's own
-    )  # fmt: skip
+    for name in "whisper.json chunks.json nemo.jsonl vosk.json words.json meeting.ctm youtube.vtt spoken.json".split()
 )
+
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {  # of restoring a timed transcript: the arm, and options
     "plain": ("without", {}),

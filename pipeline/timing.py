@@ -34,13 +34,15 @@ def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
 
     NaN where it is not known: after the last word, and between words that have one time together, as those of a
     subtitle do. Where the next one follows at once, it is not known after the last of these either: subtitles stay on
-    the screen until then.
+    the screen until then. Where all words follow at once, nothing is known: so do Whisper's, however long one paused.
     """
     lengths = np.full(len(times), np.nan)
     for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
         least = OVERLAP if times[index - 1 : index] == [own] else -OVERLAP
         if own[1] is not None and following is not None and following - own[1] >= least:
             lengths[index] = max(0.0, following - own[1])
+    if not (lengths > OVERLAP).any():
+        lengths[:] = np.nan
     return lengths
 
 

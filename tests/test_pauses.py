@@ -63,6 +63,9 @@ def test_pauses_are_read_off_times_where_there_are_any():
     np.testing.assert_allclose(lengths, [0, 0.25, 0, *[np.nan] * 5])
     assert pause_buckets(np.array([0, 0.09, 0.1, 0.6, 1.0, 60, np.nan]), EDGES).tolist() == [1, 1, 2, 3, 4, 4, 0]
     assert pause_lengths([]).shape == (0,)
+    at_once = [(float(n), n + 1.0) for n in range(4)]
+    assert np.isnan(pause_lengths(at_once)).all()  # a recogniser that measures no silence
+    assert pause_lengths([*at_once, (4.5, 5.0)])[:4].tolist() == [0, 0, 0, 0.5]
 
 
 def test_words_of_one_cue_have_no_pause_between_them():
@@ -154,7 +157,8 @@ def test_a_wish_at_construction_can_be_taken_back(hearing, restore):
 def test_transcripts_and_streams_bring_their_times(restore, name):
     transcript = read_source((EXAMPLES / name).read_text(encoding="utf-8"), name.rpartition(".")[2])
     heard, plain = (
-        restore_transcript(transcript, restore, **options).speeches[0].words for options in ({"pause": "learned"}, {})
+        [word for speech in restore_transcript(transcript, restore, **options).speeches for word in speech.words]
+        for options in ({"pause": "learned"}, {})
     )
     assert [word["word"] for word in heard] == [word["word"] for word in plain]
     changed = [one["score"] != other["score"] for one, other in zip(heard, plain, strict=True)]
