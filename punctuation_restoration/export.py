@@ -103,8 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
     add("--force", action="store_true", help="replace an earlier export")
     add("--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well")
-    add("--calibration", nargs="+", type=Path, default=[], metavar="FILE", help="texts for openvino-int8, some thousand "
-        "words of each language (default: the example texts of a checkout)")  # fmt: skip
+    add("--calibration", nargs="+", type=Path, default=[], metavar="FILE", help="texts for openvino-int8, some "
+        "thousand words of each language (default: the example texts of a checkout)")  # fmt: skip
     args = parser.parse_args(argv)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -135,8 +135,8 @@ def _calibration_texts(files: Sequence[str | Path]) -> list[str]:
     paths = [Path(file) for file in files] or sorted(project_file("examples/texts").glob("*.txt"))
     if not paths:
         raise ValueError(
-            f"Expected texts to calibrate {OPENVINO} on, found no checkout with examples. Name files with --calibration, "
-            "of some thousand words of each language of the model."
+            f"Expected texts to calibrate {OPENVINO} on, found no checkout with examples. Name with --calibration "
+            "files that have some thousand words of each language of the model."
         )
     return [path.read_text(encoding="utf-8") for path in paths]
 

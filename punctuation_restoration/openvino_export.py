@@ -31,8 +31,8 @@ def export_openvino(restore: Any, path: Path, texts: Sequence[str]) -> None:
     model = restore.model
     if not model.reads_short:
         raise ValueError(
-            f"Expected an encoder of BERT's family, without a memory, for OpenVINO, got {type(model.encoder).__name__}. "
-            "Use backend 'onnx-int8'."
+            f"Expected an encoder of BERT's family, without a memory, for OpenVINO, got {type(model.encoder).__name__}."
+            " Use backend 'onnx-int8'."
         )
     windows = [window for text in texts for window in restore.preprocess(text, existing="replace")]
     windows = [window for window in windows if window["slot_positions"]]
