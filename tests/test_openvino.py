@@ -12,9 +12,10 @@ import pytest
 import torch
 from conftest import PUNCTUATED
 from test_lstm import make_model
-from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
+from transformers import AutoModelForTokenClassification, pipeline
 
 from punctuation_restoration import export as exporting
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.backends import FILES, OPENVINO, OpenVinoBackend, make_backend
 
@@ -24,18 +25,25 @@ N_LABELS, N_CASINGS = 4, 4
 
 
 @pytest.fixture(scope="module")
-def full_model(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The tiny model with late masks, casings and learned pauses, all random: what a graph holds at the most."""
+def full_model(tiny_config: Any, tiny_tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model with late masks, casings and learned pauses, all random: what a graph holds at the most.
+
+    It is so large that an attention mask which OpenVINO takes for something else changes what it says.
+    """
+    encoder = {"hidden_size": 128, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 256}
     settings = {"slot_style": "late-mask", "casings": True, "pause_edges": [0.1, 0.5, 1.0]}
-    model = PunctuationRestorationModel.from_pretrained(tiny_checkpoint, **settings)
+    settings["encoder_config"] = {**tiny_config.encoder_config.to_dict(), **encoder}
     torch.manual_seed(4)
-    torch.nn.init.normal_(model.mask_state)
-    torch.nn.init.normal_(model.classifier.casings.weight, std=0.5)
-    model.classifier.pauses.weight.data[1:] = 3 * torch.randn(4, 32)
-    model.classifier.out_proj.bias.data[0] -= 4.0  # so that there are marks
+    model = PunctuationRestorationModel(PunctuationRestorationConfig(**{**tiny_config.to_dict(), **settings}))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)
+        model.classifier.out_proj.weight.mul_(4.0)
+        model.classifier.pauses.weight[1:] = torch.randn(4, 128)
+        model.classifier.casings.weight.normal_(std=0.2)
     folder = tmp_path_factory.mktemp("full")
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
+    tiny_tokenizer.save_pretrained(folder)
     return str(folder)
 
 
@@ -76,7 +84,7 @@ def test_probabilities_are_nearly_those_of_torch(backends, batch, has_mask, has_
     pairs = zip(*(probabilities(backends[name], inputs) for name in ("torch", OPENVINO)), strict=True)
     for expected, got in pairs:
         assert expected.argmax(-1).unique().numel() > 1
-        assert 0 < (expected - got).abs().mean() < 0.05
+        assert 0 < (expected - got).abs().mean() < 0.04
 
 
 @pytest.mark.slow
@@ -141,7 +149,7 @@ def test_both_files_are_found_in_the_cache_of_the_hub(exported, tmp_path, monkey
 
 def test_a_model_that_was_never_exported_is_refused(tiny_model):
     pytest.importorskip("openvino", reason="the backend openvino-int8 needs pip install '.[openvino]'")
-    with pytest.raises(ValueError, match=r"found none. Run `python -m punctuation_restoration\.export OUT --model MODEL"):
+    with pytest.raises(ValueError, match=r"found none. Run `python -m punctuation_restoration\.export OUT --model M"):
         make_backend(OPENVINO, tiny_model, 1)
 
 
