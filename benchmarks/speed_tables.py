@@ -17,6 +17,7 @@ BACKENDS = {
     "torch": ("nothing", "exact; the reference"),
     "onnx": ("`.[fast]`", "the same text"),
     "onnx-int8": ("`.[fast]`", "nearly the same text"),
+    "openvino-int8": ("`.[openvino]`", "nearly the same text"),
 }
 TARGETS = (  # name, system and what it is compared with, text, at least, aim
     ("fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "talk", 10, 40),
@@ -107,7 +108,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
     }
     names = sorted(rows, key=rows.__getitem__)
     figure, axes = pyplot.subplots(figsize=(8, 0.45 * len(names) + 1), layout="constrained")
-    ours = ["#2a7f62" if name in ("torch", "onnx", "onnx-int8") else "#9aa5a0" for name in names]
+    ours = ["#2a7f62" if name in BACKENDS else "#9aa5a0" for name in names]
     bars = axes.barh(names, [rows[name] for name in names], color=ours)
     axes.bar_label(bars, fmt="{:,.0f}", padding=3)
     axes.set_xlabel(f"words a second, a talk of 5,000 words, {run['threads']} threads ({run['clock']} time)")

@@ -17,6 +17,7 @@ import logging
 import os
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,12 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
-FORMAT = 5  # raised when files made by an earlier version of this module should not be used any more
+EXTRAS = {
+    "fast": "onnx onnxruntime onnxscript",
+    "openvino": "openvino",
+    "openvino-export": "openvino nncf onnx onnxscript",
+}
+FORMAT = 6  # raised when files made by an earlier version of this module should not be used any more
 
 
 def fingerprint(model: Any) -> str:
@@ -65,11 +71,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as beside:
         whole = Path(beside) / "fp32.onnx"
-        # Without what torch and ONNX Runtime tell their developers.
-        with warnings.catch_warnings(action="ignore"), contextlib.ExitStack() as then:
-            then.callback(logging.disable, logging.root.manager.disable)
-            logging.disable(logging.WARNING)
-            _write_fp32(model, whole, pad_id, in_int8)
+        with quiet():
+            write_fp32(model, whole, pad_id, in_int8)
             if in_int8:
                 quantization = importlib.import_module("onnxruntime.quantization")
                 whole = Path(beside) / "int8.onnx"
@@ -127,8 +130,9 @@ def _attend(
     module: Any, query: Tensor, key: Tensor, value: Tensor, is_piece: Tensor, **options: Any
 ) -> tuple[Tensor, None]:
     """As transformers' attention "sdpa", in operations that ONNX Runtime computes fast."""
-    # A large number, where -inf would make ONNX Runtime look for rows without any piece.
-    bias = (1.0 - is_piece.to(torch.float32)) * -1e9
+    # A large number, where -inf would make ONNX Runtime look for rows without any piece. Not as a product: OpenVINO in
+    # int8 takes `(1 - is_piece) * -1e9` for the scale of quantised numbers, and would attend to nothing.
+    bias = torch.where(is_piece, 0.0, -1e9)
     scores = (query * query.shape[-1] ** -0.5) @ key.transpose(2, 3) + bias  # (B, heads, N, P)
     return (scores.softmax(dim=-1) @ value).transpose(1, 2), None
 
@@ -199,8 +203,20 @@ class _OutputByPiece(nn.Module):
         return self.norm(outer + states)
 
 
-def import_packages(*names: str) -> list[Any]:
-    """The packages, which are not needed for torch alone.
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without what torch, ONNX Runtime and NNCF tell their developers."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    finally:
+        logging.disable(before)
+
+
+def import_packages(*names: str, extra: str = "fast") -> list[Any]:
+    """The packages, which are not needed for torch alone; `extra` of this project is what has them.
 
     Raises:
         ImportError: if one is missing; with what to install.
@@ -209,12 +225,17 @@ def import_packages(*names: str) -> list[Any]:
         return [importlib.import_module(name) for name in names]
     except ImportError as error:
         raise ImportError(
-            f"Expected {', '.join(names)}, which ONNX files need; {error.name} is not installed. Run `pip install onnx "
-            "onnxruntime onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
+            f"Expected {', '.join(names)}, which this backend needs; {error.name} is not installed. Run `pip install "
+            f"{EXTRAS[extra]}`, or `pip install 'punctuation-restoration[{extra}]'`."
         ) from error
 
 
-def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
+def write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
+    """Write the graph in fp32; with `in_int8` scaled so that its products can be quantised.
+
+    Raises:
+        ValueError: if torch cannot write this encoder as ONNX.
+    """
     has_memory = keeps_memory(model)
     if hasattr(model.encoder, "nothing_read") and not has_memory:
         raise ValueError(

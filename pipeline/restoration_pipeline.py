@@ -66,7 +66,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     has what is described below under one more key, `"punctuation"` (`docs/transcripts.md`).
 
     Keywords, at construction or at the call:
-        backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
+        backend: `"torch"` (default), `"onnx"`, `"onnx-int8"` or `"openvino-int8"`; at construction only.
         ensemble: further models, folders or Hub ids or pipelines, whose scores are averaged with this one's, word by
             word; at construction only. They have the labels of this one; tokenizers, encoders and slots may differ.
             All that is not scores, such as words and signs, is this model's; thresholds are the means of theirs.

@@ -27,7 +27,7 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
 EXIT_CODES = """Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model,
 130 interrupted (finished files are kept)."""
 DOUBT = 0.6
-BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
+BACKEND_NAMES = ("torch", "onnx", "onnx-int8", "openvino-int8")
 # What the pipeline's calls take; an option that is not given is left to the model.
 PIPELINE_OPTIONS = (
     "existing", "marks", "thresholds", "truecase", "pause", "final", "batch_size", "window", "left_context",
@@ -137,7 +137,7 @@ def _add_model(add: Callable[..., Any]) -> None:
     add("--ensemble", metavar="MODEL", action="append", help="another model, whose scores are averaged with those of "
         "the model; repeatable")  # fmt: skip
     add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
-    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
+    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime or openvino")
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
     add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
     add("--window", type=_at_least(1), metavar="N", help="words that the model reads at once")
