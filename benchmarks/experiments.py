@@ -1,10 +1,11 @@
-"""What pays in training: arms that differ in one thing, at equal data and steps, with several seeds.
+r"""What pays in training: arms that differ in one thing, at equal data and steps, with several seeds.
 
     python -m benchmarks.experiments --data prepared/ --encoder ../shared/encoder --out results/experiments.json
     python -m benchmarks.experiments ... --arms slots tagging "layers 4" --seeds 1 2 --steps 400
-    python -m benchmarks.experiments ... --arms heads --words 2e6
+    python -m benchmarks.experiments ... --arms heads --words 2e6 --out results/heads.json
     python -m benchmarks.experiments ... --arms augmentations --words 2e6
-    python -m benchmarks.experiments ... --arms teachers --from checkpoints/en-zh-ms --soft-labels soft/en soft/zh
+    python -m benchmarks.experiments ... --arms teachers --from checkpoints/en-zh-ms --soft-labels soft/en soft/zh \
+        --rate 7e-5 --words 4e5 --out results/teachers.json
 
 Every arm is a run of `train.py` with the recipe of the default model and the changes in `ARMS`. Takes prepared data and
 an encoder, or a model to go on from; writes JSON with validation micro-F1 per language, steps, pieces and minutes of

@@ -1,4 +1,5 @@
-"""What several programs said of some models, in one file: `results/student_trial.json`.
+"""What several programs said of some models, in one file: `results/student_trial.json`,
+`results/student.json`.
 
     python evaluate.py --model M --limit 30000 --benchmark iwslt2012-dev en-casing-valid --output runs/m
     python -m benchmarks.questions --model M --output runs/m/questions.json

@@ -2,7 +2,7 @@
 
     python -m punctuation_restoration.data.prepare --recipe recipes/en-zh-ms.yaml --tokenizer checkpoints/en-zh-ms \\
         --out prepared/
-    python -m benchmarks.pauses --data prepared/ --words 2000000
+    python -m benchmarks.pauses --data prepared/ --words 2000000        writes results/pauses.json
 
 Held-out words are scored as text; with times drawn as in training, by the learned pauses and, where they were not
 learned, by the factor of `pause=` in several lengths; and with times of a speaker and a recogniser that were not
