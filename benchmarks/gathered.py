@@ -1,10 +1,10 @@
-"""What several programs said of some models, in one file: `results/student_trial.json`,
-`results/student.json`.
+"""What several programs said of some models, in one file.
 
     python evaluate.py --model M --limit 30000 --benchmark iwslt2012-dev en-casing-valid --output runs/m
     python -m benchmarks.questions --model M --output runs/m/questions.json
     python -m benchmarks.streaming --model M --output runs/m/streaming.json
     python -m benchmarks.gathered "default model=runs/base" "student trial=runs/m" --out results/student_trial.json
+    python -m benchmarks.gathered "default model=runs/base" "student=runs/n" --out results/student.json
 
 Of every benchmark in a folder it keeps micro-F1, the comparison with `--against` and the scores of capitals; of the two
 other programs what they found. A folder may lack any of them.
