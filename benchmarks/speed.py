@@ -2,7 +2,8 @@ r"""Speed, memory, start-up and size beside the peers', as ratios: every system 
 
     python -m benchmarks.speed --threads 2 --output results/speed.json
     python -m benchmarks.speed --threads 1 --systems torch xlmr-base --rounds 1
-    python -m benchmarks.speed --systems onnx-int8 openvino-int8 xlmr-base --model EXPORT-WITH-OPENVINO-FILE
+    python -m benchmarks.speed --systems torch onnx-int8 openvino-int8 xlmr-base --model EXPORT-WITH-OPENVINO-FILE \
+        --threads 2 --rounds 2 --output results/openvino.json
     python -m benchmarks.speed --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md README.md
 
