@@ -70,6 +70,7 @@ class Arm:
     split: int = 1  # so many times the steps, each with so many times fewer pieces
     by_pieces: bool = False  # Mandarin words are cut into SentencePiece pieces, each with a slot of its own
     text: float = 1.0  # of each source's words, its first documents
+    has_teachers: bool = False  # learns from --soft-labels
 
 
 ARMS: dict[str, Arm] = {
@@ -106,7 +107,7 @@ ARMS: dict[str, Arm] = {
         for name, (substitute, delete) in AUGMENTATIONS.items()
     },
     **{
-        name: Arm(("--distil-weight", weight, "--temperature", temperature))
+        name: Arm(("--distil-weight", weight, "--temperature", temperature), has_teachers=True)
         for name, (weight, temperature) in TEACHERS.items()
     },
     "recogniser noise": Arm(
@@ -165,7 +166,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--out", required=True, help="JSON file to write")
     args = parser.parse_args(argv)
     args.arms = list(dict.fromkeys(name for given in args.arms for name in GROUPS.get(given, [given])))
-    if not args.soft_labels and set(TEACHERS) & set(args.arms):
+    if not args.soft_labels and any(ARMS[name].has_teachers for name in args.arms):
         parser.error("Expected --soft-labels for arms with teachers, got none. See `training.labelling`.")
     if args.words:
         args.steps = round(args.words * pieces_per_word(args.data) / args.pieces_per_batch)
@@ -190,7 +191,7 @@ def run_arm(args: argparse.Namespace, name: str, seed: int, work: Path) -> dict[
     settings.update({"--from": args.model} if args.model else bare)
     settings.update(zip(arm.arguments[::2], arm.arguments[1::2], strict=True))
     arguments = flags(settings)
-    if name in TEACHERS:
+    if arm.has_teachers:
         arguments += ["--soft-labels", *args.soft_labels]
     if arm.text < 1:
         cut = [cut_folder(folder, work / f"{Path(folder).name}-{arm.text:g}", arm.text) for folder in args.data]

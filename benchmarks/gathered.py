@@ -37,7 +37,8 @@ def gather(folder: Path) -> dict[str, Any]:
             row = {"micro_f1": result["scores"]["micro"]["f1"]}
             if "against" in result:
                 row["against"] = {key: result["against"][key] for key in ("model", "micro", "interval_95")}
-            row |= {key: result[key] for key in ("casing",) if key in result}
+            if "casing" in result:
+                row["casing"] = result["casing"]
             found["sets"][result["benchmark"]] = row
             found["signature"] = result["signature"]
     if not found["sets"]:

@@ -14,7 +14,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,12 @@ from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
+from punctuation_restoration.transcripts.timed_sentences import clock_time
 
 BENCHMARKS = ("iwslt2012-dev", "zh-spoken-valid", "ms-spoken-valid")
 STYLES = ("names", "names and sounds", "dashes")
 NAMES, SOUND = ("ANNA: ", "BEN: "), "[music]"
 SPEAKER = re.compile(r"(?=ANNA: |BEN: )|^- ", re.MULTILINE)
-CUE_TIME = "{0:02}:{1:02}:{2:02},000 --> {0:02}:{1:02}:{3:02},900"
 NO_SPEECH = re.compile(r"^\d+\n.* --> .*\n", re.MULTILINE)
 
 
@@ -66,10 +66,11 @@ def subtitles(said: Sequence[str], style: str) -> str:
         cues = [NAMES[number % 2] + speech for number, speech in enumerate(said)]
     if style == "names and sounds":
         cues = [cue for speech in cues for cue in (SOUND, speech)]
-    times = (
-        CUE_TIME.format(number // 600, number // 10 % 60, number % 10 * 6, number % 10 * 6 + 5) for number in count()
+    times = [[clock_time(6 * number + seconds, ",", 2) for seconds in (0, 5.9)] for number in range(len(cues))]
+    return "".join(
+        f"{number}\n{start} --> {end}\n{cue}\n\n"
+        for number, (cue, (start, end)) in enumerate(zip(cues, times, strict=True), start=1)
     )
-    return "".join(f"{n}\n{time}\n{cue}\n\n" for n, time, cue in zip(count(1), times, cues, strict=False))
 
 
 def in_turn(written: str) -> Counter[str]:

@@ -13,7 +13,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
-from capitals import MIXED_CASE, prepared_talks
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, pipeline
 
@@ -166,6 +165,8 @@ def no_dropout(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def cased_data(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from capitals import prepared_talks
+
     folder = tmp_path_factory.mktemp("cased")
     prepared_talks(folder, tiny_checkpoint)
     return folder / "data"
@@ -174,6 +175,8 @@ def cased_data(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="session")
 def cased_model(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The tiny model with a random head for casings, in a folder."""
+    from capitals import MIXED_CASE
+
     model = PunctuationRestorationModel.from_pretrained(tiny_checkpoint, casings=True)
     torch.manual_seed(4)
     torch.nn.init.normal_(model.classifier.casings.weight, std=3.0)

@@ -131,7 +131,8 @@ def late_checkpoint(late_model, tiny_tokenizer, tmp_path_factory: pytest.TempPat
 def restorers(cache, late_checkpoint: str):
     return {
         name: pipeline("punctuation-restoration", model=late_checkpoint, device="cpu", backend=name)
-        for name in ("torch", "onnx", "onnx-int8")
+        for name in backends.BACKENDS
+        if name != backends.OPENVINO  # tests/test_openvino.py
     }
 
 
