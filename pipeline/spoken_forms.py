@@ -4,7 +4,7 @@ call me at 012 345 6789              the groups of a telephone number
 at 3 30 pm, pukul 3 30 petang        hours and minutes
 version 3 point 5, tiga perpuluhan lima
 john at gmail dot com slash help
-order number four five six seven     digits, named before
+order number four five six seven     digits that are named before
 five dollars and fifty cents
 """
 
@@ -20,6 +20,9 @@ _DIGIT = rf"(?:\d|{_DIGIT_WORD})"
 _NUMBER = (
     rf"(?:\d+|{_DIGIT_WORD}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|"
     r"forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|puluh|belas|sepuluh|sebelas|ratus|seratus|ribu|seribu)"
+)
+_NUMBERED = (
+    r"(?:order|ticket|invoice|account|phone|telephone|reference|booking|flight|room|policy|serial|tracking|card)"
 )
 _HALF_OF_DAY = r"(?:[ap]\.?m\.?|o'clock|pagi|tengah|petang|malam)"
 _DOT = r"(?:dot|titik|点|點)"
@@ -38,7 +41,7 @@ FORMS = regex.compile(
             r"(?:1?\d|2[0-3]) [点點](?: [0-5]?\d 分)?",
             rf"{_NUMBER} (?:point|dot|perpuluhan|点|點) {_DIGIT}(?: {_DIGIT})*",
             rf"(?:(?:\S+ {_DOT} ){{0,4}}\S+ at )?(?:\S+ {_DOT} ){{1,4}}{_DOMAIN}(?: {_DOT} {_DOMAIN})?(?: slash \S+)*",
-            rf"(?:number|nombor|code|kod|pin|extension|version|versi) (?:is )?{_DIGIT}(?: {_DIGIT})*"
+            rf"(?:{_NUMBERED} number|number|nombor|code|kod|pin|extension|version|versi) (?:is )?{_DIGIT}(?: {_DIGIT})*"
             rf"(?: (?:point|dot|perpuluhan) {_DIGIT}(?: {_DIGIT})*)?",
             rf"{_NUMBER}(?: {_NUMBER}){{0,9}} (?:dollars?|pounds?|euros?|ringgit) (?:(?:and|dan) )?"
             rf"{_NUMBER}(?: {_NUMBER})? (?:cents?|pence|sen)",

@@ -19,7 +19,8 @@ from punctuation_restoration.pipeline.spoken_forms import unbroken
         "write to [john at gmail dot com] please",
         "emel [ali dot ahmad at yahoo dot com dot my] ya",
         "see [example dot org slash help] now",
-        "order [number four five six seven] is late",
+        "[order number four five six seven] is late",
+        "call [number four five] now",
         "the [pin is one two three four]",
         "[version three point five] is out",
         "[version 3] is out",
@@ -35,6 +36,7 @@ from punctuation_restoration.pipeline.spoken_forms import unbroken
         "the point is clear",
         "a big dot on the map",
         "the number of people",
+        "the order number is late",
     ],
 )
 def test_forms_go_on_until_their_last_word(text: str) -> None:
