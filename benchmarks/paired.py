@@ -11,8 +11,8 @@ from both mixed; all start from the same weights and see as many words. "old" is
 English alone gives. Scored is every label on the held-out words of the new text. Without Spanish text,
 `--recipe recipes/spanish-stand-in.yaml` makes a stand-in of English dialogues, which says nothing about Spanish.
 
-Every run is a run of `train.py`. Started again, it goes on where it stopped; `results/paired.json` is written after every
-run.
+Every run is a run of `train.py`. Started again, it goes on where it stopped; `results/paired.json` is written after
+every run.
 """
 
 import argparse
