@@ -8,8 +8,8 @@ An arm is a name, a prepared folder of the new language, and what training start
 `train.py` that goes on until validation does not get better `--patience` times; `--max-steps` bounds it, and the rate
 falls towards them. So a point is what so much text is worth, not what so many steps are. The score is that of the best
 evaluation, so it is a little too good, alike for all. 0 words: the model as it comes. Started again, the program goes
-on where it stopped. Writes JSON, a picture, and the table between the lines `<!-- amounts -->` of `--document`. This is
-Figure 2 of Li & Lin (2020).
+on where it stopped. Writes `results/amounts.json`, a picture, and the table between the lines `<!-- amounts -->` of
+`--document`. This is Figure 2 of Li & Lin (2020).
 """
 
 import argparse
