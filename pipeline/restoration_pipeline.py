@@ -19,7 +19,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
-from .casing import recased
+from .casing import AS_IS, recased
 from .completing import complete
 from .deciding import Reading, decide, fix
 from .decoding import make_choice
@@ -29,7 +29,7 @@ from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
 from .results import Fixed, PreparedItem, make_result
 from .slots import SlotEncoder
-from .spoken_forms import unbroken
+from .spoken_forms import in_addresses, unbroken
 from .streamer import PunctuationStreamer, in_blocks
 from .timing import pause_buckets, pause_lengths, word_times
 from .windows import Window, plan_windows
@@ -275,7 +275,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         wanted = {name: value for name, value in wanted.items() if name not in DECIDING_KEYWORDS}
         casings = document.casings if document.casings is not None else _casings(model_outputs)
         if casings is not None and wanted.get("truecase"):
-            pairs = zip(document.words, casings.tolist(), strict=True)
+            kept = in_addresses([word.spoken for word in document.words])
+            casings = [AS_IS if index in kept else casing for index, casing in enumerate(casings.tolist())]
+            pairs = zip(document.words, casings, strict=True)
             wanted["cased"] = [recased(word.text, casing, self._mixed_case) for word, casing in pairs]
         names = self.model.config.label_names
         scores = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None

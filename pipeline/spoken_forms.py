@@ -8,7 +8,7 @@ order number four five six seven     digits that are named before
 five dollars and fifty cents
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import regex
 
@@ -27,6 +27,7 @@ _NUMBERED = (
 _HALF_OF_DAY = r"(?:[ap]\.?m\.?|o'clock|pagi|tengah|petang|malam)"
 _DOT = r"(?:dot|titik|点|點)"
 _DOMAIN = r"(?:com|net|org|edu|gov|io|co|my|sg|uk|cn|tw|hk|id)"
+_ADDRESS = rf"(?:(?:\S+ {_DOT} ){{0,4}}\S+ at )?(?:\S+ {_DOT} ){{1,4}}{_DOMAIN}(?: {_DOT} {_DOMAIN})?(?: slash \S+)*"
 
 # Words are joined by one blank; a pattern holds whole words. No mark stands after any of them but the last. What may
 # come before the word that decides has a limit: the search begins at each word, and must not read to the end each time.
@@ -40,7 +41,7 @@ FORMS = regex.compile(
             r"(?:pukul|jam) (?:1?\d|2[0-3]) [0-5]\d",
             r"(?:1?\d|2[0-3]) [点點](?: [0-5]?\d 分)?",
             rf"{_NUMBER} (?:point|dot|perpuluhan|点|點) {_DIGIT}(?: {_DIGIT})*",
-            rf"(?:(?:\S+ {_DOT} ){{0,4}}\S+ at )?(?:\S+ {_DOT} ){{1,4}}{_DOMAIN}(?: {_DOT} {_DOMAIN})?(?: slash \S+)*",
+            rf"(?P<address>{_ADDRESS})",
             rf"(?:{_NUMBERED} number|number|nombor|code|kod|pin|extension|version|versi) (?:is )?{_DIGIT}(?: {_DIGIT})*"
             rf"(?: (?:point|dot|perpuluhan) {_DIGIT}(?: {_DIGIT})*)?",
             rf"{_NUMBER}(?: {_NUMBER}){{0,9}} (?:dollars?|pounds?|euros?|ringgit) (?:(?:and|dan) )?"
@@ -53,9 +54,20 @@ FORMS = regex.compile(
 
 def unbroken(spoken: Sequence[str]) -> list[int]:
     """The words behind which a number, a time or an address goes on."""
+    return [index for words, _ in _forms(spoken) for index in words[:-1]]
+
+
+def in_addresses(spoken: Sequence[str]) -> set[int]:
+    """The words of e-mail and web addresses, which have no capitals."""
+    return {index for words, is_address in _forms(spoken) if is_address for index in words}
+
+
+def _forms(spoken: Sequence[str]) -> Iterator[tuple[range, bool]]:
+    """The words of each form, and whether it is an address."""
     starts, at = {}, 0
     for index, word in enumerate(spoken):
         starts[at] = index
         at += len(word) + 1
-    firsts = ((starts[found.start()], found.group()) for found in FORMS.finditer(" ".join(spoken).lower()))
-    return [index for first, form in firsts for index in range(first, first + form.count(" "))]
+    for found in FORMS.finditer(" ".join(spoken).lower()):
+        first = starts[found.start()]
+        yield range(first, first + found.group().count(" ") + 1), found["address"] is not None

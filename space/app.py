@@ -142,7 +142,7 @@ def _options(marks: list[tuple[str, str]]) -> list[Any]:
         return [
             gr.Radio(marks, value="basic", label="Marks", elem_id="marks"),
             gr.Radio(EXISTING_CHOICES, value="complete", label="Marks that the text has", elem_id="existing"),
-            gr.Checkbox(False, label="Capitals at sentence starts", elem_id="truecase"),
+            gr.Checkbox(False, label="Capitals", elem_id="truecase"),
             gr.Slider(
                 0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
                 info="0: the model's own settings",

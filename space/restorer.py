@@ -47,7 +47,7 @@ class PageRestorer:
             text: the text.
             marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
             existing: what happens to marks that it has: "complete", "keep", "condition" or "replace".
-            truecase: True gives sentences their capitals.
+            truecase: True gives sentences and names their capitals.
             threshold: probability from which a mark is written; 0 leaves it to the model.
 
         Returns:

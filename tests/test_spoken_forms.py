@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punctuation_restoration.pipeline.spoken_forms import unbroken
+from punctuation_restoration.pipeline.spoken_forms import in_addresses, unbroken
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,11 @@ def test_forms_go_on_until_their_last_word(text: str) -> None:
         open_ = open_ and not token.endswith("]")
         words.append(token.strip("[]"))
     assert sorted(set(unbroken(words))) == inside
+
+
+def test_addresses_are_told_from_numbers() -> None:
+    words = "call number four five or write to john dot smith at gmail dot com please".split()
+    assert [words[index] for index in sorted(in_addresses(words))] == "john dot smith at gmail dot com".split()
 
 
 @given(st.lists(st.text(alphabet="ab0123 .@点", min_size=1).map(lambda word: word.replace(" ", "")).filter(bool)))
