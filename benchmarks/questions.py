@@ -4,7 +4,7 @@
 
 One threshold of the question mark after the other is tried, the other marks' stay; given is the highest recall of those
 with the precision asked for. The interval is that of the same search on samples of documents, or of blocks of words
-where there are few (`evaluation/intervals.py`).
+where there are few (`evaluation/intervals.py`). Writes `results/questions.json`.
 """
 
 import argparse
