@@ -275,3 +275,18 @@ def test_names_sounds_and_dashes_stay_in_new_cues() -> None:
     rows = [sentence.row() for sentence in restored.speeches[0].sentences]
     assert (rows[0]["text"], rows[0]["speaker"]) == ("i went home.", "MARY")
     assert restored.source() == SHOWN.replace("home", "home.").replace("really", "really?").replace("was", "was.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i called (my mother) today",
+        "(so) we left",
+        'he said "hello there" and left',
+        "他说「你好」走了",
+        "the dogs' home",
+    ],
+)
+def test_brackets_and_quotes_stay_with_their_words_in_new_cues(text: str) -> None:
+    new = write_as(restore_transcript(read_source(srt(text), "srt"), marking({})), "srt")
+    assert new.splitlines()[2] == text

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
+from unicodedata import category
 
 from ..pipeline.conventions import SENTENCE_ENDS, known_marks
 from ..pipeline.edits import Edit, edited_between
@@ -47,7 +48,8 @@ class Sentence:
 class SpokenWord(NamedTuple):
     """The word `text[start:end]` as it is restored, and what stands between it and the next one, its marks first.
 
-    `before` and `after` are what the file shows beside it, see `Aside`.
+    What opens a bracket or a quote belongs to the word behind it. `before` and `after` are what the file shows beside
+    it, see `Aside`.
     """
 
     start: int
@@ -70,17 +72,29 @@ def spoken_sentences(
     text, turns = speech.text, sorted(speech.turns)
     before, after = _asides_by_word(speech.asides, words)
     sentence: list[SpokenWord] = []
+    opening = _without_opening(" " + text[: words[0]["start"]])[1] if words else ""
     for word, following in itertools.zip_longest(words, words[1:]):
         start, end, until = word["start"], word["end"], following["start"] if following else len(text)
         first = bisect_left(edits, start, key=itemgetter("start"))
         near = edits[first : bisect_right(edits, until, lo=first, key=itemgetter("start"))]
         whole = edited_between(text, near, start, until)
         gap = edited_between(text, near, end, until, with_marks=True)
-        said = whole[: len(whole) - len(gap)]
+        said = opening + whole[: len(whole) - len(gap)]
+        gap, opening = _without_opening(gap) if following else (gap, "")
         sentence.append(SpokenWord(start, end, said, gap, before.get(start, ""), after.get(start, "")))
         if _FINAL.search(gap) or bisect_left(turns, end) < bisect_right(turns, until) or not following:
             yield sentence
             sentence = []
+
+
+def _without_opening(gap: str) -> tuple[str, str]:
+    """What stands before a word, and behind it the signs that open: brackets, and quotes that follow no letter."""
+    signs = itertools.takewhile(lambda sign: sign in "\"'" or category(sign) in ("Ps", "Pi"), reversed(gap))
+    end = len(gap) - len(list(signs))
+    if not gap[:end][-1:].isspace():  # `"` behind a word or its mark closes
+        while end < len(gap) and gap[end] in "\"'":
+            end += 1
+    return gap[:end], gap[end:]
 
 
 def _asides_by_word(
