@@ -5,6 +5,7 @@ r"""What pays in training: arms that differ in one thing, at equal data and step
     python -m benchmarks.experiments ... --arms heads --words 2e6 --out results/heads.json
     python -m benchmarks.experiments ... --arms augmentations --words 2e6
     python -m benchmarks.experiments ... --arms "late masks" "layers 8" "layers 12" --out results/layers.json
+    python -m benchmarks.experiments ... --arms "late masks" "English alone" ... --out results/languages.json
     python -m benchmarks.experiments ... --arms teachers --from checkpoints/en-zh-ms --soft-labels soft/en soft/zh \
         --rate 7e-5 --words 4e5 --out results/teachers.json
 
