@@ -23,7 +23,7 @@ from benchmarks.arms import cut_folder, flags, read_log, run, score
 from benchmarks.writing import fill, write_json
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.data.summary import markdown_table
-from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.evaluation.signature import shown_model, signature
 from punctuation_restoration.registration import CHECKOUT_MODEL
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for n_words in args.amounts:
         for name, (folder, start) in arms.items():
             rows += points(args, name, folder, start, n_words)
-            settings = {key: getattr(args, key) for key in ("max_steps", "patience", "evaluate_every", "recipe", "arm")}
+            settings = {key: getattr(args, key) for key in ("max_steps", "patience", "evaluate_every")}
+            starts = {one: shown_model(place) for one, (_, place) in arms.items()}
+            settings |= {"recipe": Path(args.recipe).name, "arms": starts}
             write_json({"signature": signature(str(CHECKOUT_MODEL), settings, "cpu"), "points": rows}, args.out)
     draw(rows, args.picture)
     if args.document:

@@ -13,6 +13,7 @@ from .decoding import Choice, calibrated, decode, end_sentences
 from .marks import FoundMark
 from .pairs import match_pairs
 from .results import Decision, PreparedItem
+from .spoken_forms import unbroken
 from .timing import pause_lengths, weigh_pauses
 from .words import Word
 
@@ -49,7 +50,7 @@ def decide(
         probabilities = weigh_pauses(probabilities, pause_lengths(document.times), pause)
     probabilities = end_sentences(probabilities, _last_before(document.item.turns, words), config)
     nothing = np.eye(len(config.labels))[0]
-    probabilities[document.unbroken] = nothing
+    probabilities[unbroken(document.forms)] = nothing
     if words and not (final or config.open_ends):  # the model takes the end of what it sees for a text's
         probabilities[-1] = nothing
     labels, _ = decode(probabilities, choice)

@@ -29,7 +29,7 @@ from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
 from .results import Fixed, PreparedItem, make_result
 from .slots import SlotEncoder
-from .spoken_forms import in_addresses, unbroken
+from .spoken_forms import find_forms, in_addresses
 from .streamer import PunctuationStreamer, in_blocks
 from .timing import pause_buckets, pause_lengths, word_times
 from .windows import Window, plan_windows
@@ -230,8 +230,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         replaced = config.mark_labels if existing == "replace" else ()
         times = None if given.spans is None else word_times(words, given.spans)
         pauses = pause_lengths(times) if times and given.spans and pause == LEARNED else None
-        inside = unbroken([word.spoken for word in words])
-        document = PreparedItem(given, words, found, fixed, inside, replaced, times, pauses)
+        forms = find_forms([word.spoken for word in words])
+        document = PreparedItem(given, words, found, fixed, forms, replaced, times, pauses)
         yield from self._windows(document, shown, **sizes)
 
     def _windows(self, document: PreparedItem, shown: Fixed, **sizes: int | None) -> Iterator[dict[str, Any]]:
@@ -275,7 +275,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         wanted = {name: value for name, value in wanted.items() if name not in DECIDING_KEYWORDS}
         casings = document.casings if document.casings is not None else _casings(model_outputs)
         if casings is not None and wanted.get("truecase"):
-            kept = in_addresses([word.spoken for word in document.words])
+            kept = in_addresses(document.forms)
             casings = [AS_IS if index in kept else casing for index, casing in enumerate(casings.tolist())]
             pairs = zip(document.words, casings, strict=True)
             wanted["cased"] = [recased(word.text, casing, self._mixed_case) for word, casing in pairs]

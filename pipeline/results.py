@@ -13,6 +13,7 @@ from .decoding import is_sentence_end
 from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
 from .items import Item, Time
 from .marks import FoundMark
+from .spoken_forms import Form
 from .words import Word
 
 
@@ -35,7 +36,7 @@ class PreparedItem:
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
     fixed: Fixed  # what is decided already
-    unbroken: list[int]  # words behind which a number, a time or an address goes on
+    forms: list[Form]  # numbers, times and addresses as they are spoken
     replaced: Iterable[str] = ()  # the marks that are taken out first
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
     pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say

@@ -8,7 +8,8 @@ order number four five six seven     digits that are named before
 five dollars and fifty cents
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import regex
 
@@ -52,22 +53,31 @@ FORMS = regex.compile(
 )
 
 
-def unbroken(spoken: Sequence[str]) -> list[int]:
+class Form(NamedTuple):
+    """Places of the words of a form."""
+
+    words: range
+    is_address: bool
+
+
+def unbroken(forms: Iterable[Form]) -> list[int]:
     """The words behind which a number, a time or an address goes on."""
-    return [index for words, _ in _forms(spoken) for index in words[:-1]]
+    return [index for form in forms for index in form.words[:-1]]
 
 
-def in_addresses(spoken: Sequence[str]) -> set[int]:
+def in_addresses(forms: Iterable[Form]) -> set[int]:
     """The words of e-mail and web addresses, which have no capitals."""
-    return {index for words, is_address in _forms(spoken) if is_address for index in words}
+    return {index for form in forms if form.is_address for index in form.words}
 
 
-def _forms(spoken: Sequence[str]) -> Iterator[tuple[range, bool]]:
-    """The words of each form, and whether it is an address."""
-    starts, at = {}, 0
+def find_forms(spoken: Sequence[str]) -> list[Form]:
+    """The forms among the words of a text, in their order."""
+    starts, at, forms = {}, 0, []
     for index, word in enumerate(spoken):
         starts[at] = index
         at += len(word) + 1
     for found in FORMS.finditer(" ".join(spoken).lower()):
         first = starts[found.start()]
-        yield range(first, first + found.group().count(" ") + 1), found["address"] is not None
+        words = range(first, first + found.group().count(" ") + 1)
+        forms.append(Form(words, is_address=found["address"] is not None))
+    return forms

@@ -92,8 +92,7 @@ def _without_opening(gap: str) -> tuple[str, str]:
     signs = itertools.takewhile(lambda sign: sign in "\"'" or category(sign) in ("Ps", "Pi"), reversed(gap))
     end = len(gap) - len(list(signs))
     if not gap[:end][-1:].isspace():  # `"` behind a word or its mark closes
-        while end < len(gap) and gap[end] in "\"'":
-            end += 1
+        end = len(gap) - len(gap[end:].lstrip("\"'"))
     return gap[:end], gap[end:]
 
 
