@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,9 @@ def build(restorer: PageRestorer) -> gr.Blocks:
             with gr.Tab("File"):
                 upload = _file_tab()
         options = _options([*MARKS_CHOICES, EVERY_MARK] if restorer.has_more_marks else MARKS_CHOICES)
-        _connect_text(restorer, typed, options)
-        _connect_file(restorer, upload, options)
+        show = _connect_text(restorer, typed, options)
+        restore_file = _connect_file(restorer, upload, options)
+        _connect_options(options, (typed, show), (upload, restore_file))
         gr.api(_told()(restorer.restore), api_name="restore", concurrency_id="model", concurrency_limit=1)
     return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
 
@@ -134,6 +135,7 @@ def _file_tab() -> dict[str, Any]:
             upload["preview"] = gr.Textbox(
                 label="How the result begins", lines=12, max_lines=12, interactive=False, elem_id="preview"
             )
+            upload["outputs"] = [upload["download"], upload["about"], upload["preview"]]
     return upload
 
 
@@ -150,7 +152,8 @@ def _options(marks: list[tuple[str, str]]) -> list[Any]:
         ]  # fmt: skip
 
 
-def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[Any]) -> None:
+def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """Restore what is typed; gives what to call when an option changes."""
     spoken = typed["spoken"]
 
     @_told()
@@ -163,25 +166,27 @@ def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[A
         masks = masks_html(restorer.slots(text, words, existing), words)
         return restored["text"], certain, speed_line(words, restored["seconds"]), masks
 
-    def show_live(text: str, is_live: bool, *given: Any) -> Any:
+    def show_live(text: str, is_live: bool, *given: Any) -> tuple[Any, ...]:
         if not is_live:
-            return gr.skip()
+            return (gr.skip(),) * len(typed["outputs"])
         if len(text) > LIVE_CHARACTERS:
             return gr.skip(), gr.skip(), "A long text: press **Restore**.", gr.skip()
         return show(text, *given)
 
     gr.on([typed["press"].click, spoken.submit], show, [spoken, *options], typed["outputs"], **ONE_AT_A_TIME)
-    gr.on(
-        [spoken.change, *(option.change for option in options)], show_live, [spoken, typed["live"], *options],
-        typed["outputs"], trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
+    spoken.change(
+        show_live, [spoken, typed["live"], *options], typed["outputs"],
+        trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
     )  # fmt: skip
+    return show_live
 
 
-def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[Any]) -> None:
+def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """Restore a file that is given; gives what to call when an option changes."""
     results = Path(_files.name) / "results"
 
     @_told()
-    def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, str, str]:
+    def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, ...]:
         if path is None:
             return gr.DownloadButton(value=None, interactive=False), "", ""
         results.mkdir(exist_ok=True)
@@ -194,11 +199,32 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
         return gr.DownloadButton(value=str(target), interactive=True), line, restored["text"][:2000]
 
     gr.on(
-        [upload["file"].change, upload["to"].change, *(option.change for option in options)],
-        restore_file,
-        [upload["file"], upload["to"], *options],
-        [upload["download"], upload["about"], upload["preview"]],
-        trigger_mode="always_last", **ONE_AT_A_TIME,
+        [upload["file"].change, upload["to"].change], restore_file, [upload["file"], upload["to"], *options],
+        upload["outputs"], trigger_mode="always_last", **ONE_AT_A_TIME,
+    )  # fmt: skip
+    return restore_file
+
+
+def _connect_options(options: list[Any], text_tab: tuple[Any, Any], file_tab: tuple[Any, Any]) -> None:
+    """An option changes both tabs, in one event.
+
+    Of two events one after the other Gradio 6.31 can lose one: the server closes the stream of answers after the first,
+    and its client, which has by then asked for the second on the same stream, waits for ever.
+    """
+    (typed, show_live), (upload, restore_file) = text_tab, file_tab
+
+    def again(text: str, is_live: bool, path: str | None, to: str, *given: Any) -> tuple[Any, ...]:
+        shown = show_live(text, is_live, *given)
+        try:
+            return *shown, *restore_file(path, to, *given)
+        except gr.Error as error:  # of the file; the text is shown all the same
+            gr.Warning(error.message, title=error.title)
+            return *shown, *[gr.skip()] * len(upload["outputs"])
+
+    inputs = [typed["spoken"], typed["live"], upload["file"], upload["to"], *options]
+    gr.on(
+        [option.change for option in options], again, inputs, [*typed["outputs"], *upload["outputs"]],
+        trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
     )  # fmt: skip
 
 

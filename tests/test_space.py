@@ -330,6 +330,36 @@ def test_a_transcript_comes_back_with_marks_and_in_other_formats(server, browser
 @needs_gradio
 @needs_browser
 @pytest.mark.slow
+def test_an_option_changes_the_file_too_and_a_broken_file_does_not_hold_the_text_back(
+    server, browser, tiny_pipeline, tmp_path
+):
+    visit = Visit(browser, server.url)
+    page = visit.page
+    visit.type(TEXT)
+    visit.wait_for(tiny_pipeline(TEXT)["text"])
+    page.get_by_role("tab", name="File").click()
+    path = ROOT / "examples" / "transcripts" / "talk.srt"
+    page.locator("#upload input[type=file]").set_input_files(path)
+    transcript, _ = read_bytes(path.read_bytes(), name=path.name)
+    visit.wait_for(restore_transcript(transcript, tiny_pipeline).source()[:2000], "#preview textarea")
+    page.get_by_role("button", name="Options").click()
+    page.get_by_label("Capitals", exact=True).click()
+    capitals = restore_transcript(transcript, tiny_pipeline, truecase=True).source()[:2000]
+    visit.wait_for(capitals, "#preview textarea")
+    visit.wait_for(tiny_pipeline(TEXT, truecase=True)["text"])
+    page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
+    visit.wait_for("", "#preview textarea")
+    (tmp_path / "broken.json").write_text('{"segments": [{"text": "hello')
+    page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.json")
+    page.get_by_test_id("toast-body").first.wait_for()
+    page.get_by_label("Capitals", exact=True).click()
+    visit.wait_for(tiny_pipeline(TEXT)["text"])
+    visit.end()
+
+
+@needs_gradio
+@needs_browser
+@pytest.mark.slow
 def test_what_cannot_be_read_is_said_in_a_sentence_and_logged_nowhere(server, browser, tmp_path):
     visit = Visit(browser, server.url)
     page = visit.page
