@@ -267,7 +267,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--recipe", type=Path, default=ROOT / "recipes" / "en-zh-ms.yaml", help="what was trained on")
-    parser.add_argument("--words", type=int, default=800, help="words of each file")
+    parser.add_argument("--words", type=int, default=4000, help="words of each file")
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--output", type=Path, default=ROOT / "results" / "streaming.json")
     parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "images" / "streaming.png")
