@@ -133,6 +133,8 @@ def test_the_whole_file_is_read_as_one_text() -> None:
         ("[door opens] hello", "hello"),
         ("[door\nopens]\nhello", "hello"),
         ("(laughs)\nhello (as I said)", "hello (as I said)"),
+        ("so (laughs) hello (APPLAUSE)", "so hello"),
+        ("the cat(s) came, (a) one (2020) and (b) more", "the cat(s) came, (a) one (2020) and (b) more"),
         ("♪ hello ♪", "hello"),
         ("fish &amp; chips", "fish & chips"),
         ("3 < 5 and 7 > 6", "3 < 5 and 7 > 6"),

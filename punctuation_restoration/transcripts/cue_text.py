@@ -20,7 +20,8 @@ _SRT_TAG = (
 )
 _VTT_TAG = r"<[^<>\n]*>"
 _ENTITY = r"&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6});"
-_SOUND = r"\[[^\[\]]{0,200}\]|【[^【】]{0,200}】|[♩♪♫♬]+"
+# One word in parentheses is a sound too, `(laughs)`, `(APPLAUSE)`; several within a line may be said, `(as I said)`.
+_SOUND = r"\[[^\[\]]{0,200}\]|【[^【】]{0,200}】|[♩♪♫♬]+|(?<!\w)\((?:[a-z]{3,20}|[A-Z]{3,20})\)(?!\w)"
 _WHOLE_LINE = r"^[ \t]*(?:\([^()]{0,200}\)|（[^（）]{0,200}）)[ \t]*(?=\r?$)"
 
 
