@@ -12,7 +12,7 @@ from pathlib import Path
 
 from transformers import AutoModel, AutoTokenizer
 
-from modeling.encoder_layers import layers_of
+from punctuation_restoration.modeling.encoder_layers import layers_of
 from punctuation_restoration.training.adapters import save_plain
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
