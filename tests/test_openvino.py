@@ -98,7 +98,8 @@ def test_the_pipeline_takes_it_from_the_export_and_writes_nearly_the_same(export
     labels = [[word["label"] for word in restore(TEXT)["words"]] for restore in restorers]
     assert len(set(labels[0])) > 1
     n_same = sum(one == other for one, other in zip(*labels, strict=True))
-    assert n_same >= 0.9 * len(labels[0])
+    # All 84 where the processor multiplies int8 in 32 bits (VNNI), 74 on one without. Other weights: about a third.
+    assert n_same >= 0.75 * len(labels[0])
 
 
 @pytest.mark.slow
