@@ -98,7 +98,7 @@ def test_the_pipeline_takes_it_from_the_export_and_writes_nearly_the_same(export
     labels = [[word["label"] for word in restore(TEXT)["words"]] for restore in restorers]
     assert len(set(labels[0])) > 1
     n_same = sum(one == other for one, other in zip(*labels, strict=True))
-    # All 84 where the processor multiplies int8 in 32 bits (VNNI), 74 on one without. Other weights: about a third.
+    # All 84 where the processor multiplies int8 in 32 bits (VNNI), 74 once in CI. Other weights: about a third.
     assert n_same >= 0.75 * len(labels[0])
 
 
