@@ -161,6 +161,18 @@ def test_speaker_changes_are_turns() -> None:
     assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["there", "yes"]
 
 
+def test_a_voice_that_goes_on_is_no_turn_and_keeps_its_name_in_other_formats() -> None:
+    times = [f"00:0{n}.000 --> 00:0{n}.900\n" for n in range(3)]
+    texts = ["<v Mary Lee>good morning bob", "<v.loud Bob>thanks mary how are", "<v Bob>you today"]
+    vtt = "WEBVTT\n\n" + "\n".join(f"{time}{text}\n" for time, text in zip(times, texts, strict=True))
+    transcript = read_source(vtt, "vtt")
+    assert transcript.speeches[0].turns == [len("good morning bob")]
+    restored = restore_transcript(transcript, marking({"today": "."}))
+    assert [sentence.speaker for sentence in restored.speeches[0].sentences] == ["Mary Lee", "Bob"]
+    assert write_as(restored, "txt") == "MARY LEE: good morning bob\nBOB: thanks mary how are you today.\n"
+    assert spoken(write_as(restored, "srt")).strip() == "good morning bob thanks mary how are you today."
+
+
 def test_captions_that_scroll_are_read_once_and_marked_in_every_copy() -> None:
     lines = ["hi everyone welcome", "today we bake", "bread are you", "ready first we", "need flour"]
     blocks = ["WEBVTT\n"]

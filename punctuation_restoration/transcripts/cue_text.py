@@ -22,12 +22,13 @@ _VTT_TAG = r"<[^<>\n]*>"
 _ENTITY = r"&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6});"
 # One word in parentheses is a sound too, `(laughs)`, `(APPLAUSE)`; several within a line may be said, `(as I said)`.
 _SOUND = r"\[[^\[\]]{0,200}\]|【[^【】]{0,200}】|[♩♪♫♬]+|(?<!\w)\((?:[a-z]{3,20}|[A-Z]{3,20})\)(?!\w)"
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]*[^<>\s])[ \t]*>")  # of WebVTT: `<v.loud Mary Lee>`
 _WHOLE_LINE = r"^[ \t]*(?:\([^()]{0,200}\)|（[^（）]{0,200}）)[ \t]*(?=\r?$)"
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleLine:
-    """A line of a cue as it is read; `is_turn` if it begins with a dash, arrows or a speaker's name.
+    """A line of a cue as it is read; `is_turn` if it begins with a dash, arrows, a speaker's name or voice tag.
 
     `asides` are what it shows besides, each with its place in the chunk's text: names, dashes, sounds.
     """
@@ -59,7 +60,12 @@ def read_cue(cue_format: str, source: str, start: int, end: int) -> tuple[list[V
     spans = [match.span() for match in markup if not match["entity"]]
     asides = {match.start(): match.group() for match in markup if match["sound"]}
     names: dict[int, str] = {}
-    turns = [match.end() for match in markup if match["tag"] and match["tag"].startswith(("<v ", "<v."))]
+    turns: list[int] = []
+    for place, voice in ((match.start(), _VOICE.fullmatch(match["tag"] or "")) for match in markup):
+        if voice:
+            turns.append(place)
+            names[place] = html.unescape(voice[1])
+            asides[place] = f"{names[place].upper()}:"  # elsewhere names are known by their capitals
     for match in itertools.chain(dash_pattern.finditer(body), name_pattern.finditer(body)):
         spans.append(match.span("shown"))
         turns.append(match.end("shown"))
