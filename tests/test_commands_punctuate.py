@@ -121,6 +121,19 @@ def test_a_file_and_a_folder_keep_their_names(stand_in: StandIn, tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "out.srt"], "nothing is left beside"
 
 
+def test_a_slash_behind_the_output_makes_it_a_folder(stand_in: StandIn, tmp_path: Path) -> None:
+    assert punctuate.main([str(RECORDED / "talk.srt"), "-o", f"{tmp_path / 'new'}{os.sep}"]) == 0
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["talk.srt"]
+
+
+def test_files_of_kinds_that_are_not_read_are_refused(
+    no_model: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "talk.ass").write_text("[Script Info]\n")
+    assert punctuate.main([str(tmp_path / "talk.ass")]) == 1
+    assert "Expected a format among txt, lines, srt, vtt, json, jsonl, tsv, ctm, got .ass" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(("name", "first"), [("o.srt", "1"), ("o.vtt", "WEBVTT"), ("o.tsv", "start\tend\ttext")])
 def test_the_extension_of_the_output_chooses_its_format(
     stand_in: StandIn, tmp_path: Path, name: str, first: str
@@ -156,6 +169,13 @@ def test_the_version_is_told(capfd: pytest.CaptureFixture[str]) -> None:
 def test_resegmenting_cuts_cues_at_sentence_ends(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
     assert punctuate.main(["--resegment", "-q", str(RECORDED / "talk.srt")]) == 0
     assert "\nwe came back.\n" in capfd.readouterr().out
+
+
+def test_resegmenting_what_is_no_subtitles_is_told(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main([str(RECORDED / "whisper.json"), "--resegment"]) == 0
+    assert "--resegment gives new cues to subtitles only; add --to srt" in capfd.readouterr().err
+    assert punctuate.main([str(RECORDED / "whisper.json"), "--resegment", "--to", "srt"]) == 0
+    assert not capfd.readouterr().err
 
 
 def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
@@ -303,6 +323,11 @@ def test_interrupting_keeps_what_is_done(
         (["--backend", "tpu", "a.txt"], "--backend: invalid choice: 'tpu' (choose from"),
         (["--encoding", "utf8000", "a.txt"], "Expected --encoding such as utf-8"),
         (["a.txt", "c/a.txt", "-o", "b.txt"], "Expected --output FOLDER for several files, got b.txt"),
+        (["a.txt", "b.txt", "-o", "all.srt"], "FOLDER for several files, got all.srt, the name of a file"),
+        (["a.txt", "-o", "a.ass"], "Expected --output in a format among txt, srt, vtt, tsv, json, jsonl, got a.ass"),
+        (["--text", "a", "-o", "out/"], "Expected --output FILE for text without a name, got the folder out"),
+        (["--text", "a", "-o", "c"], "Expected --output FILE for text without a name, got the folder c"),
+        (["--review", "a.txt"], "got 'a.txt'. Name files before --review, or a number behind it"),
     ],
 )
 def test_wrong_use_is_told_before_a_model_is_loaded(
@@ -364,8 +389,28 @@ def test_files_that_cannot_be_read_need_no_model(no_model: None, tmp_path: Path)
 
 
 def test_a_missing_model_has_its_own_exit_code(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert punctuate.main(["--model", str(tmp_path / "none"), "--text", "hello"]) == 3
-    assert "Expected a model to load from" in capfd.readouterr().err
+    for option in ("--model", "--ensemble"):
+        assert punctuate.main([option, str(tmp_path / "none"), "--text", "hello"]) == 3
+        assert f"got {tmp_path / 'none'}, where nothing is" in capfd.readouterr().err
+    assert punctuate.main(["--model", str(tmp_path), "--text", "hello"]) == 3
+    assert f"Expected a model to load from {tmp_path}, got" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("device", ["quantum", "cuda:99"])
+def test_a_device_that_is_not_here_is_told(
+    tiny_checkpoint: str, capfd: pytest.CaptureFixture[str], device: str
+) -> None:
+    assert punctuate.main(["--model", tiny_checkpoint, "--device", device, "--text", "hello"]) == 3
+    assert f"Expected a device that is here, such as cpu, got {device}: " in capfd.readouterr().err
+
+
+def test_what_a_backend_lacks_is_told_without_a_guess_at_the_model(
+    tiny_checkpoint: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert punctuate.main(["--model", tiny_checkpoint, "--backend", "openvino-int8", "--text", "hello"]) == 3
+    message = capfd.readouterr().err
+    assert "or use backend 'onnx-int8'" in message
+    assert "Hub id" not in message
 
 
 def test_options_that_the_model_does_not_take_are_wrong_use(

@@ -1,7 +1,11 @@
 """Loads the pipeline for the commands, with one line for each way in which that may fail. It knows transformers."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 
 
 class ModelError(RuntimeError):
@@ -24,7 +28,12 @@ def load_pipeline(
         ModelError: it cannot be loaded; with what to do.
         OptionError: it does not know an option, or a value cannot be.
     """
-    import transformers  # seconds to import; mistakes in options need not wait for it
+    places = [str(place) for place in (model, *(construction.get("ensemble") or ())) if place]
+    for place in places:
+        if not HUB_ID.fullmatch(place) and not Path(place).exists():
+            raise ModelError(f"Expected a model's folder or Hub id, got {place}, where nothing is. Correct the path.")
+    import torch  # seconds to import; mistakes in options need not wait for it
+    import transformers
     from transformers import logging
 
     logging.set_verbosity_error()
@@ -32,11 +41,19 @@ def load_pipeline(
     build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
     given = {"model": model, "device": device, **construction}
     try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        wrong = f"Expected a device that is here, such as cpu, got {device}: {first_line(error).rstrip('.')}."
+        raise ModelError(f"{wrong} Name another (--device).") from error
+    try:
         restore = build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        reason = first_line(error)
+        if reason.startswith("Expected "):  # ours, with what to do
+            raise ModelError(reason) from error
         raise ModelError(
-            f"Expected a model to load from {model or 'the default place'}, got: {first_line(error)} Give a folder or "
-            "a Hub id (--model, --ensemble), or check the connection."
+            f"Expected a model to load from {' and '.join(places) or 'the default place'}, got: "
+            f"{reason.rstrip('.')}. Give a folder or a Hub id (--model, --ensemble), or check the connection."
         ) from error
     try:
         restore("", **options or {})

@@ -3,6 +3,7 @@
 import argparse
 import codecs
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import punctuation_restoration
 
-from ..transcripts import READABLE, WRITABLE, CueLimits, format_of_name
+from ..transcripts import FOREIGN, READABLE, WRITABLE, CueLimits, format_of_name
 from .models import OptionError
 
 HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.
@@ -40,13 +41,16 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
     Beside the options themselves it has `options`, those of the pipeline's calls that were given; `limits`, the
     `CueLimits`; and `extension_format`, that of the output's name, which counts where the input is of another format.
-    `to` is the format that `--to`, `--json` or `--sentences` asks for, or None.
+    `to` is the format that `--to`, `--json` or `--sentences` asks for, or None; `into_folder` whether the output's name
+    ends as a folder's.
 
     Raises:
         OptionError: options that do not go together.
         SystemExit: options that do not exist or cannot be read, with code 2; `--help` and `--version`, with code 0.
     """
     args = _parser().parse_intermixed_args(sys.argv[1:] if argv is None else argv)
+    args.into_folder = (args.output or "").endswith(os.sep)  # which a Path forgets
+    args.output = None if args.output is None else Path(args.output)
     args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
     args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
@@ -56,8 +60,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
     elif args.sentences:
         args.to = "txt"
-    named = None if args.output is None or args.output.is_dir() else format_of_name(args.output.name)
+    is_file = args.output is not None and not args.into_folder and not args.output.is_dir()
+    named = format_of_name(args.output.name) if is_file else None
     args.extension_format = named if named in WRITABLE else None
+    if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:
+        formats = ", ".join(WRITABLE)
+        raise OptionError(f"Expected --output in a format among {formats}, got {args.output}. Name another.")
     if args.text is not None and args.files:
         raise OptionError("Expected --text or FILES, got both.")
     if args.color and args.output is not None:
@@ -97,7 +105,7 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
     add = files.add_argument
     add("files", nargs="*", type=Path, metavar="FILES", help="files and folders; standard input if there are none")
     add("--text", help="restore this text instead of files")
-    add("--output", "-o", type=Path, metavar="OUT", help="file, or folder for several files; the extension may choose "
+    add("--output", "-o", metavar="OUT", help="file, or folder for several files; the extension may choose "
         "another format (default: standard output)")  # fmt: skip
     add("--format", choices=READABLE, help="format of the input (default: by extension)")
     add("--field", metavar="NAME", help="JSON key or TSV column that has the text")
@@ -111,7 +119,8 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
     add("--to", choices=WRITABLE, help="write another format")
     add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
     add("--sentences", action="store_true", help="write plain text with one sentence a line")
-    add("--review", type=_at_least(0.0), nargs="?", const=DOUBT, metavar="P", help="write a table of the places where "
+    read_doubt = _at_least(0.0, "Name files before --review, or a number behind it.")
+    add("--review", type=read_doubt, nargs="?", const=DOUBT, metavar="P", help="write a table of the places where "
         f"the model is less sure than P ({DOUBT}): time, words, alternatives")  # fmt: skip
 
 
@@ -124,7 +133,7 @@ def _add_marks(add: Callable[..., Any]) -> None:
         "such as COMMA,PERIOD")  # fmt: skip
     add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
         help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
-    add("--truecase", action="store_true", default=None, help="give sentences their capitals")
+    add("--truecase", action="store_true", default=None, help="give sentences and names their capitals")
     add("--unfinished", dest="final", action="store_false", default=None,
         help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
     add("--pause", type=lambda given: given if given == "learned" else _at_least(0.01)(given), metavar="SECONDS",
@@ -145,14 +154,14 @@ def _add_model(add: Callable[..., Any]) -> None:
     add("--right-context", type=_at_least(0), metavar="N", help="words of a window read after those decided")
 
 
-def _at_least(least: float) -> Callable[[str], Any]:
+def _at_least(least: float, what_to_do: str = "Correct it.") -> Callable[[str], Any]:
     """Reads a number of the limit's own type."""
 
     def read(given: str) -> float:
         with contextlib.suppress(ValueError):
             if (number := type(least)(given)) >= least:
                 return number
-        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}.")
+        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}. {what_to_do}")
 
     return read
 

@@ -76,11 +76,13 @@ def _restore(args: Namespace, load: Load) -> int:
     """Restore files, or --text, or standard input."""
     problems: list[tuple[str, str]] = []
     if args.text is not None or not args.files or args.files == [Path("-")]:
+        if args.into_folder or (args.output and args.output.is_dir()):
+            raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
         jobs = [Job(None, args.output)]
         if args.text is None and sys.stdin.isatty() and not args.quiet:
             say("reading from the terminal; end with Ctrl-D")
     else:
-        jobs, problems = plan_jobs(args.files, args.output, f".{args.to}" if args.to else None)
+        jobs, problems = plan_jobs(args.files, args.output, f".{args.to}" if args.to else None, args.into_folder)
     if args.skip_existing:
         jobs = [job for job in jobs if job.target is None or not job.target.exists()]
     elif not args.force:
@@ -117,6 +119,8 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
         else:
             content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
         transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)
+        if args.resegment and _format_to_write(transcript, args) not in ("srt", "vtt"):
+            transcript.warnings.append("--resegment gives new cues to subtitles only; add --to srt to make some of it")
         _warn(transcript, name, args.quiet)
         if args.color:
             meanings = ("sure (90% or more)", "less sure (70% or more)", "unsure")

@@ -10,11 +10,12 @@ from ..pipeline.speech import Speech, Transcript
 from .cues import CueLimits
 from .encodings import UTF8, Encoding
 from .errors import FormatError
-from .reading import READABLE, format_of_name, read_bytes, read_source
+from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
 from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
 from .writing import UTF8_ONLY, WRITABLE, review, write_as
 
 __all__ = [
+    "FOREIGN",
     "PLAIN_FORMATS",
     "READABLE",
     "UTF8",

@@ -27,6 +27,8 @@ _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
 }
 SUFFIXES = {f".{name}": name for name in _READERS if name != "lines"} | {".ndjson": "jsonl"}
 READABLE = tuple(_READERS)
+# What people try; read as plain text, it would be garbled.
+FOREIGN = tuple(".ass .ssa .sub .sbv .ttml .dfxp .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split())
 
 
 def format_of_name(name: str) -> str | None:
@@ -81,6 +83,8 @@ def read_bytes(
         FormatError: with `name` and, where there is one, the line.
     """
     try:
+        if file_format is None and (suffix := PurePath(name or "").suffix.lower()) in FOREIGN:
+            raise FormatError(f"Expected a format among {', '.join(READABLE)}, got {suffix}. Convert it to one.")
         source, found = decode_bytes(content, encoding)
         wanted = file_format or (format_of_name(name) if name else None) or sniff_format(source)
         return read_source(source, wanted, field), found
