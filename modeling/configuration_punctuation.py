@@ -271,6 +271,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
         """Raises a ValueError if one is not a probability, or for no label that writes something."""
         names = self.label_names[1:]
+        is_table = isinstance(thresholds, Mapping)
+        _expect(is_table, f"thresholds as {{label: probability}}, got {thresholds!r}. Name the labels, among {names}.")
         for name, limit in thresholds.items():
             is_limit = name in names and isinstance(limit, int | float) and 0 <= limit <= 1
             what = f"thresholds for labels among {names}, each from 0 to 1, got {name!r}: {limit!r}. Correct them."

@@ -146,7 +146,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         unknown = set(kwargs) - set(known)
         if unknown:
             known = ["batch_size", *known]
-            raise TypeError(f"Expected keywords among {known}, got {sorted(unknown)}. Correct them or leave them out.")
+            what_to_do = "Put 'known' into the item" if unknown == {"known"} else "Correct them or leave them out"
+            raise TypeError(f"Expected keywords among {known}, got {sorted(unknown)}. {what_to_do}.")
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config
@@ -170,7 +171,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             head = list(itertools.islice(inputs, 1))
             rest = itertools.chain(head, inputs)
             inputs = list(rest) if head and opens_transcript(head[0]) else (item for item in rest)
-        if isinstance(inputs, Sequence) and not isinstance(inputs, str) and not is_pair(inputs):
+        if isinstance(inputs, Sequence) and not isinstance(inputs, str | bytes) and not is_pair(inputs):
             inputs = list(inputs)
             if not inputs:
                 return []

@@ -236,6 +236,15 @@ def test_an_object_without_text_is_refused_with_what_to_pass(restore):
         restore(SimpleNamespace(results={"channels": []}))
 
 
+def test_mistakes_in_a_call_are_told_with_what_to_do(restore):
+    with pytest.raises(TypeError, match=r"got bytes\. Pass the text itself"):
+        restore(b"hello you")
+    with pytest.raises(TypeError, match=r"got \['known'\]\. Put 'known' into the item"):
+        restore("hello you", known={0: "COMMA"})
+    with pytest.raises(ValueError, match=r"thresholds as \{label: probability\}, got 0\.5\. Name the labels"):
+        restore("hello you", thresholds=0.5)
+
+
 def test_several_transcripts_are_a_batch(restore):
     one, other = whisper(), whisperx()
     alone = [restore(one), restore(other)]
