@@ -40,7 +40,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         first = number * args.part_rows
         part = rows.select(range(first, min(first + args.part_rows, len(rows))))
         texts, failures = restored_texts(restore, part[args.column])
-        part = part.remove_columns(args.column).add_column(args.column, texts)
+        # Added before the old one goes: a table without columns has no rows.
+        new = f"{args.column} restored"
+        part = part.add_column(new, texts).remove_columns(args.column).rename_column(new, args.column)
+        part = part.select_columns(rows.column_names)
         # Failures first: once the part is there, it counts as done.
         lines = (json.dumps({"row": first + n, "error": error}) + "\n" for n, error in failures)
         if failures:

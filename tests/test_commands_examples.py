@@ -102,6 +102,10 @@ def test_an_archive_is_restored_in_parts_and_goes_on_where_it_stopped(
     assert done[5]["text"] is None
     (noted,) = (out / "failures").iterdir()
     assert json.loads(noted.read_text())["row"] == 5
+    assert list(done[0]) == ["id", "text"]
+    getattr(rows.remove_columns("id"), write)(str(tmp_path / f"alone{ending}"))
+    example.main([str(tmp_path / f"alone{ending}"), str(tmp_path / "alone"), "--model", tiny_checkpoint])
+    assert len(getattr(datasets.Dataset, read)(str(tmp_path / "alone" / f"part-00000{ending}"))) == 6
     parts[0].write_text("as it was")
     example.main(command)
     assert parts[0].read_text() == "as it was", "what is done is not done again"
