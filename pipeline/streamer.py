@@ -116,9 +116,7 @@ class PunctuationStreamer:
         Raises:
             TypeError: something else than a string.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"Expected a string, got {type(text).__name__}. Use feed_words for a list of words.")
-        self._take(text)
+        self._take(_checked(text))
         return self._step(self.look_ahead)
 
     def _take(self, text: str) -> None:
@@ -144,8 +142,12 @@ class PunctuationStreamer:
 
     def hypothesize(self, text: str) -> StreamStep:
         """Take what the recogniser thinks comes next: it takes the place of its last hypothesis, and nothing of it is
-        committed. What was fed stands before it."""
-        self._hypothesis = self._joined(text.lstrip()) if text.strip() else ""
+        committed. What was fed stands before it.
+
+        Raises:
+            TypeError: something else than a string.
+        """
+        self._hypothesis = self._joined(text.lstrip()) if _checked(text).strip() else ""
         return self._step(None)
 
     def flush(self, text: str = "") -> StreamStep:
@@ -259,11 +261,17 @@ def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> 
     return max([cut, *(edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit))])
 
 
+def _checked(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"Expected a string, got {type(text).__name__}. Use feed_words for a list, or join it.")
+    return text
+
+
 def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
     """The same text in blocks of about this many characters, and whether each is the last."""
     waiting: list[str] = []
     n_waiting = 0
-    for part in (text[at : at + size] for text in texts for at in range(0, len(text), size)):
+    for part in (text[at : at + size] for text in map(_checked, texts) for at in range(0, len(text), size)):
         if n_waiting >= size:
             yield "".join(waiting), False
             waiting, n_waiting = [], 0

@@ -132,6 +132,12 @@ def test_a_threshold_that_is_none_ends_with_a_message(capsys):
     assert "Expected --threshold NAME=PROBABILITY, got 'COMMA'" in capsys.readouterr().err
 
 
+def test_a_dtype_that_is_none_ends_with_a_message(capsys):
+    with pytest.raises(SystemExit):
+        run("--benchmark", "iwslt2012-dev", "--dtype", "float99")
+    assert "'float99' (choose from" in capsys.readouterr().err
+
+
 def test_wrong_names_end_with_a_message(tmp_path, capsys):
     assert run("--benchmark", "iwslt2011-tset") == 2
     assert "iwslt2011-tset" in capsys.readouterr().err

@@ -189,6 +189,10 @@ def test_wrong_types_are_refused(tiny_pipeline: Any) -> None:
     streamer = PunctuationStreamer(tiny_pipeline)
     with pytest.raises(TypeError, match="Use feed_words"):
         streamer.feed(["hello"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Expected a string, got list"):
+        streamer.hypothesize(["hello"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Expected a string, got NoneType"):
+        list(tiny_pipeline.stream(["hello", None]))
     with pytest.raises(TypeError, match="Expected words as strings"):
         streamer.feed_words([1])  # type: ignore[list-item]
 

@@ -61,7 +61,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--ensemble", nargs="+", metavar="MODEL", help="further models; scores of all are averaged")
     add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     add("--list", action="store_true", help="name the benchmarks and end")
-    add("--output", type=Path, default=RESULTS, help="JSON file, or a folder for several")
+    add("--output", type=Path, default=RESULTS, help=f"JSON file, or a folder for several (default: {RESULTS}/)")
     add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
     add("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
     add("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
@@ -76,7 +76,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     about = "probability from which a mark is written"
     add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
-    add("--dtype", default="float32", help="float32, bfloat16, float16 (default: float32)")
+    add("--dtype", default="float32", choices=("float32", "bfloat16", "float16"), help="default: float32")
     args = parser.parse_args(argv)
     if not (args.benchmark or args.list):
         parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")
