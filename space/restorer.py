@@ -55,8 +55,10 @@ class PageRestorer:
             start, end, label, mark, score and source), "seconds".
 
         Raises:
-            ValueError: for a text that is too long, or an option that does not exist.
+            ValueError: for a text that is too long or none, or an option that does not exist.
         """
+        if not isinstance(text, str):
+            raise ValueError(f"Expected a text, got {type(text).__name__}. Send a string.")
         if len(text) > MAX_CHARACTERS:
             raise ValueError(
                 f"This text has {len(text):,} characters; the page takes up to {MAX_CHARACTERS:,}. Cut it, send it as "
@@ -102,6 +104,7 @@ class PageRestorer:
         content = transcripts.write_as(done, to) if to else done.source()
         seconds = time.perf_counter() - started
         target = folder / f"{path.stem}-restored{f'.{to}' if to else path.suffix}"
+        encoding = transcripts.UTF8 if to in transcripts.UTF8_ONLY else encoding
         target.write_bytes(encoding.encode(content))
         words = [word for speech in done.speeches for word in speech.words]
         return target, {"text": content, "words": words, "seconds": seconds}

@@ -75,6 +75,16 @@ def test_the_page_shows_a_mask_where_the_model_reads_one(style, slot, tiny_confi
     assert shown == [("▁hello", "" if style == "last-piece" else ","), ("▁you", slot), ("▁are", slot)]
 
 
+def test_subtitles_made_of_a_file_in_another_encoding_are_utf_8(tiny_checkpoint, tmp_path):
+    restorer = load(SPACE / "restorer.py").PageRestorer(tiny_checkpoint)
+    given = tmp_path / "talk.srt"
+    given.write_bytes("1\n00:00:01,000 --> 00:00:02,000\nhello 你好\n".encode("utf-16"))
+    made, _ = restorer.restore_file(given, tmp_path, "vtt")
+    assert "你好" in made.read_text("utf-8")
+    kept, _ = restorer.restore_file(given, tmp_path)
+    assert "你好" in kept.read_text("utf-16")
+
+
 def test_certainty_has_four_names_each_with_a_colour():
     scores = {0.95: views.SURE, 0.9: views.SURE, 0.7: views.LIKELY, 0.69: views.UNSURE}
     assert {score: views.certainty_of({"score": score, "source": "model"}) for score in scores} == scores
@@ -148,6 +158,7 @@ def test_the_documented_call_gives_what_the_pipeline_gives(server, tiny_pipeline
         (("a" * 20_001, "all", "keep", False, 0.0), "20,000"),
         (("hello", "some", "keep", False, 0.0), "sentence-ends"),
         (("hello", "all", "keep", False, 7.0), "threshold"),
+        ((None, "all", "keep", False, 0.0), "Expected a text, got NoneType"),
     ],
 )
 def test_a_wrong_call_is_told_what_is_wrong(arguments, expected, server):
