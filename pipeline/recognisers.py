@@ -26,7 +26,7 @@ from typing import Any
 
 from .edits import Edit
 from .placed_values import PlacedArray, PlacedObject, PlacedString, has, place, rebuild
-from .speech import Chunk, Speech, SpeechBuilder, in_track
+from .speech import Aside, Chunk, Speech, SpeechBuilder, in_track
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class RecogniserReader:
     def _say_segment(self, builder: SpeechBuilder, segment: Any) -> None:
         if not isinstance(segment, PlacedObject):
             raise self._wrong(segment, "a segment with text or words", segment)
-        builder.turn_to(segment.get("speaker"))
+        self._turn(builder, segment)
         builder.part()
         text, words = segment.get("text"), self._list(segment, "words") if segment.get("words") else []
         if not isinstance(text, PlacedString):
@@ -215,9 +215,17 @@ class RecogniserReader:
 
     def _say_words(self, builder: SpeechBuilder, words: Iterable[Any]) -> None:
         for word in words:
+            self._turn(builder, word)
             place = builder.say_word(self._word_chunk(word))
             if isinstance(word, PlacedObject):
                 builder.time(*place, *self._times(word))
+
+    def _turn(self, builder: SpeechBuilder, value: Any) -> None:
+        """Another speaker, if a segment or word names one; text and subtitles made of it show the name in capitals."""
+        speaker = value.get("speaker") if isinstance(value, PlacedObject) else None
+        if builder.turn_to(speaker):
+            name = f"speaker {speaker}" if str(speaker).isdigit() else str(speaker)
+            builder.speech.asides.append(Aside(builder.length, f"{name.upper()}:", leads=True))
 
     def _word_chunk(self, word: Any) -> Chunk:
         spelled = (word.get("word"), word.get("text")) if isinstance(word, PlacedObject) else (word,)

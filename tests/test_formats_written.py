@@ -32,6 +32,23 @@ def test_sentences_end_where_another_speaks_and_name_the_speaker() -> None:
     ]
 
 
+def test_speakers_of_segments_and_words_are_shown_in_text_and_subtitles() -> None:
+    told = [("SPEAKER_00", "hello there"), ("SPEAKER_00", "again"), ("SPEAKER_01", "yes hi")]
+    segments = [{"start": n, "end": n + 1, "text": text, "speaker": name} for n, (name, text) in enumerate(told)]
+    words = [{"word": text, "start": n, "end": n + 1, "speaker": name} for n, (name, text) in enumerate(told)]
+    for given in (segments, words, {"words": words}):
+        restored = restore_transcript(read_source(json.dumps(given), "json"), marking({"again": "."}))
+        assert [sentence.speaker for sentence in restored.speeches[0].sentences] == ["SPEAKER_00", "SPEAKER_01"]
+        assert write_as(restored, "txt") == "SPEAKER_00: hello there again.\nSPEAKER_01: yes hi\n"
+        again = read_source(write_as(restored, "srt"), "srt").speeches[0]
+        assert again.text.split() == "hello there again. yes hi".split()
+        assert [name for _, name in again.speakers] == ["SPEAKER_00", "SPEAKER_01"]
+    numbered = [{"word": "hello", "start": 0, "end": 1, "speaker": 0}]  # as Deepgram has them
+    assert write_as(restore_transcript(read_source(json.dumps(numbered), "json"), marking({})), "txt") == (
+        "SPEAKER 0: hello\n"
+    )
+
+
 def test_times_that_are_no_numbers_count_as_unknown() -> None:
     source = '{"segments": [{"start": NaN, "end": 1.0, "text": "hello"}, {"start": 1.0, "end": 2.0, "text": "you"}]}'
     restored = restore_transcript(read_source(source, "json"), leave_alone)

@@ -128,6 +128,8 @@ def test_the_whole_file_is_read_as_one_text() -> None:
         (">> hello >>> there", "hello >>> there"),
         ("ANNA: hello", "hello"),
         ("- DR. SMITH 2: hello", "hello"),
+        ("Speaker 1: hello", "hello"),
+        ("SPEAKER_01: hello", "hello"),
         ("the time is 12:30", "the time is 12:30"),
         ("Note: hello", "Note: hello"),
         ("[door opens] hello", "hello"),

@@ -44,7 +44,8 @@ def _patterns(tag: str) -> list[re.Pattern[str]]:
     hidden = rf"(?:[ \t\ufeff\u200e\u200f]|{tag}|{_SOUND})*"
     markup = rf"(?P<tag>{tag})|(?P<sound>{_SOUND}|{_WHOLE_LINE})|(?P<entity>{_ENTITY})"
     dash = rf"^{hidden}(?P<shown>(?:[-‐‑–—](?![-‐‑–—\d])|(?:>|&gt;){{2,3}})[ \t]*)"
-    name = rf"^{hidden}(?:[-‐‑–—>]|&gt;)*[ \t]*(?P<shown>[^\W\d_a-z][A-Z0-9 .'’\-]{{1,30}}:(?=[ \t\r\n]))"
+    spelled = r"(?:[^\W\d_a-z][A-Z0-9_ .'’\-]{1,30}|Speaker \d{1,3})"
+    name = rf"^{hidden}(?:[-‐‑–—>]|&gt;)*[ \t]*(?P<shown>{spelled}:(?=[ \t\r\n]))"
     return [re.compile(pattern, re.MULTILINE) for pattern in (markup, dash, name)]
 
 

@@ -192,7 +192,8 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
                 builder.turn()
             places.append(builder.say(line.chunk))
             said_from, _ = places[-1]
-            shown = [(place, text) for place, text in line.asides if not is_told or text != f"{line.name}:".upper()]
+            told = f"{line.name}:".upper() if is_told else None
+            shown = [(place, text) for place, text in line.asides if text.upper() != told]
             builder.speech.asides += [Aside(said_from + place, text, place == 0) for place, text in shown]
         builder.time(begins_at, builder.length, cue.begins, cue.ends)
         if sound:
