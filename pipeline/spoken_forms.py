@@ -25,6 +25,10 @@ _NUMBER = (
 _NUMBERED = (
     r"(?:order|ticket|invoice|account|phone|telephone|reference|booking|flight|room|policy|serial|tracking|card)"
 )
+_NUMBERED_MALAY = (
+    r"(?:nombor (?:telefon|akaun|tempahan|pesanan|tiket|rujukan|kad|bilik|resit|polisi)"
+    r"(?: (?:saya|dia|kami|anda|encik|puan))?)"
+)
 _HALF_OF_DAY = r"(?:[ap]\.?m\.?|o'clock|pagi|tengah|petang|malam)"
 _DOT = r"(?:dot|titik|点|點)"
 _DOMAIN = r"(?:com|net|org|edu|gov|io|co|my|sg|uk|cn|tw|hk|id)"
@@ -37,13 +41,15 @@ FORMS = regex.compile(
         rf"(?:(?<=^| ){form}(?=$| ))"
         for form in (
             r"(?=(?:[+ ]{0,2}\d){7,15}(?:$| \D))(?:\+\d{1,3}|0\d{0,3})(?: \d{2,4}){1,4}",
+            r"[3689]\d{3} \d{4}",  # of Singapore and Hong Kong
             rf"(?:(?:pukul|jam|at) )?(?:1?\d|2[0-3]) [0-5]\d {_HALF_OF_DAY}",
             rf"(?:1?\d|2[0-3]) {_HALF_OF_DAY}",
             r"(?:pukul|jam) (?:1?\d|2[0-3]) [0-5]\d",
             r"(?:1?\d|2[0-3]) [点點](?: [0-5]?\d 分)?",
             rf"{_NUMBER} (?:point|dot|perpuluhan|点|點) {_DIGIT}(?: {_DIGIT})*",
             rf"(?P<address>{_ADDRESS})",
-            rf"(?:{_NUMBERED} number|number|nombor|code|kod|pin|extension|version|versi) (?:is )?{_DIGIT}(?: {_DIGIT})*"
+            rf"(?:{_NUMBERED} number|{_NUMBERED_MALAY}|number|nombor|code|kod|pin|extension|version|versi) "
+            rf"(?:(?:is|ialah|adalah) )?{_DIGIT}(?: {_DIGIT})*"
             rf"(?: (?:point|dot|perpuluhan) {_DIGIT}(?: {_DIGIT})*)?",
             rf"{_NUMBER}(?: {_NUMBER}){{0,9}} (?:dollars?|pounds?|euros?|ringgit) (?:(?:and|dan) )?"
             rf"{_NUMBER}(?: {_NUMBER})? (?:cents?|pence|sen)",
