@@ -46,6 +46,7 @@ CASINGS = ("as-is", "capital", "upper", "mixed")
 ADDED_KEYS = {
     *("model_type", "auto_map", "custom_pipelines", "name_or_path", "num_labels", "torch_dtype", "output_attentions"),
     *("attn_implementation", "experts_implementation", "per_layer_config", "quantization_config"),
+    "use_cache",  # which its Trainer sets
 }
 
 
