@@ -46,8 +46,9 @@ def test_ctrl_c_and_broken_bytes_keep_what_was_said_live(
     listen(monkeypatch, tiny_pipeline, Dripping(b"hello you are", 4, is_interrupted=True))
     assert punctuate.main(["--live"]) == 130
     assert re.sub("[,.?]", "", capfd.readouterr().out) == "hello you are"
-    listen(monkeypatch, tiny_pipeline, Dripping(b"hello you \xff are", 10))
-    assert punctuate.main(["--live"]) == 1
-    out, err = capfd.readouterr()
-    assert re.sub("[,.?]", "", out) == "hello you "
-    assert "standard input: Expected utf-8, got other bytes after 10 characters" in err
+    for size in (10, 14):  # the broken byte in a reading of its own, and in one with words
+        listen(monkeypatch, tiny_pipeline, Dripping(b"hello you \xff are", size))
+        assert punctuate.main(["--live"]) == 1
+        out, err = capfd.readouterr()
+        assert re.sub("[,.?]", "", out) == "hello you "
+        assert "standard input: Expected utf-8, got other bytes after 10 characters" in err

@@ -318,6 +318,7 @@ def test_interrupting_keeps_what_is_done(
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--lines", "0", "a.txt"], "Expected a number of 1 or more, got '0'"),
         (["--live", "a.txt"], "Expected --live alone"),
+        (["--live", "--review"], "Expected --live alone"),
         (["--jieba-dictionary", "none.txt", "a.txt"], "Expected a file for --jieba-dictionary"),
         (["a.txt", "-o", "out", "c/a.txt"], "Expected a place for every file"),
         (["--backend", "tpu", "a.txt"], "--backend: invalid choice: 'tpu' (choose from"),

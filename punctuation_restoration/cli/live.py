@@ -64,6 +64,9 @@ def _texts(source: BinaryIO, encoding: str) -> Iterator[str]:
             n_before += len(text)
             yield text
     except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode(error.encoding)  # read together with what is wrong
+        n_before += len(before)
+        yield before
         raise FormatError(
             f"Expected {encoding}, got other bytes after {n_before:,} characters: {error.reason}. Name the encoding "
             "(--encoding)."

@@ -72,7 +72,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         raise OptionError("Expected --color for standard output only, got --output too.")
     if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
         raise OptionError(f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is.")
-    if args.live and any((args.files, args.text, args.output, args.format, args.to, args.color, args.resegment)):
+    beside = (args.files, args.text, args.output, args.format, args.to, args.color, args.resegment, args.review)
+    if args.live and any(beside):
         raise OptionError("Expected --live alone: standard input to standard output, got files or formats.")
     return args
 
