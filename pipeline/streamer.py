@@ -142,11 +142,7 @@ class PunctuationStreamer:
 
     def hypothesize(self, text: str) -> StreamStep:
         """Take what the recogniser thinks comes next: it takes the place of its last hypothesis, and nothing of it is
-        committed. What was fed stands before it.
-
-        Raises:
-            TypeError: something else than a string.
-        """
+        committed. What was fed stands before it."""
         self._hypothesis = self._joined(text.lstrip()) if _checked(text).strip() else ""
         return self._step(None)
 

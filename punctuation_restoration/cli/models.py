@@ -49,12 +49,11 @@ def load_pipeline(
         restore = build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         reason = first_line(error)
-        if reason.startswith("Expected "):  # ours, with what to do
-            raise ModelError(reason) from error
-        raise ModelError(
-            f"Expected a model to load from {' and '.join(places) or 'the default place'}, got: "
-            f"{reason.rstrip('.')}. Give a folder or a Hub id (--model, --ensemble), or check the connection."
-        ) from error
+        if not reason.startswith("Expected "):  # ours say what to do
+            where = " and ".join(places) or "the default place"
+            what_to_do = "Give a folder or a Hub id (--model, --ensemble), or check the connection."
+            reason = f"Expected a model to load from {where}, got: {reason.rstrip('.')}. {what_to_do}"
+        raise ModelError(reason) from error
     try:
         restore("", **options or {})
     except (TypeError, ValueError) as error:
