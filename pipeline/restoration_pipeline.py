@@ -19,7 +19,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
-from .casing import AS_IS, recased
+from .casing import AS_IS, agreed, recased
 from .completing import complete
 from .deciding import Reading, decide, fix
 from .decoding import make_choice
@@ -371,7 +371,9 @@ def _content(window: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _casings(outputs: Iterable[dict[str, Any]]) -> np.ndarray | None:
     """The casing (W,) of each word of a text, as the first model says that knows them; None where none does."""
-    return next((rows.argmax(axis=1) for rows in _joined(outputs, "casings")), None)
+    outputs = list(outputs)
+    words = [word.spoken.lower() for word in outputs[0]["document"].words]
+    return next((agreed(rows, words).argmax(axis=1) for rows in _joined(outputs, "casings")), None)
 
 
 def _joined(outputs: Iterable[dict[str, Any]], key: str) -> list[np.ndarray]:
