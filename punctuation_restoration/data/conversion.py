@@ -23,7 +23,7 @@ from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words
-from punctuation_restoration.pipeline.casing import MIXED, stem_of
+from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -43,7 +43,7 @@ class Conversion:
     reason: str | None = None
     n_shared: int = 0  # stretches of text that a benchmark has too
     n_stretches: int = 0
-    mixed_case: frozenset[str] = frozenset()  # its words with capitals inside
+    capitalised: frozenset[str] = frozenset()  # its words with capitals, as they are written
 
 
 class Converter:
@@ -85,9 +85,10 @@ class Converter:
         begins = sentence_begins(np.isin(labels, self.stop_ids))
         has_casing = source.casing if source.labelled else False
         casings = casing_targets(spoken, begins, written_casings(spoken, begins, has_casing))
-        mixed = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(casings == MIXED))
+        has_capitals = np.isin(casings, (CAPITAL, UPPER, MIXED))
+        capitalised = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(has_capitals))
         packed = self.pack(document.id, spoken, labels, casings)
-        return Conversion(document.id, packed, None, n_shared, n_stretches, mixed)
+        return Conversion(document.id, packed, None, n_shared, n_stretches, capitalised)
 
     def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
