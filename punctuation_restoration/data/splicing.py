@@ -29,7 +29,7 @@ class Splicer:
     probabilities: np.ndarray  # how often each is drawn, (n_streams,)
     # For each language the share of its windows that get words of another. One without streams gives none.
     shares: Mapping[str, Mapping[str, float]]
-    stop_ids: np.ndarray  # label ids that end a sentence
+    stop_ids: Sequence[int]  # label ids that end a sentence
     borders: Callable[[int], SentenceBorders]  # the sentences of a stream by its number
 
     def __post_init__(self) -> None:
