@@ -6,7 +6,7 @@ Knows nothing of masks, tensors or text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ class WindowSampler:
     stop_ids: Sequence[int]  # label ids that end a sentence; the last of them is the question's
     seed: int  # of the whole run
     # Weight of each source by name, times its number of words; sources left out keep the index's.
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] | None = None
     # What teachers say of the words of a shard, (n_words, M) uint8, or None.
     soft_labels: Callable[[Path], np.ndarray | None] = lambda path: None
 
@@ -75,7 +75,7 @@ class WindowSampler:
         shares: list[float] = []
         # Sorted by language: systematic sampling then gives each language its share in every step.
         for row in sorted(self.index["sources"], key=lambda row: row["language"]):
-            weight = self.weights.get(row["name"], row["weight"])
+            weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
                 language_id = self.languages.index(row["language"])
                 soft = self.soft_labels(Path(shard["file"]))
