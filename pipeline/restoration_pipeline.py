@@ -41,9 +41,7 @@ SIZES = ("window", "left_context", "right_context")
 PREPROCESS_KEYWORDS = (*SIZES, "existing", "pause", "final")
 LEARNED = "learned"  # of `pause`
 DECIDING_KEYWORDS = ("choice", "pause", "final")
-POSTPROCESS_KEYWORDS = (
-    "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
-)  # fmt: skip
+POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words")
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
