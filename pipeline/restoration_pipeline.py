@@ -183,9 +183,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
         as by one call; a model that keeps a memory reads it without windows.
 
-        Args:
-            texts: the text.
-            options: keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
+        `options` are keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 
