@@ -106,10 +106,9 @@ def train_rows_only(model: Any, rows: Sequence[int]) -> None:
 
 
 def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0.0) -> None:
-    """Freeze the encoder of a model, in place, and put adapters beside its matrix products.
+    """Freeze the encoder of a `PunctuationRestorationModel`, in place, and put adapters beside its matrix products.
 
     Args:
-        model: a `PunctuationRestorationModel`.
         rank: inner width of each adapter. They start as nothing: the model computes what it did.
         first_layer: layers before this one get none.
         dropout: of what the adapters read.

@@ -62,14 +62,11 @@ class Labeller:
 def label_folder_softly(
     teacher: str, data: Sequence[str], out: Path, device: Any = "cpu", only: Sequence[str] = (), minutes: float = 0.0
 ) -> dict[str, Any]:
-    """Label the training documents of folders, prepared with the teacher's tokenizer, that `out` has not yet.
+    """Label the training documents of folders, prepared with the teacher's tokenizer, that `out` lacks. Gives counts.
 
     Args:
         only: names of sources, in the order in which they are labelled; none for all, as the index has them.
         minutes: stop after so long; 0 does not.
-
-    Returns:
-        How many words there are, how many are labelled, and how fast.
 
     Raises:
         ValueError: if the data has other pieces than the teacher, a source is unknown, or `out` is another teacher's.
