@@ -61,7 +61,7 @@ def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], 
     if rank:
         add_adapters(model, rank, n_frozen, settings.dropout)
         return Adapters(base, base_hash, settings.layers, rank, n_frozen, sorted({*rows}))
-    for layer in layers_of(model.encoder)[2][:n_frozen] if n_frozen else ():
+    for layer in layers_of(model.encoder)[:n_frozen] if n_frozen else ():
         layer.requires_grad_(False)
     return None
 
@@ -120,7 +120,7 @@ def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
         raise ImportError("Expected peft, which trains adapters; it is missing. Run `pip install peft`.") from error
-    layers = layers_of(model.encoder)[2][first_layer:]
+    layers = layers_of(model.encoder)[first_layer:]
     adapted = {module for layer in layers for module in layer.modules() if isinstance(module, nn.Linear)}
     names = [name for name, module in model.encoder.named_modules() if module in adapted]
     config = LoraConfig(r=rank, lora_alpha=rank, lora_dropout=dropout, target_modules=names)
