@@ -86,8 +86,9 @@ class WindowSampler:
         self._edges = np.cumsum(self.probabilities)
         self._borders = cache(lambda number: SentenceBorders(self.streams[number], self.stop_ids, self.slot_cost))
         self._questions = find_questions(self.streams, self.stop_ids) if any(sampling.questions.values()) else {}
-        splicer = Splicer(self.streams, languages, self.probabilities, sampling.splices, self.stop_ids, self._borders)
-        self._splice = splicer if sampling.splices else None
+        self._splice = Splicer(
+            self.streams, languages, self.probabilities, sampling.splices, self.stop_ids, self._borders
+        )
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -112,8 +113,7 @@ class WindowSampler:
             words, is_over = self._place(stream, room, generator)
             if self._questions and generator.random() < self.sampling.questions.get(language, 0.0):
                 words = self._with_question(words, room, stream.language_id, generator)
-        if self._splice:
-            words = self._splice(words, language, generator)
+        words = self._splice(words, language, generator)
         ids, counts, labels, soft, casings = self._fit(words, room, is_over)
         is_over = is_over and bool(np.isin(labels[-1], self.stop_ids))
         about = stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, casings
