@@ -74,11 +74,10 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
     if header is None or header[0] > 1:
         raise FormatError("Expected a header with the names of the columns, got an empty line.", line=1)
     columns = source[header[1] : header[2]].lstrip("\ufeff").split("\t")
-    wanted = [text_column] if text_column else [name for name in _TEXT_COLUMNS if name in columns]
-    if not wanted or wanted[0] not in columns:
+    wanted = text_column or next((name for name in _TEXT_COLUMNS if name in columns), "text")
+    if wanted not in columns:
         raise FormatError(
-            f"Expected a column named {text_column or 'text'!r} in the header, got {columns!r:.80}. Name it (--field).",
-            line=1,
+            f"Expected a column named {wanted!r} in the header, got {columns!r:.80}. Name it (--field).", line=1
         )
     is_timed = {"start", "end"} <= set(columns)
     builder = SpeechBuilder()
@@ -89,7 +88,7 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
             raise FormatError(f"Expected {len(columns)} fields, as in the header, got {len(fields)}.", line=number)
         starts = itertools.accumulate((len(field) + 1 for field in fields), initial=start)
         row = {name: (at, at + len(field)) for name, field, at in zip(columns, fields, starts, strict=False)}
-        chunk = Chunk.plain(source, *row[wanted[0]])
+        chunk = Chunk.plain(source, *row[wanted])
         if is_timed:
             builder.part()
             begins, ends = (_milliseconds(source[slice(*row[name])], number) for name in ("start", "end"))
