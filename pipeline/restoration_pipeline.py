@@ -41,9 +41,7 @@ SIZES = ("window", "left_context", "right_context")
 PREPROCESS_KEYWORDS = (*SIZES, "existing", "pause", "final")
 LEARNED = "learned"  # of `pause`
 DECIDING_KEYWORDS = ("choice", "pause", "final")
-POSTPROCESS_KEYWORDS = (
-    "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
-)  # fmt: skip
+POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words")
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
@@ -185,9 +183,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
         as by one call; a model that keeps a memory reads it without windows.
 
-        Args:
-            texts: the text.
-            options: keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
+        `options` are keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 

@@ -11,7 +11,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -46,24 +46,22 @@ class Conversion:
     capitalised: frozenset[str] = frozenset()  # its words with capitals, as they are written
 
 
+@dataclass
 class Converter:
-    """Turns documents into packed documents.
+    """Turns documents into packed documents."""
 
-    Args:
-        tokenizer: the encoder's tokenizer.
-        config: a `PunctuationRestorationConfig`: its labels, marks and casing.
-        recipe: says how text is changed first, and how much of a benchmark a document may have.
-        leak_check: benchmarks that documents may not repeat.
-    """
+    tokenizer: Any  # the encoder's
+    config: Any  # a `PunctuationRestorationConfig`: its labels, marks and casing
+    # How text is changed first, and how much of a benchmark a document may have.
+    recipe: Recipe = field(default_factory=lambda: Recipe(name="default", sources=()))
+    leak_check: LeakCheck | None = None  # benchmarks that documents may not repeat
 
-    def __init__(self, tokenizer: Any, config: Any, recipe: Recipe | None = None, leak_check: LeakCheck | None = None):
-        self.recipe, self.leak_check = recipe or Recipe(name="default", sources=()), leak_check
-        self.mark_labels, self.label_names = config.mark_labels, config.label_names
-        self.finder = WordFinder(config.mark_labels)
-        self.slots = SlotEncoder(tokenizer, config)
-        self.label_ids = {name: index for index, name in enumerate(config.label_names)}
-        self.stop_ids = stop_label_ids(config.labels)
-        self.piece_kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
+    def __post_init__(self) -> None:
+        self.mark_labels, self.label_names = self.config.mark_labels, self.config.label_names
+        self.finder = WordFinder(self.mark_labels)
+        self.slots = SlotEncoder(self.tokenizer, self.config)
+        self.stop_ids = stop_label_ids(self.config.labels)
+        self.piece_kind = np.uint16 if len(self.tokenizer) <= 1 << 16 else np.int32
 
     def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
@@ -104,7 +102,7 @@ class Converter:
             if language in self.recipe.opening_signs:
                 text = with_openings(text, self.finder(text))
             spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
-        return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
+        return spoken, np.array([self.config.label2id[name] for name in names], dtype=np.uint8)
 
     def pack(
         self, document_id: str, spoken: Sequence[str], labels: np.ndarray, casings: np.ndarray | None = None
