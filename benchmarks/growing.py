@@ -43,8 +43,8 @@ def grow_model(source: str, encoder_source: str, n_layers: int, target: Path) ->
             f"Expected more layers than the {own.num_hidden_layers} of {source} and at most the "
             f"{other.num_hidden_layers} of {encoder_source}, got {n_layers}. Correct --layers."
         )
-    layers = layers_of(model.encoder)[2]
-    layers.extend(layers_of(encoder)[2][len(layers) : n_layers])
+    layers = layers_of(model.encoder)
+    layers.extend(layers_of(encoder)[len(layers) : n_layers])
     own.num_hidden_layers = model.encoder.config.num_hidden_layers = n_layers
     model.config.thresholds, model.config.calibration_temperature = None, 1.0
     tokenizer = AutoTokenizer.from_pretrained(source)

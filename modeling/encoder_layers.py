@@ -44,7 +44,7 @@ def unmask_layers(encoder: PreTrainedModel, first: int) -> None:
     if not is_causal(encoder):
         kind = type(encoder).__name__
         raise ValueError(f"Expected a causal encoder for bidirectional_from, {kind} reads both ways already. Drop it.")
-    for layer in layers_of(encoder)[2][first:]:
+    for layer in layers_of(encoder)[first:]:
         layer.register_forward_pre_hook(_show_all_pieces, with_kwargs=True)
         for module in layer.modules():
             if hasattr(module, "is_causal"):
@@ -68,22 +68,16 @@ def keep_first_layers(encoder: PreTrainedModel, n_layers: int) -> None:
     n_there = encoder.config.num_hidden_layers
     if not 1 <= n_layers <= n_there:
         raise ValueError(f"Expected n_layers from 1 to {n_there}, got {n_layers}. This encoder has no more layers.")
-    owner, name, layers = layers_of(encoder)
-    setattr(owner, name, layers[:n_layers])
+    del layers_of(encoder)[n_layers:]
     encoder.config.num_hidden_layers = n_layers
     if getattr(encoder.config, "layer_types", None):  # ModernBERT lists the kind of attention of each layer
         encoder.config.layer_types = encoder.config.layer_types[:n_layers]
 
 
-def layers_of(encoder: PreTrainedModel) -> tuple[nn.Module, str, nn.ModuleList]:
-    """The list of an encoder's layers: the module that holds it, its name there, and the list."""
+def layers_of(encoder: PreTrainedModel) -> nn.ModuleList:
+    """The list of an encoder's layers."""
     n_there = encoder.config.num_hidden_layers
-    stacks = [
-        (module, name, child)
-        for module in encoder.modules()
-        for name, child in module.named_children()
-        if isinstance(child, nn.ModuleList) and len(child) == n_there
-    ]
+    stacks = [part for part in encoder.modules() if isinstance(part, nn.ModuleList) and len(part) == n_there]
     if len(stacks) != 1:
         raise ValueError(
             f"Expected one list of {n_there} layers in {type(encoder).__name__}, found {len(stacks)}. Leave n_layers "

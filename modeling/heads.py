@@ -91,15 +91,12 @@ class LinearChain(nn.Module):
     The weight of a sequence of labels is exp(the sum of their scores and of a transition between each two). Windows
     begin and end anywhere in a text, so there is none at their borders. Transitions start at 0, where the marginals
     are the softmax of the scores.
-
-    Args:
-        longest: slots of the longest window that an exported graph must read; here windows may be longer.
     """
 
     def __init__(self, n_labels: int, longest: int) -> None:
         super().__init__()
         self.transitions = nn.Parameter(torch.zeros(n_labels, n_labels))  # from row to column
-        self.longest = longest
+        self.longest = longest  # slots of a window that an exported graph must read; here windows may be longer
 
     def forward(self, scores: torch.Tensor, is_slot: torch.Tensor) -> torch.Tensor:
         """Log-probabilities (B, W, M) of each slot's labels, by forward-backward, from `scores` (B, W, M)."""

@@ -8,23 +8,17 @@ from transformers import PreTrainedConfig
 class PunctuationLSTMConfig(PreTrainedConfig):
     """Configuration of a `PunctuationLSTM`; the defaults are those of Li & Lin (2020, section 3).
 
-    Args:
-        vocab_size: pieces.
-        embedding_size, hidden_size: widths of the embedding and of the LSTM.
-        num_hidden_layers: layers of the LSTM.
-        dropout: of what each layer reads.
-
     Raises:
         ValueError: for a size below 1.
     """
 
     model_type = "punctuation-lstm"
 
-    vocab_size: int = 16_000
+    vocab_size: int = 16_000  # pieces
     embedding_size: int = 256
-    hidden_size: int = 1024
+    hidden_size: int = 1024  # of the LSTM
     num_hidden_layers: int = 1
-    dropout: float = 0.1
+    dropout: float = 0.1  # of what each layer reads
 
     def __post_init__(self, **kwargs: Any) -> None:
         names = ("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers")

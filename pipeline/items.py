@@ -65,17 +65,17 @@ def read_item(item: Any) -> Item:
             f"{type(item).__name__}. Pass the text itself, {{'words': [...]}} for words, or of another object the "
             "dictionary in it that has them (`.model_dump()`, `.to_dict()`)."
         )
-    if not is_recognised(item) and not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
-        raise ValueError(
-            "Expected a dictionary with 'text' (perhaps with 'chunks', 'turns', 'unfinished') or 'words' (perhaps with "
-            "'timestamps'), and perhaps 'known', or with a recogniser's 'segments', got the keys "
-            f"{sorted(map(str, item))}. Correct them."
-        )
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
         raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
     if is_recognised(item):
         return _recognised_item(item, known)
+    if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
+        raise ValueError(
+            "Expected a dictionary with 'text' (perhaps with 'chunks', 'turns', 'unfinished') or 'words' (perhaps with "
+            "'timestamps'), and perhaps 'known', or with a recogniser's 'segments', got the keys "
+            f"{sorted(map(str, item))}. Correct them."
+        )
     if "words" in item:
         return _read_words(item["words"], item.get("timestamps"), known)
     text, chunks = item["text"], item.get("chunks")

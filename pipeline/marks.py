@@ -99,10 +99,9 @@ _TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
 def strip_marks(
     text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """What a recogniser would have written of a punctuated text, and what it left out.
+    """What a recogniser would have written of a punctuated text, and what it left out: the labels after the words.
 
-    Returns:
-        The spoken words, and for each the name of the label after it (the first of `label_names` where none is).
+    Where none is after a word, that is the first of `label_names`.
     """
     marks = find_marks(text, words, mark_labels, label_names)
     labels = [mark.label if mark and mark.label else label_names[0] for mark in marks]

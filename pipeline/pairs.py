@@ -25,7 +25,7 @@ LEAST_CHANCE = 0.01
 def match_pairs(
     labels: np.ndarray, scores: np.ndarray, table: list[dict[str, str]], is_free: np.ndarray, unfinished: bool = False
 ) -> np.ndarray:
-    """Match the signs of every sentence.
+    """Label ids (W,) in which the signs of every sentence match.
 
     One that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word among
     those that open something already or have no mark; the last word takes both signs. What else opens goes.
@@ -36,9 +36,6 @@ def match_pairs(
         table: the labels of the configuration, in the order of their ids.
         is_free: (W,) whether the model has decided the label; the others stay.
         unfinished: whether the text goes on: what opens its last sentence may be closed later.
-
-    Returns:
-        (W,) label ids.
     """
     if not any(label["before"] in PAIRS and not label["after"] for label in table):
         return labels

@@ -20,7 +20,7 @@ import io
 import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
@@ -92,13 +92,13 @@ def read_recognised(given: Any) -> Recognised:
     return Recognised(given, placed, reader.source, speeches[0] if speeches else Speech("", []))
 
 
+@dataclass
 class RecogniserReader:
     """Reads the values of one source; collects warnings as it goes."""
 
-    def __init__(self, source: str, text_key: str | None = None):
-        self.source = source
-        self.text_key = text_key
-        self.warnings: list[str] = []
+    source: str
+    text_key: str | None = None  # the only key under which an object has its text
+    warnings: list[str] = field(default_factory=list)
 
     def chunk(self, text: PlacedString) -> Chunk:
         """A string as a chunk of speech."""

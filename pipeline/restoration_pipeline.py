@@ -19,7 +19,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .batching import batches_by_length, collate
-from .casing import AS_IS, recased
+from .casing import AS_IS, agreed, recased
 from .completing import complete
 from .deciding import Reading, decide, fix
 from .decoding import make_choice
@@ -41,9 +41,7 @@ SIZES = ("window", "left_context", "right_context")
 PREPROCESS_KEYWORDS = (*SIZES, "existing", "pause", "final")
 LEARNED = "learned"  # of `pause`
 DECIDING_KEYWORDS = ("choice", "pause", "final")
-POSTPROCESS_KEYWORDS = (
-    "marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words",
-)  # fmt: skip
+POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words")
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
@@ -186,9 +184,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
         as by one call; a model that keeps a memory reads it without windows.
 
-        Args:
-            texts: the text.
-            options: keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
+        `options` are keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 
@@ -372,7 +368,9 @@ def _content(window: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _casings(outputs: Iterable[dict[str, Any]]) -> np.ndarray | None:
     """The casing (W,) of each word of a text, as the first model says that knows them; None where none does."""
-    return next((rows.argmax(axis=1) for rows in _joined(outputs, "casings")), None)
+    outputs = list(outputs)
+    words = [word.spoken.lower() for word in outputs[0]["document"].words]
+    return next((agreed(rows, words).argmax(axis=1) for rows in _joined(outputs, "casings")), None)
 
 
 def _joined(outputs: Iterable[dict[str, Any]], key: str) -> list[np.ndarray]:

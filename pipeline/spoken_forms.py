@@ -8,6 +8,7 @@ order number four five six seven     digits that are named before
 five dollars and fifty cents
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -78,10 +79,8 @@ def in_addresses(forms: Iterable[Form]) -> set[int]:
 
 def find_forms(spoken: Sequence[str]) -> list[Form]:
     """The forms among the words of a text, in their order."""
-    starts, at, forms = {}, 0, []
-    for index, word in enumerate(spoken):
-        starts[at] = index
-        at += len(word) + 1
+    places = itertools.accumulate((len(word) + 1 for word in spoken), initial=0)  # of words in the joined text
+    starts, forms = {place: index for index, place in enumerate(places)}, []
     for found in FORMS.finditer(" ".join(spoken).lower()):
         first = starts[found.start()]
         words = range(first, first + found.group().count(" ") + 1)

@@ -4,6 +4,7 @@ Takes words and timed spans, seconds throughout. Knows nothing of labels but tha
 """
 
 import itertools
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,16 +18,9 @@ MAX_DOUBLINGS = 3.0  # a pause of three times the limit or more multiplies the o
 
 def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[Time, Time]]:
     """For each word the start of the first span that it touches and the end of the last; (None, None) without one."""
-    times: list[tuple[Time, Time]] = []
-    first = 0
-    for word in words:
-        while first < len(spans) and spans[first].end <= word.start:
-            first += 1
-        last = first
-        while last < len(spans) and spans[last].start < word.end:
-            last += 1
-        times.append((spans[first].time[0], spans[last - 1].time[1]) if last > first else (None, None))
-    return times
+    starts, ends = [span.start for span in spans], [span.end for span in spans]
+    touched = [(bisect_right(ends, word.start), bisect_left(starts, word.end)) for word in words]
+    return [(spans[a].time[0], spans[b - 1].time[1]) if a < b else (None, None) for a, b in touched]
 
 
 def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:

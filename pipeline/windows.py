@@ -27,7 +27,7 @@ class Window:
 def plan_windows(
     n_pieces: Sequence[int], window: int, left_context: int, right_context: int, max_pieces: int
 ) -> list[Window]:
-    """Cover a text with windows so that each word is decided once, with as much context as there is.
+    """Windows over a text, in order, so that each word is decided once, with as much context as there is.
 
     Overlapping windows with context on both sides are those of Chen et al. (2021), section 3.3.
 
@@ -37,9 +37,6 @@ def plan_windows(
         left_context, right_context: words seen but not decided, except at the ends of the text.
         max_pieces: pieces in one window at most, without `<s>` and `</s>`. Where words are long, contexts shrink in
             proportion; one word is always decided.
-
-    Returns:
-        Windows in order; none for no words.
     """
     n_words = len(n_pieces)
     windows: list[Window] = []

@@ -19,24 +19,17 @@ from .word_patterns import BLANK, COMBINING, HAN_CHARACTER, HAS_LETTER_OR_DIGIT,
 
 
 class Word(NamedTuple):
-    """One word of a text. (A tuple, since a text has many: frozen dataclasses take three times as long to make.)
+    """One word of a text. (A tuple, since a text has many: frozen dataclasses take three times as long to make.)"""
 
-    Attributes:
-        start, end: character offsets in the text; `text` is what stands there.
-        spoken: what the encoder is shown: no blanks inside a Han word, plain apostrophes and hyphens, nothing
-            invisible, no final point.
-        mark_from: offset at which something before the word is written: in front of its opening quotes and brackets.
-        mark_at: offset at which a mark after the word is written: behind its closing quotes and brackets.
-        script: row of the table of conventions by which its marks are written.
-    """
-
-    start: int
+    start: int  # character offsets in the text
     end: int
-    text: str
+    text: str  # what stands there
+    # What the encoder is shown: no blanks inside a Han word, plain apostrophes and hyphens, nothing invisible, no final
+    # point.
     spoken: str
-    mark_from: int
-    mark_at: int
-    script: str
+    mark_from: int  # where something before the word is written: in front of its opening quotes and brackets
+    mark_at: int  # where a mark after the word is written: behind its closing quotes and brackets
+    script: str  # row of the table of conventions by which its marks are written
 
 
 class Span(NamedTuple):

@@ -43,7 +43,7 @@ def export(
     backends: Sequence[str] = (),
     calibration: Sequence[str | Path] = (),
 ) -> list[Path]:
-    """Write the folder: whole, or not at all.
+    """Write the folder, whole or not at all; gives the files in it, by name.
 
     Args:
         output: the folder to write.
@@ -53,9 +53,6 @@ def export(
         backends: backends whose files are written as well, so that their first use need not.
         calibration: files in UTF-8 that `"openvino-int8"` is calibrated on, with some thousand words of each language
             of the model; by default the example texts of a checkout.
-
-    Returns:
-        The files written, by name.
 
     Raises:
         FileExistsError: if there is something at `output` that may not be replaced.

@@ -47,11 +47,7 @@ def highlights(
 
 
 def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
-    """The restored text with its marks coloured, each with its probability as a title, and below what the colours mean.
-
-    Args:
-        parts: what `highlights` gives.
-    """
+    """What `highlights` gives, its marks coloured, each with its probability as a title; and what the colours mean."""
     shown = []
     names = dict(CLASSES)
     if not any(edit and certainty_of(edit) == OWN for _, edit in parts):

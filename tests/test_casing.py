@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from capitals import SAYS, with_casings
 from transformers import pipeline
 
-from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, MIXED, UPPER, casing_of, recased
+from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, MIXED, UPPER, agreed, casing_of, recased
 
 LISTED = {"iphone": "iPhone", "mcdonald": "McDonald", "ph.d": "Ph.D"}
 
@@ -39,6 +40,17 @@ def test_the_casing_of_a_written_word(written: str, casing: int | None) -> None:
 )  # fmt: skip
 def test_words_are_written_letter_for_letter(given: str, casing: int, restored: str) -> None:
     assert recased(given, casing, LISTED) == restored
+
+
+def test_a_name_is_one_throughout_a_text_and_words_apart_do_not_count() -> None:
+    said = np.array([[0.45, 0.55], [0.55, 0.45], [0.3, 0.7], [0.55, 0.45], [0.4, 0.6]])
+    words = ["ali", "ali", "ali", "is", "it"]
+    expected = said + 0.5 * np.array([[0.425, 0.575], [0.375, 0.625], [0.5, 0.5], [0, 0], [0, 0]])
+    np.testing.assert_allclose(agreed(said, words), expected)
+    assert agreed(said, words).argmax(axis=1).tolist() == [CAPITAL, CAPITAL, CAPITAL, AS_IS, CAPITAL]
+    sure = np.array([[0.95, 0.05], [0.4, 0.6], [0.35, 0.65]])  # "march", and "March" twice
+    assert agreed(sure, ["march"] * 3).argmax(axis=1).tolist() == [AS_IS, CAPITAL, CAPITAL]
+    assert agreed(np.zeros((0, 4)), []).shape == (0, 4)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """What texts say of capitals, and what is kept of it."""
 
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from capitals import prepared_talks
 from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.casings import LONG, UNKNOWN, casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.prepare import mixed_case_words
 from punctuation_restoration.data.recipe import Augmentation
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import open_shard, read_index, save_arrays, shard_documents
@@ -81,6 +83,12 @@ def test_shards_have_the_casing_of_each_word_and_the_index_the_mixed_ones(cased_
     again = np.concatenate([document.casings for document in shard_documents(first_shard(index))])
     assert np.array_equal(again, arrays["casings"])
     assert read_index(cased_data, cased_data)["mixed_case"]["iPhone"] == 2 * n_documents
+
+
+def test_a_word_is_mixed_where_most_documents_write_it_so() -> None:
+    found = Counter({"Dr": 9, "dR": 2, "PH": 5, "pH": 5, "iPhone": 3, "Iphone": 1, "McDonald": 4, "once": 1, "eBay": 1})
+    assert list(mixed_case_words(found).items()) == [("McDonald", 4), ("iPhone", 3)]
+    assert "pH" in mixed_case_words(found + Counter(["pH"]))
 
 
 def test_a_recipe_may_say_that_letters_mean_nothing(tiny_checkpoint: str, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ and of text only the fillers it is given.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,26 +25,18 @@ class AugmentedWord:
     casing: int = UNKNOWN  # likewise
 
 
+@dataclass
 class Augmenter:
-    """Changes windows as a recipe's `augmentation` says.
+    """Changes windows as a recipe's `augmentation` says."""
 
-    Args:
-        settings: rates of each change.
-        unk_id: piece of an unknown word.
-        random_ids: pieces that may replace a word's, (n,).
-        fillers: pieces of the fillers of each language, by language id.
-    """
+    settings: Augmentation
+    unk_id: int  # piece of an unknown word
+    random_ids: Sequence[int]  # pieces that may replace a word's, (n,)
+    fillers: Mapping[int, Sequence[Sequence[int]]] = field(default_factory=dict)  # their pieces, by language id
 
-    def __init__(
-        self,
-        settings: Augmentation,
-        unk_id: int,
-        random_ids: Sequence[int],
-        fillers: Mapping[int, Sequence[Sequence[int]]] | None = None,
-    ):
-        self.settings, self.unk_id, self.random_ids = settings, unk_id, random_ids
-        self.fillers = {language: [tuple(word) for word in words] for language, words in (fillers or {}).items()}
-        self._noise_edges = np.cumsum((settings.fillers, settings.repeats, settings.cut_offs, settings.losses))
+    def __post_init__(self) -> None:
+        noises = (self.settings.fillers, self.settings.repeats, self.settings.cut_offs, self.settings.losses)
+        self._noise_edges = np.cumsum(noises)
 
     def __call__(self, window: CutWindow) -> CutWindow:
         """The window, changed; itself where nothing was drawn."""
@@ -91,7 +83,7 @@ class Augmenter:
         for word, place in zip(words, generator.random(len(words)), strict=True):
             kind = int(self._noise_edges.searchsorted(place, side="right"))
             if kind == 0 and fillers:
-                changed.append(AugmentedWord(fillers[int(generator.integers(len(fillers)))], 0))
+                changed.append(AugmentedWord(tuple(fillers[int(generator.integers(len(fillers)))]), 0))
             elif kind == 1:
                 changed.append(AugmentedWord(word.pieces, 0))
             elif kind == 2 and len(word.pieces) > 1:

@@ -1,6 +1,7 @@
 """Cut windows → the tensors of a batch, made by the same functions as in serving; some slots show their true label."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,30 +17,16 @@ from punctuation_restoration.pipeline.batching import collate
 from punctuation_restoration.pipeline.timing import pause_buckets
 
 
+@dataclass(frozen=True, slots=True)
 class WindowCollator:
-    """Turns cut windows into the inputs of the model.
+    """Turns cut windows into the inputs of the model."""
 
-    Args:
-        slots: the `SlotEncoder` of the model.
-        filled_windows: share of windows in which some slots show their true label.
-        max_filled: the share of slots filled in such a window is uniform from 0 to this.
-        augmenter: changes each window first; None for nothing.
-        simulator: draws the pauses of each window as it then is; None for none.
-        casings: whether batches have casings, for a model that learns them.
-    """
-
-    def __init__(
-        self,
-        slots: Any,
-        filled_windows: float = 0.0,
-        max_filled: float = 0.5,
-        augmenter: Callable[[CutWindow], CutWindow] | None = None,
-        simulator: PauseSimulator | None = None,
-        casings: bool = False,
-    ):
-        self.slots, self.casings = slots, casings
-        self.filled_windows = filled_windows if slots.has_slots else 0.0
-        self.max_filled, self.augmenter, self.simulator = max_filled, augmenter, simulator
+    slots: Any  # the `SlotEncoder` of the model
+    filled_windows: float = 0.0  # share of windows in which some slots show their true label, where slots can
+    max_filled: float = 0.5  # the share of slots filled in such a window is uniform from 0 to this
+    augmenter: Callable[[CutWindow], CutWindow] | None = None  # changes each window first
+    simulator: PauseSimulator | None = None  # draws the pauses of each window as it then is
+    casings: bool = False  # whether batches have casings, for a model that learns them
 
     def __call__(self, windows: Sequence[CutWindow]) -> dict[str, torch.Tensor]:
         """Make one batch.
@@ -81,7 +68,7 @@ class WindowCollator:
         """For each word the true label that its slot shows, or None; at least one slot stays to be scored."""
         n_words = len(window.labels)
         generator = np.random.default_rng(window.seed)
-        if generator.random() >= self.filled_windows:
+        if not self.slots.has_slots or generator.random() >= self.filled_windows:
             return [None] * n_words
         is_filled = generator.random(n_words) < generator.random() * self.max_filled
         is_filled[generator.integers(n_words)] = False

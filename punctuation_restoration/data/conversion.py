@@ -11,7 +11,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words
-from punctuation_restoration.pipeline.casing import MIXED, stem_of
+from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -43,27 +43,25 @@ class Conversion:
     reason: str | None = None
     n_shared: int = 0  # stretches of text that a benchmark has too
     n_stretches: int = 0
-    mixed_case: frozenset[str] = frozenset()  # its words with capitals inside
+    capitalised: frozenset[str] = frozenset()  # its words with capitals, as they are written
 
 
+@dataclass
 class Converter:
-    """Turns documents into packed documents.
+    """Turns documents into packed documents."""
 
-    Args:
-        tokenizer: the encoder's tokenizer.
-        config: a `PunctuationRestorationConfig`: its labels, marks and casing.
-        recipe: says how text is changed first, and how much of a benchmark a document may have.
-        leak_check: benchmarks that documents may not repeat.
-    """
+    tokenizer: Any  # the encoder's
+    config: Any  # a `PunctuationRestorationConfig`: its labels, marks and casing
+    # How text is changed first, and how much of a benchmark a document may have.
+    recipe: Recipe = field(default_factory=lambda: Recipe(name="default", sources=()))
+    leak_check: LeakCheck | None = None  # benchmarks that documents may not repeat
 
-    def __init__(self, tokenizer: Any, config: Any, recipe: Recipe | None = None, leak_check: LeakCheck | None = None):
-        self.recipe, self.leak_check = recipe or Recipe(name="default", sources=()), leak_check
-        self.mark_labels, self.label_names = config.mark_labels, config.label_names
-        self.finder = WordFinder(config.mark_labels)
-        self.slots = SlotEncoder(tokenizer, config)
-        self.label_ids = {name: index for index, name in enumerate(config.label_names)}
-        self.stop_ids = stop_label_ids(config.labels)
-        self.piece_kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
+    def __post_init__(self) -> None:
+        self.mark_labels, self.label_names = self.config.mark_labels, self.config.label_names
+        self.finder = WordFinder(self.mark_labels)
+        self.slots = SlotEncoder(self.tokenizer, self.config)
+        self.stop_ids = stop_label_ids(self.config.labels)
+        self.piece_kind = np.uint16 if len(self.tokenizer) <= 1 << 16 else np.int32
 
     def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
@@ -85,9 +83,10 @@ class Converter:
         begins = sentence_begins(np.isin(labels, self.stop_ids))
         has_casing = source.casing if source.labelled else False
         casings = casing_targets(spoken, begins, written_casings(spoken, begins, has_casing))
-        mixed = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(casings == MIXED))
+        has_capitals = np.isin(casings, (CAPITAL, UPPER, MIXED))
+        capitalised = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(has_capitals))
         packed = self.pack(document.id, spoken, labels, casings)
-        return Conversion(document.id, packed, None, n_shared, n_stretches, mixed)
+        return Conversion(document.id, packed, None, n_shared, n_stretches, capitalised)
 
     def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
@@ -103,7 +102,7 @@ class Converter:
             if language in self.recipe.opening_signs:
                 text = with_openings(text, self.finder(text))
             spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
-        return spoken, np.array([self.label_ids[name] for name in names], dtype=np.uint8)
+        return spoken, np.array([self.config.label2id[name] for name in names], dtype=np.uint8)
 
     def pack(
         self, document_id: str, spoken: Sequence[str], labels: np.ndarray, casings: np.ndarray | None = None

@@ -36,22 +36,19 @@ class Pauses:
     spread: float = 0.5  # standard deviation of the logarithm of a length
 
 
+@dataclass
 class PauseSimulator:
-    """Draws pauses as a recipe's `pauses` says.
+    """Draws pauses as a recipe's `pauses` says."""
 
-    Args:
-        settings: shares and lengths.
-        labels: the table of labels, the first for no mark.
-        stop_ids: labels that end a sentence.
-        edges: of the model's buckets.
-    """
+    settings: Pauses
+    labels: Sequence[Mapping[str, str]]  # the first for no mark
+    stop_ids: Sequence[int]  # labels that end a sentence
+    edges: list[float]  # of the model's buckets
 
-    def __init__(
-        self, settings: Pauses, labels: Sequence[Mapping[str, str]], stop_ids: Sequence[int], edges: list[float]
-    ):
-        self.settings, self.edges = settings, edges
-        is_end, is_mark = np.isin(np.arange(len(labels)), stop_ids), np.arange(len(labels)) > 0
-        marks = np.where(is_mark, settings.other_marks, settings.no_marks)
+    def __post_init__(self) -> None:
+        settings, label_ids = self.settings, np.arange(len(self.labels))
+        is_end = np.isin(label_ids, self.stop_ids)
+        marks = np.where(label_ids > 0, settings.other_marks, settings.no_marks)
         self._shares = (1 - settings.lost) * np.where(is_end, settings.sentence_ends, marks)  # (M,)
         self._medians = np.where(is_end, settings.sentence_end_length, settings.other_length)
 

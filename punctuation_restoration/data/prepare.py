@@ -30,6 +30,7 @@ from punctuation_restoration.data.recipe import Filters, Recipe, Source, held_ou
 from punctuation_restoration.data.shards import ShardWriter, distinct_names, hash_id, read_hashes, split_of
 from punctuation_restoration.data.summary import SPLITS, check_labels, describe, table
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
+from punctuation_restoration.pipeline.casing import MIXED, casing_of
 
 OWN_FILES = (".safetensors", ".json", ".md")
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
@@ -98,7 +99,7 @@ def prepare(
     pieces = AutoTokenizer.from_pretrained(tokenizer)
     converter = Converter(pieces, config, recipe, LeakCheck(recipe.leak_check) if recipe.leak_check else None)
     rows: list[dict[str, Any]] = []
-    mixed_case: Counter[str] = Counter()
+    capitalised: Counter[str] = Counter()
     seen: set[int] = set()
     leaks: list[dict[str, Any]] = []
     files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
@@ -108,10 +109,10 @@ def prepare(
             path, (validation, test) = str(Path(recipe.root) / source.path), held_out_shares(source, recipe)
             limit = min((n for n in (source.max_words, max_words) if n is not None), default=None)
             source = replace(source, path=path, validation=validation, test=test, max_words=limit)
-            row, shared, mixed = prepare_source(pool, source, out, seen, bar)
+            row, shared, written = prepare_source(pool, source, out, seen, bar)
             rows.append(row)
             leaks += shared
-            mixed_case += mixed
+            capitalised += written
             bar.tell(describe(row))
     index = {
         "tokenizer": tokenizer,
@@ -120,7 +121,7 @@ def prepare(
         **{key: getattr(config, key) for key in WORD_KEYS},
         "languages": sorted({source.language for source in recipe.sources}),
         "sources": rows,
-        "mixed_case": {word: n for word, n in mixed_case.most_common(MOST_MIXED_CASE) if n > 1},
+        "mixed_case": mixed_case_words(capitalised),
         "leaks": sorted(leaks, key=lambda row: -row["share"]),
     }
     if not any(row["splits"]["train"]["n_words"] for row in rows):
@@ -140,10 +141,10 @@ def prepare_source(
     """Convert one source and write its shards; adds to `seen`, which holds the hashes of texts already used.
 
     Gives its row of the index (files and counts, skipped ones too), the documents that share text with a benchmark, and
-    in how many documents to train on each word with capitals inside stands.
+    in how many documents to train on each word with capitals stands.
     """
     writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
-    skipped, mixed_case, leaks = Counter[str](), Counter[str](), list[dict[str, Any]]()
+    skipped, capitalised, leaks = Counter[str](), Counter[str](), list[dict[str, Any]]()
     n_words = 0
     documents = read_documents(source.path, source.text_field)
     for conversion in converted(pool, usable(documents, read_hashes(source.held_out), seen, skipped), source):
@@ -156,7 +157,7 @@ def prepare_source(
         shares = (source.validation or 0.0, source.test or 0.0)
         split = split_of(conversion.packed.hash, *shares) if source.labelled else "train"
         writers[split].add(conversion.packed)
-        mixed_case.update(sorted(conversion.mixed_case) if split == "train" else ())
+        capitalised.update(sorted(conversion.capitalised) if split == "train" else ())
         n_words += len(conversion.packed.labels)
         bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:
@@ -171,7 +172,19 @@ def prepare_source(
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": {split: writer.finish() for split, writer in writers.items()},
     }
-    return row, leaks, mixed_case
+    return row, leaks, capitalised
+
+
+def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
+    """Words with capitals inside, each with the number of documents, two or more, that write it so.
+
+    Not those that more documents write in another way: some have `dR`, most of them `Dr`.
+    """
+    forms: dict[str, str] = {}
+    for word, _ in capitalised.most_common():
+        forms.setdefault(word.lower(), word)
+    mixed = [word for word in forms.values() if casing_of(word) == MIXED and capitalised[word] > 1]
+    return {word: capitalised[word] for word in mixed[:MOST_MIXED_CASE]}
 
 
 def usable(

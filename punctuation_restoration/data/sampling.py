@@ -50,55 +50,45 @@ class StepPlan:
         return len(self.stream_ids)
 
 
+@dataclass
 class WindowSampler:
     """Draws the windows of each step.
-
-    Args:
-        index: of prepared data, from `data.shards.read_index`.
-        sampling: lengths, shares and language weights.
-        pieces_per_step: pieces of one step, all processes and accumulated batches together.
-        slot_cost: pieces that a slot takes: 1 for masks among them, 0 where none stands there.
-        stop_ids: label ids that end a sentence; the last of them is the question's.
-        seed: of the whole run.
-        weights: weight of each source by name, times its number of words; sources left out keep the index's.
-        soft_labels: gives what teachers say of the words of a shard, (n_words, M) uint8, or None.
 
     Raises:
         ValueError: if there are no words to draw from.
     """
 
-    def __init__(
-        self,
-        index: Mapping[str, Any],
-        sampling: Sampling,
-        pieces_per_step: int,
-        slot_cost: int,
-        stop_ids: Sequence[int],
-        seed: int,
-        weights: Mapping[str, float] | None = None,
-        soft_labels: Callable[[Path], np.ndarray | None] = lambda path: None,
-    ):
-        self.sampling, self.slot_cost, self.seed = sampling, slot_cost, seed
-        self.stop_ids = np.asarray(stop_ids)
-        self.pieces_per_step = pieces_per_step
+    index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
+    sampling: Sampling
+    pieces_per_step: int  # all processes and accumulated batches together
+    slot_cost: int  # pieces that a slot takes: 1 for masks among them, 0 where none stands there
+    stop_ids: Sequence[int]  # label ids that end a sentence; the last of them is the question's
+    seed: int  # of the whole run
+    # Weight of each source by name, times its number of words; sources left out keep the index's.
+    weights: Mapping[str, float] | None = None
+    # What teachers say of the words of a shard, (n_words, M) uint8, or None.
+    soft_labels: Callable[[Path], np.ndarray | None] = lambda path: None
+
+    def __post_init__(self) -> None:
+        sampling, self.languages = self.sampling, self.index["languages"]
         self.streams: list[WordStream] = []
         shares: list[float] = []
         # Sorted by language: systematic sampling then gives each language its share in every step.
-        for row in sorted(index["sources"], key=lambda row: row["language"]):
-            weight = (weights or {}).get(row["name"], row["weight"])
+        for row in sorted(self.index["sources"], key=lambda row: row["language"]):
+            weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
-                language_id = index["languages"].index(row["language"])
-                soft = soft_labels(Path(shard["file"]))
+                language_id = self.languages.index(row["language"])
+                soft = self.soft_labels(Path(shard["file"]))
                 self.streams.append(WordStream(shard["file"], language_id, row.get("is_pseudo", False), soft))
                 shares.append(weight * shard["n_words"])
-        self.languages = index["languages"]
         languages = [self.languages[stream.language_id] for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
         self._edges = np.cumsum(self.probabilities)
-        self._borders = cache(lambda stream_id: SentenceBorders(self.streams[stream_id], self.stop_ids, slot_cost))
+        self._borders = cache(lambda number: SentenceBorders(self.streams[number], self.stop_ids, self.slot_cost))
         self._questions = find_questions(self.streams, self.stop_ids) if any(sampling.questions.values()) else {}
-        splicer = Splicer(self.streams, languages, self.probabilities, sampling.splices, self.stop_ids, self._borders)
-        self._splice = splicer if sampling.splices else None
+        self._splice = Splicer(
+            self.streams, languages, self.probabilities, sampling.splices, self.stop_ids, self._borders
+        )
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -123,8 +113,7 @@ class WindowSampler:
             words, is_over = self._place(stream, room, generator)
             if self._questions and generator.random() < self.sampling.questions.get(language, 0.0):
                 words = self._with_question(words, room, stream.language_id, generator)
-        if self._splice:
-            words = self._splice(words, language, generator)
+        words = self._splice(words, language, generator)
         ids, counts, labels, soft, casings = self._fit(words, room, is_over)
         is_over = is_over and bool(np.isin(labels[-1], self.stop_ids))
         about = stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, casings

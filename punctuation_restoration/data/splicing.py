@@ -9,6 +9,7 @@ Made text, not said by anybody: it shows that the language says nothing about wh
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,30 +20,21 @@ RUN_WORDS = 6  # at most, of those put into a clause
 WORDS_A_SPLICE = 25  # a window has up to one splice for so many words
 
 
+@dataclass
 class Splicer:
-    """Puts words of other streams into a window.
+    """Puts words of other streams into a window."""
 
-    Args:
-        streams: those of the sampler.
-        languages: of each stream.
-        probabilities: how often each is drawn, (n_streams,).
-        shares: for each language the share of its windows that get words of another. One without streams gives none.
-        stop_ids: label ids that end a sentence.
-        borders: gives the sentences of a stream by its number.
-    """
+    streams: Sequence[WordStream]  # those of the sampler
+    languages: Sequence[str]  # of each stream
+    probabilities: np.ndarray  # how often each is drawn, (n_streams,)
+    # For each language the share of its windows that get words of another. One without streams gives none.
+    shares: Mapping[str, Mapping[str, float]]
+    stop_ids: Sequence[int]  # label ids that end a sentence
+    borders: Callable[[int], SentenceBorders]  # the sentences of a stream by its number
 
-    def __init__(
-        self,
-        streams: Sequence[WordStream],
-        languages: Sequence[str],
-        probabilities: np.ndarray,
-        shares: Mapping[str, Mapping[str, float]],
-        stop_ids: np.ndarray,
-        borders: Callable[[int], SentenceBorders],
-    ):
-        self.streams, self.shares, self.stop_ids, self.borders = streams, shares, stop_ids, borders
-        human = probabilities * [not stream.is_pseudo for stream in streams]
-        self._weights = {other: human * (np.array(languages) == other) for other in languages}
+    def __post_init__(self) -> None:
+        human = self.probabilities * [not stream.is_pseudo for stream in self.streams]
+        self._weights = {other: human * (np.array(self.languages) == other) for other in self.languages}
 
     def __call__(self, words: Words, language: str, generator: np.random.Generator) -> Words:
         """The words, or the words with splices of one other language, drawn by the shares."""

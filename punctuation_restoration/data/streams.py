@@ -67,7 +67,7 @@ class WordStream:
         return Words(ids, counts, self.labels[first:end], self.soft[first:end], self.casings[first:end])
 
 
-def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:
+def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:
     """The first word of each sentence, and the end of the last one, (n_sentences + 1,)."""
     return np.concatenate([[0], np.isin(stream.labels, stop_ids).nonzero()[0] + 1])
 
@@ -75,7 +75,7 @@ def sentence_borders(stream: WordStream, stop_ids: np.ndarray) -> np.ndarray:
 class SentenceBorders:
     """Where the sentences of a stream begin and end, in words and in pieces; what follows the last is left out."""
 
-    def __init__(self, stream: WordStream, stop_ids: np.ndarray, slot_cost: int):
+    def __init__(self, stream: WordStream, stop_ids: Sequence[int], slot_cost: int):
         self.words = sentence_borders(stream, stop_ids)  # (n_sentences + 1,)
         self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts + np.int64(slot_cost))])[self.words]
 
@@ -94,7 +94,7 @@ class SentenceBorders:
         return self.words[places], self.words[stops], lengths
 
 
-def find_questions(streams: Sequence[WordStream], stop_ids: np.ndarray) -> dict[int, np.ndarray]:
+def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> dict[int, np.ndarray]:
     """Language id → its questions, (n_questions, 3): stream, first word, end word.
 
     They are added where a source has few, as the MLM-Punct paper does for Malay. Pseudo-labelled streams are left out.

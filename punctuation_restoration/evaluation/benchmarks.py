@@ -104,13 +104,9 @@ def named(names: Sequence[str]) -> list[str]:
 
 
 def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path) -> list[Example]:
-    """The examples of one benchmark or file.
+    """The examples of a benchmark, of a file, or of a folder of prepared data, of which the test share is scored.
 
-    Args:
-        name: of a benchmark, the path of a file, or a folder of prepared data, of which the test share is scored.
-        label_set: the labels to read.
-        bench_root: the folder of benchmarks.
-        recipe: the recipe file whose held-out documents are scored.
+    `recipe` is the file whose held-out documents some benchmarks are, `bench_root` the folder of the others.
 
     Raises:
         ValueError: if a file is missing or wrong, or no document is left.

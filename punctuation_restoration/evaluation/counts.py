@@ -20,16 +20,12 @@ from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Additive counts of one or more texts, over M labels.
+    """Additive counts of one or more texts, over M labels."""
 
-    Args:
-        label_names: all labels, the no-mark label first.
-        numbers: whole numbers (2 M + 1, M). The first M rows are a matrix of reference by predicted label over every
-            word but the last of each text, the next M the same over the last words, where a stop is easy to guess. The
-            last row has the marks predicted inside a word of the reference: insertions, but no word of their own.
-    """
-
-    label_names: tuple[str, ...]
+    label_names: tuple[str, ...]  # the no-mark label first
+    # Whole numbers (2 M + 1, M). The first M rows are a matrix of reference by predicted label over every word but the
+    # last of each text, the next M the same over the last words, where a stop is easy to guess. The last row has the
+    # marks predicted inside a word of the reference: insertions, but no word of their own.
     numbers: np.ndarray
 
     @property

@@ -67,15 +67,10 @@ def evaluate_examples(
     on_document: Callable[[int], object] = lambda n_units: None,
     **settings: Any,
 ) -> Evaluation:
-    """Run the pipeline over the texts and compare with the reference.
+    """Run the pipeline over the texts and compare with the reference, in the labels of a set.
 
-    Args:
-        restore: the pipeline.
-        examples: texts with references.
-        label_set: the labels to score in.
-        n_mistakes: how many mistakes to keep.
-        on_document: called after each document with the number of units so far.
-        settings: keywords for the pipeline, such as `window` or `thresholds`.
+    `on_document` is called after each document with the number of units so far; `settings` are keywords for the
+    pipeline, such as `window` or `thresholds`.
     """
     blocks: list[Block] = []
     calibration = {name: count_reliability([]) for name in ("all_words", "marks", "marks_where_marked")}

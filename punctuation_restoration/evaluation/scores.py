@@ -41,33 +41,24 @@ class MarkScore(MeanScore):
 
 @dataclass(frozen=True)
 class Scores:
-    """All scores of one test.
+    """All scores of one test."""
 
-    Attributes:
-        n_words: words scored, each once (in Han text: characters).
-        micro: all marks counted together: the first figure of this project.
-        macro: the mean over the marks that the reference uses.
-        weighted: the mean weighted by each mark's number in the reference ("support-weighted" in the MLM-Punct paper).
-        marks: the score of every mark, by label name. The no-mark label is never averaged in.
-        mid_text, end_text: micro over all words but the last of each text, and over the last words alone
-            (Li & Lin 2020 score them apart, since a stop at the end of a text is easy).
-        mid_text_marks, end_text_marks: the same for every mark, by label name (their Tables 3 and 4).
-        merged: micro by number of classes, no-mark included: all labels; sentence ends joined into one; any mark at
-            all (after Alam et al. 2020).
-        slot_error_rate: (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999);
-            may exceed 1; None where the reference has no mark.
-    """
-
-    n_words: int
-    micro: MarkScore
-    macro: MeanScore
-    weighted: MeanScore
-    marks: dict[str, MarkScore]
+    n_words: int  # scored, each once (in Han text: characters)
+    micro: MarkScore  # all marks counted together: the first figure of this project
+    macro: MeanScore  # the mean over the marks that the reference uses
+    weighted: MeanScore  # by each mark's number in the reference ("support-weighted" in the MLM-Punct paper)
+    marks: dict[str, MarkScore]  # by label name; the no-mark label is never averaged in
+    # Micro over all words but the last of each text, and over the last words alone (Li & Lin 2020 score them apart,
+    # since a stop at the end of a text is easy); and the same for every mark, by label name (their Tables 3 and 4).
     mid_text: MarkScore
     end_text: MarkScore
     mid_text_marks: dict[str, MarkScore]
     end_text_marks: dict[str, MarkScore]
+    # Micro by number of classes, no-mark included: all labels; sentence ends joined into one; any mark at all (after
+    # Alam et al. 2020).
     merged: dict[str, MarkScore]
+    # (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999); may exceed 1; None where
+    # the reference has no mark.
     slot_error_rate: float | None
 
 

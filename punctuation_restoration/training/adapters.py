@@ -61,7 +61,7 @@ def choose_trained(model: Any, settings: TrainingSettings, rows: Sequence[int], 
     if rank:
         add_adapters(model, rank, n_frozen, settings.dropout)
         return Adapters(base, base_hash, settings.layers, rank, n_frozen, sorted({*rows}))
-    for layer in layers_of(model.encoder)[2][:n_frozen] if n_frozen else ():
+    for layer in layers_of(model.encoder)[:n_frozen] if n_frozen else ():
         layer.requires_grad_(False)
     return None
 
@@ -106,10 +106,9 @@ def train_rows_only(model: Any, rows: Sequence[int]) -> None:
 
 
 def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0.0) -> None:
-    """Freeze the encoder of a model, in place, and put adapters beside its matrix products.
+    """Freeze the encoder of a `PunctuationRestorationModel`, in place, and put adapters beside its matrix products.
 
     Args:
-        model: a `PunctuationRestorationModel`.
         rank: inner width of each adapter. They start as nothing: the model computes what it did.
         first_layer: layers before this one get none.
         dropout: of what the adapters read.
@@ -121,7 +120,7 @@ def add_adapters(model: Any, rank: int, first_layer: int = 0, dropout: float = 0
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
         raise ImportError("Expected peft, which trains adapters; it is missing. Run `pip install peft`.") from error
-    layers = layers_of(model.encoder)[2][first_layer:]
+    layers = layers_of(model.encoder)[first_layer:]
     adapted = {module for layer in layers for module in layer.modules() if isinstance(module, nn.Linear)}
     names = [name for name, module in model.encoder.named_modules() if module in adapted]
     config = LoraConfig(r=rank, lora_alpha=rank, lora_dropout=dropout, target_modules=names)

@@ -62,12 +62,9 @@ class Labeller:
 def label_folder_softly(
     teacher: str, data: Sequence[str], out: Path, device: Any = "cpu", only: Sequence[str] = (), minutes: float = 0.0
 ) -> dict[str, Any]:
-    """Label the training documents of prepared folders that are not labelled yet. Gives counts.
+    """Label the training documents of folders, prepared with the teacher's tokenizer, that `out` lacks. Gives counts.
 
     Args:
-        teacher: a punctuation model.
-        data: folders that were prepared with its tokenizer.
-        out: folder to write, or to go on with.
         only: names of sources, in the order in which they are labelled; none for all, as the index has them.
         minutes: stop after so long; 0 does not.
 

@@ -54,48 +54,38 @@ class RunState:
         return is_best
 
 
+@dataclass(eq=False, repr=False)
 class TrainingRun:
-    """One run: builds or resumes everything, then `train` does the steps.
+    """One run: builds or resumes everything, then `train` does the steps."""
 
-    Args:
-        settings: how to train.
-        recipe: sampling, augmentation, weights and model fields.
-        index: of prepared data, from `data.shards.read_index`.
-        out: folder of the run.
-        accelerator: devices, processes and number format.
-        start: checkpoint of ours to go on from, None starts from the encoder.
-        soft_labels: folders in which teachers' labels are, see `training.labelling`.
-        new_pieces: ids of pieces whose word embeddings are trained besides the mask and the fills.
-    """
+    settings: TrainingSettings
+    recipe: Recipe  # its sampling, augmentation, weights and model fields
+    index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
+    out: Path  # folder of the run
+    accelerator: Accelerator  # devices, processes and number format
+    start: str | None = None  # checkpoint of ours to go on from; None starts from the encoder
+    soft_labels: Sequence[str] = ()  # folders in which teachers' labels are, see `training.labelling`
+    new_pieces: Sequence[int] = ()  # ids whose word embeddings are trained besides those of the mask and the fills
 
-    def __init__(
-        self,
-        settings: TrainingSettings,
-        recipe: Recipe,
-        index: Mapping[str, Any],
-        out: Path,
-        accelerator: Accelerator,
-        start: str | None = None,
-        soft_labels: Sequence[str] = (),
-        new_pieces: Sequence[int] = (),
-    ):
-        self.settings, self.out, self.accelerator = settings, out, accelerator
+    def __post_init__(self) -> None:
+        settings, start, accelerator = self.settings, self.start, self.accelerator
         self.processes = Processes(accelerator, settings.local_steps)
-        self.log = RunLog(out, accelerator.is_main_process, settings.max_steps)
-        self.checkpoints = out / "checkpoints"
+        self.log = RunLog(self.out, accelerator.is_main_process, settings.max_steps)
+        self.checkpoints = self.out / "checkpoints"
         resumed = checkpoints.newest_checkpoint(self.checkpoints, self.log.tell)
         learned = Path(start) if start and (Path(start) / adapters.DESCRIPTION_FILE).is_file() else None
         place = str(resumed or start or "")
         if settings.adapter_rank or learned:  # checkpoints hold the adapters alone
             place = "" if learned else start or ""
         torch.manual_seed(settings.seed)  # a new classifier, and new adapters, are drawn
-        self.model = build_model(settings, recipe, index, place)
+        self.model = build_model(settings, self.recipe, self.index, place)
         self.tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
-        slots = SlotEncoder(self.tokenizer, self.model.config)
+        config = self.model.config
+        slots = SlotEncoder(self.tokenizer, config)
         part = (self.processes.number, self.processes.n_processes)
-        self.source = batch_source(settings, recipe, index, slots, self.model.config, part, soft_labels)
-        self.validation = Validation(index, slots, self.model.config, settings.validation_words, self.processes)
-        rows = [row for row in (slots.mask_id, *slots.fill_ids, *new_pieces) if row is not None]
+        self.source = batch_source(settings, self.recipe, self.index, slots, config, part, self.soft_labels)
+        self.validation = Validation(self.index, slots, config, settings.validation_words, self.processes)
+        rows = [row for row in (slots.mask_id, *slots.fill_ids, *self.new_pieces) if row is not None]
         self.adapters = adapters.choose_trained(self.model, settings, rows, place or str(settings.encoder))
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
             use_fp32_attention(self.model)
@@ -114,7 +104,6 @@ class TrainingRun:
             adapters.go_on_from_adapters(self.model, self.adapters, learned)
         self._time_used: float | None = None
         self._scored_step, self._joined_step = -1, self.state.step
-        config = self.model.config
         self.log.tell(
             f"slot style {config.slot_style}, head {config.head}, windows of {config.max_window_pieces} pieces; layers "
             f"from {config.bidirectional_from or 0} on read both ways"

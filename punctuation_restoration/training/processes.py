@@ -16,8 +16,7 @@ class Processes:
 
     def reduced(self, values: Any, how: str = "sum") -> torch.Tensor:
         """The "sum" or "mean" over all processes of a tensor, or of numbers."""
-        tensor = torch.as_tensor(values, device=self.accelerator.device)
-        return self.accelerator.reduce(tensor, how) if self.n_processes > 1 else tensor
+        return self.accelerator.reduce(torch.as_tensor(values, device=self.accelerator.device), how)
 
     @torch.no_grad()
     def make_alike(self, model: Any, averages: Any, optimiser: Any) -> None:

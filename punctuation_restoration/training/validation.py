@@ -39,34 +39,26 @@ class ScoredWindow:
     source_id: int
 
 
+@dataclass(eq=False, repr=False)
 class Validation:
-    """The validation windows of a run.
+    """The validation windows of a run."""
 
-    Args:
-        index: of prepared data, from `data.shards.read_index`.
-        slots: the `SlotEncoder` of the model.
-        config: the model's: window and contexts.
-        words_per_language: how many words of each language are taken, alike from each of its sources.
-        processes: those of the run, of which each reads its share of the windows; None reads all.
-    """
+    index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
+    slots: Any  # the `SlotEncoder` of the model
+    config: Any  # the model's: window and contexts
+    words_per_language: int  # how many words of each language are taken, alike from each of its sources
+    processes: Processes | None = None  # those of the run, of which each reads its share of the windows; None reads all
 
-    def __init__(
-        self,
-        index: Mapping[str, Any],
-        slots: Any,
-        config: Any,
-        words_per_language: int,
-        processes: Processes | None = None,
-    ):
-        self.collator, self.processes = WindowCollator(slots, casings=config.casings), processes
-        self.languages: list[str] = index["languages"]
-        self.source_names = [row["name"] for row in index["sources"]]
-        self.source_languages = [self.languages.index(row["language"]) for row in index["sources"]]
-        self.label_names = config.label_names
+    def __post_init__(self) -> None:
+        self.collator, sources = WindowCollator(self.slots, casings=self.config.casings), self.index["sources"]
+        self.languages: list[str] = self.index["languages"]
+        self.source_names = [row["name"] for row in sources]
+        self.source_languages = [self.languages.index(row["language"]) for row in sources]
+        self.label_names = self.config.label_names
         self.windows: list[ScoredWindow] = []
-        for source_id, n_words in enumerate(words_to_take(index, words_per_language)):
-            for shard in index["sources"][source_id]["splits"]["validation"]["shards"]:
-                taken = source_windows(Path(shard["file"]), config, n_words, source_id)
+        for source_id, n_words in enumerate(words_to_take(self.index, self.words_per_language)):
+            for shard in sources[source_id]["splits"]["validation"]["shards"]:
+                taken = source_windows(Path(shard["file"]), self.config, n_words, source_id)
                 n_words -= sum(scored.kept.stop - scored.kept.start for scored in taken)
                 self.windows += taken
 

@@ -3,9 +3,10 @@
 It knows widths and times; how a cue is written in SRT or WebVTT is the business of `writing`.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from rich.cells import cell_len
 
 from ..pipeline.speech import is_unspaced
 from .restoring import RestoredSpeech
@@ -100,7 +101,7 @@ def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]
         last = stretch[end - 1].text[-1:]
         break_cost = 0.0 if end == len(stretch) or last in CLAUSE_MARKS else _NO_MARK_COST
         for start in range(end - 1, -1, -1):
-            width = width_of(_joined(stretch[start:end]))
+            width = cell_len(_joined(stretch[start:end]))
             if start < end - 1 and (width > widest or _layout(stretch[start:end], limits) is None):
                 break
             cost = costs[start] + _CUE_COST + break_cost + (1 - width / widest) ** 2
@@ -116,7 +117,7 @@ def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]
 
 def _layout(units: Sequence[_Unit], limits: CueLimits) -> list[str] | None:
     """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
-    total = width_of(_joined(units))
+    total = cell_len(_joined(units))
     if total <= limits.line_width or len(units) == 1:
         return [_joined(units)]
     for n_lines in range(2, limits.n_lines + 1):
@@ -131,9 +132,9 @@ def _filled(units: Sequence[_Unit], width: int) -> list[str] | None:
     """Lines filled one after another; None where a single word is wider than a line."""
     lines: list[list[_Unit]] = [[]]
     for unit in units:
-        if width_of(unit.text) > width:
+        if cell_len(unit.text) > width:
             return None
-        if lines[-1] and width_of(_joined([*lines[-1], unit])) > width:
+        if lines[-1] and cell_len(_joined([*lines[-1], unit])) > width:
             lines.append([])
         lines[-1].append(unit)
     return [_joined(line) for line in lines]
@@ -141,18 +142,10 @@ def _filled(units: Sequence[_Unit], width: int) -> list[str] | None:
 
 def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]:
     for n, cue in enumerate(cues):
-        needed = max(_MIN_SECONDS, sum(map(width_of, cue.lines)) / limits.characters_per_second)
+        needed = max(_MIN_SECONDS, sum(map(cell_len, cue.lines)) / limits.characters_per_second)
         free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
         ends = max(cue.ends, min(cue.begins + needed, free_until))
         yield TimedCue(round(cue.begins, 3), round(ends, 3), cue.lines)
-
-
-def width_of(text: str) -> int:
-    """Columns that a text takes: two for each wide character (Unicode Standard Annex 11), none for what combines."""
-    if text.isascii():
-        return len(text)
-    letters = [sign for sign in text if not unicodedata.combining(sign)]
-    return len(letters) + sum(unicodedata.east_asian_width(sign) in "WF" for sign in letters)
 
 
 def _joined(units: Sequence[_Unit]) -> str:

@@ -3,6 +3,7 @@
 It knows how records are laid out, and leaves the JSON inside a JSONL line to `recogniser_json`.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -12,7 +13,6 @@ from .placed_json import read_values
 from .recogniser_json import JsonReader
 
 _CTM_RECORD = re.compile(r"[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(?:[^\r\n]*)")
-_TAB = re.compile("\t")
 _TEXT_COLUMNS = ("text", "sentence", "transcript")
 
 
@@ -74,21 +74,21 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
     if header is None or header[0] > 1:
         raise FormatError("Expected a header with the names of the columns, got an empty line.", line=1)
     columns = source[header[1] : header[2]].lstrip("\ufeff").split("\t")
-    wanted = [text_column] if text_column else [name for name in _TEXT_COLUMNS if name in columns]
-    if not wanted or wanted[0] not in columns:
+    wanted = text_column or next((name for name in _TEXT_COLUMNS if name in columns), "text")
+    if wanted not in columns:
         raise FormatError(
-            f"Expected a column named {text_column or 'text'!r} in the header, got {columns!r:.80}. Name it (--field).",
-            line=1,
+            f"Expected a column named {wanted!r} in the header, got {columns!r:.80}. Name it (--field).", line=1
         )
     is_timed = {"start", "end"} <= set(columns)
     builder = SpeechBuilder()
     speeches: list[Speech] = []
     for number, start, end in lines:
-        places = _fields(source, start, end)
-        if len(places) != len(columns):
-            raise FormatError(f"Expected {len(columns)} fields, as in the header, got {len(places)}.", line=number)
-        row = dict(zip(columns, places, strict=True))
-        chunk = Chunk.plain(source, *row[wanted[0]])
+        fields = source[start:end].split("\t")
+        if len(fields) != len(columns):
+            raise FormatError(f"Expected {len(columns)} fields, as in the header, got {len(fields)}.", line=number)
+        starts = itertools.accumulate((len(field) + 1 for field in fields), initial=start)
+        row = {name: (at, at + len(field)) for name, field, at in zip(columns, fields, starts, strict=False)}
+        chunk = Chunk.plain(source, *row[wanted])
         if is_timed:
             builder.part()
             begins, ends = (_milliseconds(source[slice(*row[name])], number) for name in ("start", "end"))
@@ -122,11 +122,6 @@ def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
         if source[start : match.start()].strip():
             yield number, start, match.start()
         start = match.end()
-
-
-def _fields(source: str, start: int, end: int) -> list[tuple[int, int]]:
-    tabs = [match.start() for match in _TAB.finditer(source, start, end)]
-    return list(zip([start, *(tab + 1 for tab in tabs)], [*tabs, end], strict=True))
 
 
 def _milliseconds(field: str, number: int) -> float:

@@ -5,13 +5,14 @@ It writes files anew; a file that keeps its format is edited in place by `Restor
 
 import html
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .cues import CueLimits, make_cues
 from .restoring import RestoredSpeech, RestoredTranscript
 from .timed_sentences import Clock, clock_time, spoken_sentences
 
+WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 COLUMNS = ("time", "score", "words", "alternatives")  # of a review
 N_BEFORE = 6  # words are shown before a doubtful place
@@ -27,11 +28,20 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
     Raises:
         ValueError: a format that cannot be written, times that are missing, or several speeches where one must be.
     """
-    if file_format not in WRITABLE:
-        raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
-    if file_format in ("srt", "vtt"):
-        return _subtitles(restored.speeches, file_format, limits or CueLimits())
-    return _WRITERS[file_format](restored.speeches)
+    speeches = restored.speeches
+    match file_format:
+        case "txt":
+            return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
+        case "srt" | "vtt":
+            return _subtitles(speeches, file_format, limits or CueLimits())
+        case "tsv":
+            return _tsv(speeches)
+        case "json":
+            rows = [_row(speech) for speech in speeches] or [{"text": "", "words": [], "sentences": []}]
+            return json.dumps(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
+        case "jsonl":
+            return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
+    raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
 
 
 def _subtitles(speeches: Sequence[RestoredSpeech], file_format: str, limits: CueLimits) -> str:
@@ -50,10 +60,6 @@ def _subtitles(speeches: Sequence[RestoredSpeech], file_format: str, limits: Cue
     return "\n".join(blocks)
 
 
-def _txt(speeches: Sequence[RestoredSpeech]) -> str:
-    return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
-
-
 def _tsv(speeches: Sequence[RestoredSpeech]) -> str:
     """Whisper's columns; a row is a sentence. Of several recordings each row has the name as well."""
     has_names = len(speeches) > 1 and any(speech.speech.name for speech in speeches)
@@ -68,15 +74,6 @@ def _tsv(speeches: Sequence[RestoredSpeech]) -> str:
     return "".join(rows)
 
 
-def _json(speeches: Sequence[RestoredSpeech]) -> str:
-    rows = [_row(speech) for speech in speeches] or [{"text": "", "words": [], "sentences": []}]
-    return json.dumps(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
-
-
-def _jsonl(speeches: Sequence[RestoredSpeech]) -> str:
-    return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
-
-
 def _row(restored: RestoredSpeech) -> dict[str, Any]:
     """One text as `--json` prints it.
 
@@ -89,12 +86,6 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
         word["begins"], word["ends"] = clock.between(word["start"], word["end"])
     named = {} if speech.name is None else {"name": speech.name}
     return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
-
-
-_WRITERS: dict[str, Callable[[Sequence[RestoredSpeech]], str]] = {
-    "txt": _txt, "tsv": _tsv, "json": _json, "jsonl": _jsonl,
-}  # fmt: skip
-WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
 
 
 def review(restored: RestoredTranscript, doubt: float) -> str:
