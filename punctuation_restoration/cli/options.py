@@ -64,7 +64,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     named = format_of_name(args.output.name) if is_file else None
     args.extension_format = named if named in WRITABLE else None
     if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:
-        raise OptionError(f"Expected --output in a format among {', '.join(WRITABLE)}, got {args.output}. Name another.")
+        raise OptionError(f"Expected --output in a format of {', '.join(WRITABLE)}, got {args.output}. Name another.")
     if args.text is not None and args.files:
         raise OptionError("Expected --text or FILES, got both.")
     if args.color and args.output is not None:
