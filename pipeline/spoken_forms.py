@@ -42,7 +42,12 @@ FORMS = regex.compile(
         rf"(?:(?<=^| ){form}(?=$| ))"
         for form in (
             r"(?=(?:[+ ]{0,2}\d){7,15}(?:$| \D))(?:\+\d{1,3}|0\d{0,3})(?: \d{2,4}){1,4}",
+            r"0\d{1,3}-\d{3,4}(?: \d{3,4}){1,2}",
+            r"1 [38]00(?: \d{2,4}){2,3}",
+            r"1[3-9]\d \d{4} \d{4}",  # of China
             r"[3689]\d{3} \d{4}",  # of Singapore and Hong Kong
+            r"\d{6} \d{2} \d{4}",  # of a Malaysian identity card
+            r"(?!(?:(?:19|20)\d\d ?){4})\d{4}(?: \d{4}){3}",  # of a bank card; four years are none
             rf"(?:(?:pukul|jam|at) )?(?:1?\d|2[0-3]) [0-5]\d {_HALF_OF_DAY}",
             rf"(?:1?\d|2[0-3]) {_HALF_OF_DAY}",
             r"(?:pukul|jam) (?:1?\d|2[0-3]) [0-5]\d",
@@ -50,7 +55,7 @@ FORMS = regex.compile(
             rf"{_NUMBER} (?:point|dot|perpuluhan|点|點) {_DIGIT}(?: {_DIGIT})*",
             rf"(?P<address>{_ADDRESS})",
             rf"(?:{_NUMBERED} number|{_NUMBERED_MALAY}|number|nombor|code|kod|pin|extension|version|versi) "
-            rf"(?:(?:is|ialah|adalah) )?{_DIGIT}(?: {_DIGIT})*"
+            rf"(?:(?:is|ialah|adalah) )?(?:\d{{3,4}}(?: \d{{3,4}})+|{_DIGIT}(?: {_DIGIT})*)"
             rf"(?: (?:point|dot|perpuluhan) {_DIGIT}(?: {_DIGIT})*)?",
             rf"{_NUMBER}(?: {_NUMBER}){{0,9}} (?:dollars?|pounds?|euros?|ringgit) (?:(?:and|dan) )?"
             rf"{_NUMBER}(?: {_NUMBER})? (?:cents?|pence|sen)",

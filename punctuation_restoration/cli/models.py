@@ -31,7 +31,8 @@ def load_pipeline(
     places = [str(place) for place in (model, *(construction.get("ensemble") or ())) if place]
     for place in places:
         if not HUB_ID.fullmatch(place) and not Path(place).exists():
-            raise ModelError(f"Expected a model's folder or Hub id, got {place}, where nothing is. Correct the path.")
+            wrong = f"Expected a model's folder or Hub id, got {place}, where nothing is."
+            raise ModelError(f"{wrong} Correct the path (--model, --ensemble).")
     import torch  # seconds to import; mistakes in options need not wait for it
     import transformers
     from transformers import logging
