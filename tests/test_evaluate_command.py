@@ -74,6 +74,14 @@ def test_scores_are_those_of_the_pipeline_on_the_whole_text(tiny_checkpoint, tin
     assert read_result(output)["scores"]["micro"]["n_correct"] == n_right
 
 
+def test_a_quick_look_writes_nothing_unless_a_place_is_named(tiny_checkpoint, texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("--model", tiny_checkpoint, "--benchmark", texts, "--limit", 60) == 0
+    assert not (tmp_path / "results").exists()
+    assert run("--model", tiny_checkpoint, "--benchmark", texts) == 0
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["talks-jsonl.json"]
+
+
 def test_several_benchmarks_write_a_file_each(tiny_checkpoint, texts, tmp_path, capsys):
     bench = tmp_path / "bench" / "en"
     bench.mkdir(parents=True)

@@ -61,7 +61,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--ensemble", nargs="+", metavar="MODEL", help="further models; scores of all are averaged")
     add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     add("--list", action="store_true", help="name the benchmarks and end")
-    add("--output", type=Path, default=RESULTS, help=f"JSON file, or a folder for several (default: {RESULTS}/)")
+    where = f"JSON file, or a folder for several (default: {RESULTS}/; with --limit nothing is written)"
+    add("--output", type=Path, help=where)
     add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
     add("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
     add("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
@@ -80,6 +81,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args = parser.parse_args(argv)
     if not (args.benchmark or args.list):
         parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")
+    args.output = args.output or (None if args.limit else RESULTS)
     return args
 
 
@@ -106,7 +108,8 @@ def run(args: argparse.Namespace) -> None:
         result, found = score_one(restore, name, settings, args, earlier.get(name))
         results.append(result)
         mistakes.append(found)
-        result_files.write_result(result, result_path(args.output, name))
+        if args.output:
+            result_files.write_result(result, result_path(args.output, name))
     for result in results:
         if args.details or len(results) == 1:
             console.print(*report.details(result), sep="\n")
