@@ -213,6 +213,12 @@ def test_wrong_calls_end_in_one_line(
     assert said.startswith("train: ")
 
 
+def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "talk.txt").write_text("hello, you are the best. are you?")
+    assert run_training(["--cpu", "--data", str(tmp_path / "talk.txt"), "--out", str(tmp_path / "out")]) == 1
+    assert "Expected a model under --from or an encoder under --encoder" in capsys.readouterr().err
+
+
 def test_data_for_another_model_are_refused(
     prepared: str, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

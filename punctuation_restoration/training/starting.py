@@ -91,6 +91,9 @@ def prepared_folders(
         raise ValueError("Expected texts under --data and a model under --from to add pieces, got not both. Give both.")
     if not texts:
         return start, folders
+    if not (start or settings.encoder):
+        what = "a model under --from or an encoder under --encoder to start from"
+        raise ValueError(f"Expected {what}, got neither. Give --from checkpoints/en-zh-ms to keep what it knows.")
     extended, prepared = out / "extended", out / "prepared"
     with accelerator.main_process_first():
         if accelerator.is_main_process and args.add_pieces and not (extended / NEW_PIECES_FILE).is_file():
