@@ -6,6 +6,7 @@
     python -m benchmarks.gathered "default model=runs/base" "student trial=runs/m" --out results/student_trial.json
     python -m benchmarks.gathered "default model=runs/base" "student=runs/n" --out results/student.json
     python -m benchmarks.gathered "mlm-punct=runs/mlm" --out results/mlm_punct.json
+    python -m benchmarks.gathered "student=runs/n" "mean of teachers=runs/o" --out results/mean_teachers.json
 
 Of every benchmark in a folder it keeps micro-F1, the comparison with `--against` and the scores of capitals; of the two
 other programs what they found. A folder may lack any of them.
