@@ -50,7 +50,10 @@ class PunctuationRestorationModel(PreTrainedModel):
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
     accepts_loss_kwargs = False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
-    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True  # its encoder may
+    _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
+    _supports_attention_backend = True
 
     def __init__(self, config: PunctuationRestorationConfig) -> None:
         super().__init__(config)

@@ -26,7 +26,7 @@ from typing import Any
 
 from .edits import Edit
 from .placed_values import PlacedArray, PlacedObject, PlacedString, has, place, rebuild
-from .speech import Aside, Chunk, Speech, SpeechBuilder, in_track
+from .speech import Aside, Chunk, Speech, SpeechBuilder, in_track, shown_speaker
 
 logger = logging.getLogger(__name__)
 
@@ -225,7 +225,7 @@ class RecogniserReader:
         speaker = value.get("speaker") if isinstance(value, PlacedObject) else None
         if builder.turn_to(speaker):
             name = f"speaker {speaker}" if str(speaker).isdigit() else str(speaker)
-            builder.speech.asides.append(Aside(builder.length, f"{name.upper()}:", leads=True))
+            builder.speech.asides.append(Aside(builder.length, shown_speaker(name), leads=True))
 
     def _word_chunk(self, word: Any) -> Chunk:
         spelled = (word.get("word"), word.get("text")) if isinstance(word, PlacedObject) else (word,)

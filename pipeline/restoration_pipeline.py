@@ -270,8 +270,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         document: PreparedItem = model_outputs[0]["document"]
         decided, probabilities = self._decide(model_outputs, **wanted)
         wanted = {name: value for name, value in wanted.items() if name not in DECIDING_KEYWORDS}
-        casings = document.casings if document.casings is not None else _casings(model_outputs)
-        if casings is not None and wanted.get("truecase"):
+        casings = None
+        if wanted.get("truecase"):
+            casings = document.casings if document.casings is not None else _casings(model_outputs)
+        if casings is not None:
             kept = in_addresses(document.forms)
             casings = [AS_IS if index in kept else casing for index, casing in enumerate(casings.tolist())]
             pairs = zip(document.words, casings, strict=True)
@@ -345,7 +347,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         fills = any(member.slots.has_slots for member in (self, *self.others))
         if not fills or not any(mark and mark.label for mark in document.found):
             return outputs
-        casings = _casings(outputs)  # of the words alone, so that restored text keeps its letters too
+        # Of the words alone, so that restored text keeps its letters too.
+        casings = _casings(outputs) if wanted.get("truecase") else None
         already_read = {_content(window): window["probabilities"] for window in outputs}
 
         def read_shown(fixed: Fixed) -> Reading:
@@ -366,9 +369,8 @@ def _content(window: Mapping[str, Any]) -> tuple[Any, ...]:
     return window["member"], window["window"].first, tuple(window["input_ids"]), tuple(window["slot_positions"])
 
 
-def _casings(outputs: Iterable[dict[str, Any]]) -> np.ndarray | None:
+def _casings(outputs: Sequence[dict[str, Any]]) -> np.ndarray | None:
     """The casing (W,) of each word of a text, as the first model says that knows them; None where none does."""
-    outputs = list(outputs)
     words = [word.spoken.lower() for word in outputs[0]["document"].words]
     return next((agreed(rows, words).argmax(axis=1) for rows in _joined(outputs, "casings")), None)
 

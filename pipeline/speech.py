@@ -109,6 +109,11 @@ class Aside(NamedTuple):
     leads: bool
 
 
+def shown_speaker(name: str) -> str:
+    """How text and subtitles show who speaks: in capitals, by which a name is known again."""
+    return f"{name.upper()}:"
+
+
 class Sound(NamedTuple):
     """A cue in which nothing is said, such as `[music]`; in seconds."""
 

@@ -104,8 +104,7 @@ class PageRestorer:
         content = transcripts.write_as(done, to) if to else done.source()
         seconds = time.perf_counter() - started
         target = folder / f"{path.stem}-restored{f'.{to}' if to else path.suffix}"
-        encoding = transcripts.UTF8 if to in transcripts.UTF8_ONLY else encoding
-        target.write_bytes(encoding.encode(content))
+        target.write_bytes(transcripts.encoding_of(to, encoding).encode(content))
         words = [word for speech in done.speeches for word in speech.words]
         return target, {"text": content, "words": words, "seconds": seconds}
 

@@ -20,7 +20,7 @@ class Job(NamedTuple):
 
 
 def plan_jobs(
-    inputs: Sequence[Path], output: Path | None, suffix: str | None, into_folder: bool = False
+    inputs: Sequence[Path], output: Path | None, suffix: str | None, into_folder: bool
 ) -> tuple[list[Job], list[tuple[str, str]]]:
     """Pair every input with its target.
 
@@ -28,7 +28,7 @@ def plan_jobs(
         inputs: files and folders; of a folder, all files whose extension is known, with its sub-folders.
         output: a file for a single file, else a folder; None for standard output.
         suffix: what replaces the files' extensions, if the format changes.
-        into_folder: whether the output was named as a folder, with a slash behind it.
+        into_folder: whether the output is a folder, or was named as one, with a slash behind it.
 
     Returns:
         What is to be done, and what cannot be: (file or folder, why).
@@ -51,7 +51,7 @@ def plan_jobs(
     is_single = len(inputs) == 1 and not inputs[0].is_dir()
     if output is None and (len(found) > 1 or not is_single):
         raise OptionError("Expected --output FOLDER for several files, got none. Add it.")
-    if output is None or (is_single and not output.is_dir() and not into_folder):
+    if output is None or (is_single and not into_folder):
         return [Job(file, output) for file, _ in found], problems
     if not output.is_dir() and (output.exists() or (format_of_name(output.name) and not into_folder)):
         wrong = f"got {output}, {'which is a file' if output.exists() else 'the name of a file'}"

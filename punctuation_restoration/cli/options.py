@@ -41,16 +41,17 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
     Beside the options themselves it has `options`, those of the pipeline's calls that were given; `limits`, the
     `CueLimits`; and `extension_format`, that of the output's name, which counts where the input is of another format.
-    `to` is the format that `--to`, `--json` or `--sentences` asks for, or None; `into_folder` whether the output's name
-    ends as a folder's.
+    `to` is the format that `--to`, `--json` or `--sentences` asks for, or None; `into_folder` whether the output is
+    a folder, or its name ends as a folder's.
 
     Raises:
         OptionError: options that do not go together.
         SystemExit: options that do not exist or cannot be read, with code 2; `--help` and `--version`, with code 0.
     """
     args = _parser().parse_intermixed_args(sys.argv[1:] if argv is None else argv)
-    args.into_folder = (args.output or "").endswith(os.sep)  # which a Path forgets
+    named_as_folder = (args.output or "").endswith(os.sep)  # which a Path forgets
     args.output = None if args.output is None else Path(args.output)
+    args.into_folder = args.output is not None and (named_as_folder or args.output.is_dir())
     args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
     args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
@@ -60,7 +61,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
     elif args.sentences:
         args.to = "txt"
-    is_file = args.output is not None and not args.into_folder and not args.output.is_dir()
+    is_file = args.output is not None and not args.into_folder
     named = format_of_name(args.output.name) if is_file else None
     args.extension_format = named if named in WRITABLE else None
     if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:

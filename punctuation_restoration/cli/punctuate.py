@@ -76,7 +76,7 @@ def _restore(args: Namespace, load: Load) -> int:
     """Restore files, or --text, or standard input."""
     problems: list[tuple[str, str]] = []
     if args.text is not None or not args.files or args.files == [Path("-")]:
-        if args.into_folder or (args.output and args.output.is_dir()):
+        if args.into_folder:
             raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
         jobs = [Job(None, args.output)]
         if args.text is None and sys.stdin.isatty() and not args.quiet:
@@ -163,7 +163,7 @@ def _restored(
     else:
         written = transcripts.write_as(result, new_format, args.limits)
         if new_format != transcript.format:
-            encoding = transcripts.UTF8 if new_format in transcripts.UTF8_ONLY else encoding
+            encoding = transcripts.encoding_of(new_format, encoding)
         elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends
             written = written.replace("\n", "\r\n")
     return encoding.encode_parts([written])

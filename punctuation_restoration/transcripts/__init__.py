@@ -8,18 +8,16 @@ subtitles = write_as(restored, "srt")                   # or another format
 
 from ..pipeline.speech import Speech, Transcript
 from .cues import CueLimits
-from .encodings import UTF8, Encoding
+from .encodings import Encoding
 from .errors import FormatError
 from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
 from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
-from .writing import UTF8_ONLY, WRITABLE, review, write_as
+from .writing import WRITABLE, encoding_of, review, write_as
 
 __all__ = [
     "FOREIGN",
     "PLAIN_FORMATS",
     "READABLE",
-    "UTF8",
-    "UTF8_ONLY",
     "WRITABLE",
     "CueLimits",
     "Encoding",
@@ -28,6 +26,7 @@ __all__ = [
     "RestoredTranscript",
     "Speech",
     "Transcript",
+    "encoding_of",
     "format_of_name",
     "read_bytes",
     "read_source",

@@ -11,7 +11,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from ..pipeline.speech import Chunk, Runs
+from ..pipeline.speech import Chunk, Runs, shown_speaker
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
 _SRT_TAG = (
@@ -66,7 +66,7 @@ def read_cue(cue_format: str, source: str, start: int, end: int) -> tuple[list[V
         if voice:
             turns.append(place)
             names[place] = html.unescape(voice[1])
-            asides[place] = f"{names[place].upper()}:"  # elsewhere names are known by their capitals
+            asides[place] = shown_speaker(names[place])
     for match in itertools.chain(dash_pattern.finditer(body), name_pattern.finditer(body)):
         spans.append(match.span("shown"))
         turns.append(match.end("shown"))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..pipeline.speech import Aside, Sound, SpeechBuilder, Transcript
+from ..pipeline.speech import Aside, Sound, SpeechBuilder, Transcript, shown_speaker
 from .cue_text import VisibleLine, read_cue
 from .errors import LINE_END, FormatError, line_of, n_line_ends
 
@@ -187,12 +187,13 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
         begins_at = builder.length
         for line in lines[n_repeated:]:
             builder.part()
-            is_told = line.name is not None and not builder.turn_to(line.name)
+            told = None  # the name of who goes on speaking, which is shown already
+            if line.name is not None and not builder.turn_to(line.name):
+                told = shown_speaker(line.name)
             if line.is_turn and line.name is None:
                 builder.turn()
             places.append(builder.say(line.chunk))
             said_from, _ = places[-1]
-            told = f"{line.name}:".upper() if is_told else None
             shown = [(place, text) for place, text in line.asides if text.upper() != told]
             builder.speech.asides += [Aside(said_from + place, text, place == 0) for place, text in shown]
         builder.time(begins_at, builder.length, cue.begins, cue.ends)

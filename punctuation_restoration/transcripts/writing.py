@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .cues import CueLimits, make_cues
+from .encodings import UTF8, Encoding
 from .restoring import RestoredSpeech, RestoredTranscript
 from .timed_sentences import Clock, clock_time, spoken_sentences
 
@@ -17,6 +18,11 @@ UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 COLUMNS = ("time", "score", "words", "alternatives")  # of a review
 N_BEFORE = 6  # words are shown before a doubtful place
 LEAST = 0.05  # probability from which an alternative is worth a look
+
+
+def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
+    """The encoding in which a format is written: UTF-8 where its standard knows no other, else the file's own."""
+    return UTF8 if file_format in UTF8_ONLY else own
 
 
 def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:
