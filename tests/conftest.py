@@ -13,6 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
+from restorers import StandIn
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, pipeline
 
@@ -185,3 +186,21 @@ def cased_model(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) 
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """What the command `punctuate` restores with in the place of a model."""
+    restore = StandIn()
+    monkeypatch.setattr("punctuation_restoration.cli.punctuate.load_pipeline", lambda *args, **kwargs: restore)
+    return restore
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command `punctuate` may load no model."""
+
+    def load(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("Expected no model to be loaded.")
+
+    monkeypatch.setattr("punctuation_restoration.cli.punctuate.load_pipeline", load)
