@@ -12,7 +12,15 @@ from benchmarks.beyond_cap import write_hashes
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
 from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Filters, build_recipe, load_recipe
-from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, save_arrays, split_of
+from punctuation_restoration.data.shards import (
+    document_keys,
+    hash_id,
+    open_shard,
+    read_hashes,
+    read_index,
+    save_arrays,
+    split_of,
+)
 from punctuation_restoration.data.vocabulary import extend_model
 
 TEXT = "Hello, you are the best. Is the day you say? "
@@ -146,6 +154,19 @@ def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoin
     index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
     train = index["sources"][0]["splits"]["train"]
     assert (train["n_documents"], train["n_words"]) == (2, 20)  # 10 words each: twenty one, three
+
+
+def test_a_second_recipe_reads_what_the_first_left(tmp_path: Path, tiny_checkpoint: str) -> None:
+    write_documents(tmp_path / "talks.jsonl", [f"I am ill. You are ill. Is it {word}? " for word in "abcdefgh"])
+    read = []
+    for name, limits in {"first": {"max_words": 20}, "rest": {"skip_words": 20, "max_words": 10}}.items():
+        made = recipe(tmp_path, validation=0.0, source=limits)
+        index = prepare(made, tmp_path / name, tiny_checkpoint, n_processes=1)
+        train, skipped = index["sources"][0]["splits"]["train"], index["sources"][0]["skipped"]
+        keys = document_keys(open_shard(train["shards"][0]["file"]))
+        read.append((train["n_words"], skipped.get("passed over", 0), set(keys)))
+    assert [one[:2] for one in read] == [(27, 0), (18, 3)]  # nine words a document
+    assert not read[0][2] & read[1][2]
 
 
 def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str) -> None:

@@ -293,6 +293,14 @@ def test_names_sounds_and_dashes_stay_in_new_cues() -> None:
     assert restored.source() == SHOWN.replace("home", "home.").replace("really", "really?").replace("was", "was.")
 
 
+def test_sounds_within_a_chinese_line_are_no_speech() -> None:
+    text = "谢谢大家(掌声)我很高兴（开心地笑）再说一次（声明）"
+    restored = restore_transcript(read_source(srt(text), "srt"), marking({"家": "。", "兴": "。"}))
+    assert "声明" in restored.speeches[0].sentences[-1].text
+    assert all("掌声" not in one.text and "笑" not in one.text for one in restored.speeches[0].sentences)
+    assert "谢谢大家。(掌声)我很高兴。（开心地笑）再说一次（声明）" in restored.source()
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -145,7 +145,7 @@ def prepare_source(
     """
     writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
     skipped, capitalised, leaks = Counter[str](), Counter[str](), list[dict[str, Any]]()
-    n_words = 0
+    n_words = n_passed = 0
     documents = read_documents(source.path, source.text_field)
     for conversion in converted(pool, usable(documents, read_hashes(source.held_out), seen, skipped), source):
         if conversion.n_shared:
@@ -153,6 +153,10 @@ def prepare_source(
             leaks.append({"source": source.name, "id": conversion.id, "share": share})
         if conversion.packed is None:
             skipped[str(conversion.reason)] += 1
+            continue
+        if n_passed < source.skip_words:
+            n_passed += len(conversion.packed.labels)
+            skipped["passed over"] += 1
             continue
         shares = (source.validation or 0.0, source.test or 0.0)
         split = split_of(conversion.packed.hash, *shares) if source.labelled else "train"

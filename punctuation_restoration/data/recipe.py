@@ -40,6 +40,7 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
+    skip_words: int = 0  # pass over the documents that another recipe reads with this as its `max_words`
     held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
     labelled: bool = True  # False: its marks are thrown away, for self-training
     casing: bool | None = None  # whether capitals are as they should be; None: `data.casings` decides, text by text

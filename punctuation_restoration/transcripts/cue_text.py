@@ -21,7 +21,11 @@ _SRT_TAG = (
 _VTT_TAG = r"<[^<>\n]*>"
 _ENTITY = r"&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6});"
 # One word in parentheses is a sound too, `(laughs)`, `(APPLAUSE)`; several within a line may be said, `(as I said)`.
-_SOUND = r"\[[^\[\]]{0,200}\]|【[^【】]{0,200}】|[♩♪♫♬]+|(?<!\w)\((?:[a-z]{3,20}|[A-Z]{3,20})\)(?!\w)"
+# Han words are not told apart by spaces, so a sound is what ends like one: `(笑)`, `（掌声）`, `(背景音乐)`.
+_SOUND = (
+    r"\[[^\[\]]{0,200}\]|【[^【】]{0,200}】|[♩♪♫♬]+|(?<!\w)\((?:[a-z]{3,20}|[A-Z]{3,20})\)(?!\w)"
+    r"|[（(][\u4e00-\u9fff]{0,6}(?:[笑声聲]|音[乐樂]|鼓掌|[叹嘆][气氣]|咳嗽)[）)]"
+)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]*[^<>\s])[ \t]*>")  # of WebVTT: `<v.loud Mary Lee>`
 _WHOLE_LINE = r"^[ \t]*(?:\([^()]{0,200}\)|（[^（）]{0,200}）)[ \t]*(?=\r?$)"
 
