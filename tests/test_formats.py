@@ -186,7 +186,7 @@ def test_bad_files_are_refused_with_the_line(file_format: str, source: str, mess
 
 
 def test_an_empty_file_is_no_fault_but_for_json() -> None:
-    for file_format in ("txt", "lines", "srt", "vtt", "jsonl", "tsv", "ctm"):
+    for file_format in ("txt", "lines", "turns", "srt", "vtt", "jsonl", "tsv", "ctm"):
         for source in ("", "\ufeff", "\n"):
             assert restore_transcript(read_source(source, file_format), leave_alone).source() == source
 

@@ -14,10 +14,12 @@ from .placed_json import read_values
 from .recogniser_json import read_json
 from .subtitles import read_srt, read_vtt
 from .tables import read_ctm, read_json_lines, read_text, read_tsv
+from .turns import names_speakers, read_turns
 
 _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
     "txt": lambda source, field: read_text(source),
     "lines": lambda source, field: read_text(source, by_line=True),
+    "turns": lambda source, field: read_turns(source),
     "srt": lambda source, field: read_srt(source),
     "vtt": lambda source, field: read_vtt(source),
     "json": read_json,
@@ -25,7 +27,7 @@ _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
     "tsv": read_tsv,
     "ctm": lambda source, field: read_ctm(source),
 }
-SUFFIXES = {f".{name}": name for name in _READERS if name != "lines"} | {".ndjson": "jsonl"}
+SUFFIXES = {f".{name}": name for name in _READERS if name not in ("lines", "turns")} | {".ndjson": "jsonl"}
 READABLE = tuple(_READERS)
 # What people try; read as plain text, it would be garbled.
 FOREIGN = tuple(".ass .ssa .sub .sbv .ttml .dfxp .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split())
@@ -87,6 +89,8 @@ def read_bytes(
             raise FormatError(f"Expected a format among {', '.join(READABLE)}, got {suffix}. Convert it to one.")
         source, found = decode_bytes(content, encoding)
         wanted = file_format or (format_of_name(name) if name else None) or sniff_format(source)
+        if wanted == "txt" and file_format is None and names_speakers(source):
+            wanted = "turns"
         return read_source(source, wanted, field), found
     except FormatError as error:
         error.path = name

@@ -18,7 +18,7 @@ _TEXT_COLUMNS = ("text", "sentence", "transcript")
 
 def read_text(source: str, by_line: bool = False) -> Transcript:
     """Plain text: one speech, or with `by_line` one a line."""
-    lines = _numbered_lines(source) if by_line else [(1, 0, len(source))]
+    lines = numbered_lines(source) if by_line else [(1, 0, len(source))]
     chunks = (Chunk.plain(source, start, end) for _, start, end in lines)
     speeches = [Speech(chunk.text, [chunk.runs]) for chunk in chunks if chunk.text.strip()]
     return Transcript(source, "lines" if by_line else "txt", speeches)
@@ -33,7 +33,7 @@ def read_ctm(source: str) -> Transcript:
         FormatError: a record with fewer than five fields, without times, or with alternatives; with the line.
     """
     builders: dict[str, SpeechBuilder] = {}
-    for number, start, end in _numbered_lines(source):
+    for number, start, end in numbered_lines(source):
         line = source[start:end]
         if line.lstrip().startswith(";;"):
             continue
@@ -69,7 +69,7 @@ def read_tsv(source: str, text_column: str | None = None) -> Transcript:
     Raises:
         FormatError: no text column in the header, a row with another number of fields, or broken times; with the line.
     """
-    lines = _numbered_lines(source)
+    lines = numbered_lines(source)
     header = next(lines, None)
     if header is None or header[0] > 1:
         raise FormatError("Expected a header with the names of the columns, got an empty line.", line=1)
@@ -107,7 +107,7 @@ def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     """
     reader = JsonReader(source, text_key)
     speeches: list[Speech] = []
-    for number, start, end in _numbered_lines(source):
+    for number, start, end in numbered_lines(source):
         values = list(read_values(source, start, end))
         if len(values) != 1:
             raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
@@ -115,7 +115,7 @@ def read_json_lines(source: str, text_key: str | None = None) -> Transcript:
     return Transcript(source, "jsonl", speeches, reader.warnings)
 
 
-def _numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
+def numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
     """Number from 1, start and end without line end, of each line in which something stands."""
     start = 0
     for number, match in enumerate(re.finditer(rf"{LINE_END.pattern}|\Z", source), 1):
