@@ -42,6 +42,7 @@ PREPROCESS_KEYWORDS = (*SIZES, "existing", "pause", "final")
 LEARNED = "learned"  # of `pause`
 DECIDING_KEYWORDS = ("choice", "pause", "final")
 POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words")
+SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
@@ -146,6 +147,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             known = ["batch_size", *known]
             what_to_do = "Put 'known' into the item" if unknown == {"known"} else "Correct them or leave them out"
             raise TypeError(f"Expected keywords among {known}, got {sorted(unknown)}. {what_to_do}.")
+        for name in SWITCHES:
+            if not isinstance(value := kwargs.get(name, False), bool):
+                raise ValueError(f"Expected {name} to be True or False, got {value!r}. Correct it.")
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
         postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
         config = self.model.config

@@ -90,7 +90,7 @@ def test_files_of_kinds_that_are_not_read_are_refused(
 ) -> None:
     (tmp_path / "talk.ass").write_text("[Script Info]\n")
     assert punctuate.main([str(tmp_path / "talk.ass")]) == 1
-    assert "Expected a format among txt, lines, srt, vtt, json, jsonl, tsv, ctm, got .ass" in capfd.readouterr().err
+    assert "a format among txt, lines, turns, srt, vtt, json, jsonl, tsv, ctm, got .ass" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "first"), [("o.srt", "1"), ("o.vtt", "WEBVTT"), ("o.tsv", "start\tend\ttext")])

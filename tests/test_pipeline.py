@@ -110,6 +110,7 @@ def test_a_bad_item_in_a_list_names_its_position(tiny_pipeline):
         ({"thresholds": {"COMMA": 3}}, ValueError, "from 0 to 1"),
         ({"thresholds": {"O": 0.5}}, ValueError, "labels among"),
         ({"pause": 0}, ValueError, "above 0"),
+        ({"truecase": "no"}, ValueError, "True or False"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(tiny_pipeline, keywords, error, message):
