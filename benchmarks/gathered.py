@@ -7,8 +7,11 @@
     python -m benchmarks.gathered "default model=runs/base" "student=runs/n" --out results/student.json
     python -m benchmarks.gathered "mlm-punct=runs/mlm" --out results/mlm_punct.json
     python -m benchmarks.gathered "student=runs/n" "mean of teachers=runs/o" --out results/mean_teachers.json
+    python -m benchmarks.gathered "Gemma teacher=runs/g" --out results/gemma.json
+    python -m benchmarks.thresholds --model M --benchmark iwslt2012-dev --output runs/u/thresholds.json
+    python -m benchmarks.gathered "student=runs/u" --out results/unseen_text.json
 
-Of every benchmark in a folder it keeps micro-F1, the comparison with `--against` and the scores of capitals; of the two
+Of every benchmark in a folder it keeps micro-F1, the comparison with `--against` and the scores of capitals; of the
 other programs what they found. A folder may lack any of them.
 """
 
@@ -21,14 +24,14 @@ from typing import Any
 from benchmarks.writing import write_json
 
 ROOT = Path(__file__).resolve().parents[1]
-OTHERS = {"questions": "sets", "streaming": "files"}  # file names, and the key of what was found
+OTHERS = {"questions": "sets", "streaming": "files", "thresholds": "after"}  # file names, and the key of what was found
 
 
 def gather(folder: Path) -> dict[str, Any]:
     """What the files of a folder say of a model.
 
     Raises:
-        ValueError: if no result of `evaluate.py` is there.
+        ValueError: if no result of these programs is there.
     """
     found: dict[str, Any] = {"sets": {}}
     for path in sorted(folder.glob("*.json")):
@@ -43,7 +46,7 @@ def gather(folder: Path) -> dict[str, Any]:
                 row["casing"] = result["casing"]
             found["sets"][result["benchmark"]] = row
             found["signature"] = result["signature"]
-    if not found["sets"]:
+    if found == {"sets": {}}:
         raise ValueError(f"Expected results of evaluate.py in {folder}, found none. Run it with --output {folder}.")
     return found
 
