@@ -26,7 +26,7 @@ from typing import Any
 
 from .edits import Edit
 from .placed_values import PlacedArray, PlacedObject, PlacedString, has, place, rebuild
-from .speech import Aside, Chunk, Speech, SpeechBuilder, in_track, shown_speaker
+from .speech import Chunk, Speech, SpeechBuilder, in_track
 
 logger = logging.getLogger(__name__)
 
@@ -223,9 +223,7 @@ class RecogniserReader:
     def _turn(self, builder: SpeechBuilder, value: Any) -> None:
         """Another speaker, if a segment or word names one; text and subtitles made of it show the name in capitals."""
         speaker = value.get("speaker") if isinstance(value, PlacedObject) else None
-        if builder.turn_to(speaker):
-            name = f"speaker {speaker}" if str(speaker).isdigit() else str(speaker)
-            builder.speech.asides.append(Aside(builder.length, shown_speaker(name), leads=True))
+        builder.introduce(speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker))
 
     def _word_chunk(self, word: Any) -> Chunk:
         spelled = (word.get("word"), word.get("text")) if isinstance(word, PlacedObject) else (word,)

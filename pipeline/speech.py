@@ -226,6 +226,11 @@ class SpeechBuilder:
             self.speech.speakers.append((self.length, str(speaker)))
         return is_turn
 
+    def introduce(self, speaker: object, name: str) -> None:
+        """As `turn_to`, and note that a new speaker is shown by `name`."""
+        if self.turn_to(speaker):
+            self.speech.asides.append(Aside(self.length, shown_speaker(name), leads=True))
+
     def repeat(self, chunks: list[Chunk], start: int, end: int) -> list[tuple[int, int]] | None:
         """Say that these chunks are a copy of `text[start:end]`, blanks aside, which gets the same marks.
 

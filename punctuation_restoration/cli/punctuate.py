@@ -177,7 +177,7 @@ def _write_out(parts: Iterable[bytes]) -> None:
 
 def _format_to_write(transcript: Transcript, args: Namespace) -> str | None:
     """The format in which the file is written anew; None: it is edited in place."""
-    own = "txt" if transcript.format in ("lines", "turns") else transcript.format
+    own = "txt" if transcript.format in transcripts.TEXT_LAYOUTS else transcript.format
     if args.to is not None or args.extension_format not in (None, own):
         return args.to or args.extension_format
     return own if args.resegment and own in ("srt", "vtt") else None

@@ -10,7 +10,7 @@ from ..pipeline.speech import Speech, Transcript
 from .cues import CueLimits
 from .encodings import Encoding
 from .errors import FormatError
-from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
+from .reading import FOREIGN, READABLE, TEXT_LAYOUTS, format_of_name, read_bytes, read_source
 from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
 from .writing import WRITABLE, encoding_of, review, write_as
 
@@ -18,6 +18,7 @@ __all__ = [
     "FOREIGN",
     "PLAIN_FORMATS",
     "READABLE",
+    "TEXT_LAYOUTS",
     "WRITABLE",
     "CueLimits",
     "Encoding",

@@ -27,7 +27,8 @@ _READERS: dict[str, Callable[[str, str | None], Transcript]] = {
     "tsv": read_tsv,
     "ctm": lambda source, field: read_ctm(source),
 }
-SUFFIXES = {f".{name}": name for name in _READERS if name not in ("lines", "turns")} | {".ndjson": "jsonl"}
+TEXT_LAYOUTS = ("lines", "turns")  # plain text, read in other ways
+SUFFIXES = {f".{name}": name for name in _READERS if name not in TEXT_LAYOUTS} | {".ndjson": "jsonl"}
 READABLE = tuple(_READERS)
 # What people try; read as plain text, it would be garbled.
 FOREIGN = tuple(".ass .ssa .sub .sbv .ttml .dfxp .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split())

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from itertools import islice
 
-from ..pipeline.speech import Aside, Chunk, SpeechBuilder, Transcript, shown_speaker
+from ..pipeline.speech import Chunk, SpeechBuilder, Transcript
 from .tables import numbered_lines
 
 _TIME = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?"
@@ -26,8 +26,8 @@ _LINES_A_NAME = 1.5  # a list (`Price: ...`, `Colour: ...`) has one; people who 
 
 def names_speakers(source: str) -> bool:
     """Whether most lines of a text begin with the name of who speaks, and these names come back."""
-    lines = [source[start:end] for _, start, end in islice(numbered_lines(source), _LINES_READ)]
-    names = Counter(named["name"] for line in lines if (named := _NAMED.match(line)))
+    lines = list(islice(numbered_lines(source), _LINES_READ))
+    names = Counter(named["name"] for _, *span in lines if (named := _NAMED.match(source, *span)))
     n_named = names.total()
     return n_named >= max(_LEAST_NAMED, len(lines) / 2) and n_named >= _LINES_A_NAME * len(names)
 
@@ -38,7 +38,7 @@ def read_turns(source: str) -> Transcript:
     for _, start, end in numbered_lines(source):
         named = _NAMED.match(source, start, end)
         builder.part()
-        if named and builder.turn_to(named["name"]):
-            builder.speech.asides.append(Aside(builder.length, shown_speaker(named["name"]), leads=True))
+        if named:
+            builder.introduce(named["name"], named["name"])
         builder.say(Chunk.plain(source, named.end() if named else start, end))
     return Transcript(source, "turns", [builder.build()] if builder.length else [])
