@@ -348,7 +348,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     ) -> list[dict[str, Any]]:
         """Windows of a text, with its marks shown where others are missing."""
         document: PreparedItem = outputs[0]["document"]
-        fills = any(member.slots.has_slots for member in (self, *self.others))
+        fills = any(member.slots.shows_marks for member in (self, *self.others))
         if not fills or not any(mark and mark.label for mark in document.found):
             return outputs
         # Of the words alone, so that restored text keeps its letters too.

@@ -44,8 +44,10 @@ class SlotEncoder:
     Attributes:
         mask_id: the piece that the model reads in an open slot: among the pieces (`"mask"`), or apart from them
             (`"mask-stream"`); None in the other styles.
-        fill_ids: for each label the piece that shows it in its slot, or None where nothing is shown: for the first
-            label where masks join late, or where the vocabulary has no such piece.
+        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown: for the first
+            label unless masks stand among the pieces, for a label whose piece the vocabulary lacks with
+            `"last-piece"`, and for every label of a model with a shift.
+        shows_marks: whether some label can be shown.
 
     Raises:
         ValueError: if the tokenizer lacks a piece that the slots' style needs, or has another mask than the model.
@@ -53,7 +55,6 @@ class SlotEncoder:
 
     def __init__(self, tokenizer: Any, config: Any) -> None:
         self.tokenizer, self.config = tokenizer, config
-        self.has_slots: bool = config.slot_style != "last-piece"  # a slot may take a piece: its mask, or its mark
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
         self.bos_id, self.eos_id = self._ends()
@@ -61,6 +62,7 @@ class SlotEncoder:
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
         self.mask_id: int | None = self._mask_id() if config.slot_style in ("mask", "mask-stream") else None
         self.fill_ids: list[int | None] = [self._fill_id(index, label) for index, label in enumerate(config.labels)]
+        self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
         self._blank = self._split([BEFORE + " "])[0][len(self._before) :] or [tokenizer.convert_tokens_to_ids("▁")]
@@ -90,10 +92,9 @@ class SlotEncoder:
         A model with open ends reads no `</s>` unless the text `is_over` behind the last word.
 
         `filled` has for each word the label id that is shown in its slot, or None for a mask; None masks all. Where
-        masks join late (`slot_style="mask-stream"`, `"late-mask"`) only known marks stand among the pieces, as in any
-        text, and the index is that of the word's last piece; so it is without slots (`"last-piece"`), where nothing
-        can be filled. With a shift the index is so many pieces later, and so many pieces of padding stand behind
-        `</s>`.
+        no masks stand among the pieces (all styles but `"mask"`) only known marks do, as in any text, and the index is
+        that of the word's last piece. With a shift the index is that many pieces later, as many pieces of padding
+        follow `</s>`, and no mark is shown.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
@@ -162,12 +163,12 @@ class SlotEncoder:
         return mask_id
 
     def _fill_id(self, index: int, label: dict[str, str]) -> int | None:
-        if not self.has_slots or (index == 0 and not self.has_masks):
+        if self.config.shift or (index == 0 and not self.has_masks):
             return None
         piece = self.tokenizer.convert_tokens_to_ids(label["fill"])
         if piece is not None and piece != self.tokenizer.unk_token_id:
             return piece
-        if index == 0:  # a place without a mark may as well show nothing
+        if index == 0 or self.config.slot_style == "last-piece":  # nothing has to stand there
             return None
         raise ValueError(
             f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, "

@@ -120,6 +120,20 @@ def test_casings_that_are_not_there_cannot_be_learned(
     assert train(arguments(data, tmp_path / "b", tiny_checkpoint, *more)) == 0
 
 
+def test_text_without_capitals_trains_the_marks_and_leaves_the_head_of_casings(
+    tiny_checkpoint: str, cased_model: str, tmp_path: Path
+) -> None:
+    prepared_talks(tmp_path, tiny_checkpoint, casing=False)
+    assert train(arguments(str(tmp_path / "data"), tmp_path / "run", cased_model, "--max-steps", "3")) == 0
+    before, after = (
+        PunctuationRestorationModel.from_pretrained(place) for place in (cased_model, tmp_path / "run/final")
+    )
+    assert after.config.casings
+    for name, weight in before.classifier.casings.state_dict().items():
+        assert torch.equal(after.classifier.casings.state_dict()[name], weight)
+    assert not torch.equal(after.classifier.out_proj.weight, before.classifier.out_proj.weight)
+
+
 def test_old_shards_train_a_model_without_casings(
     cased_data: Path, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,7 +45,7 @@ def test_a_batch_has_the_ids_and_slots_of_serving(slots: SlotEncoder) -> None:
 
 
 def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) -> None:
-    if not slots.has_slots:
+    if not slots.shows_marks:
         pytest.skip("tagging has no slots to fill")
     collator = WindowCollator(slots, filled_windows=1.0, max_filled=1.0)
     n_filled = 0
@@ -73,7 +73,7 @@ def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) ->
 def test_the_share_of_filled_windows_is_kept(slots: SlotEncoder) -> None:
     collator = WindowCollator(slots, filled_windows=0.5, max_filled=1.0)
     touched = [NOT_SCORED in collator([window(slots, 9, seed)])["labels"] for seed in range(200)]
-    assert 0.3 < np.mean(touched) < 0.6 if slots.has_slots else not any(touched)
+    assert 0.3 < np.mean(touched) < 0.6 if slots.shows_marks else not any(touched)
 
 
 def test_pseudo_labelled_windows_are_told_apart(slots: SlotEncoder) -> None:

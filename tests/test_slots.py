@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.pipeline.slots import MAX_WORD_PIECES, SlotEncoder
 
 
@@ -97,9 +98,17 @@ def test_without_slots_the_last_piece_of_a_word_stands_for_it(tiny_tokenizer, ti
     slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="last-piece"))
     pieces = slots.pieces(["hello", "josh"])
     ids, positions = slots.assemble(pieces, [1, None])
-    assert _tokens(tiny_tokenizer, ids) == ["<s>", "▁hello", "▁j", "o", "s", "h", "</s>"]
-    assert positions == [1, 5]
+    assert _tokens(tiny_tokenizer, ids) == ["<s>", "▁hello", ",", "▁j", "o", "s", "h", "</s>"]
+    assert positions == [1, 6]
     assert slots.n_pieces(pieces) == [1, 4]
+    assert slots.n_pieces(pieces, [1, None]) == [2, 4]
+
+
+def test_a_mark_without_a_piece_is_not_shown_where_nothing_has_to_stand(tiny_tokenizer, tiny_config):
+    labels = [{**label, "fill": label["fill"].replace("?", "no such piece")} for label in DEFAULT_LABELS]
+    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="last-piece", labels=labels))
+    assert slots.shows_marks
+    assert slots.n_pieces(slots.pieces(["hello", "is"]), [1, 3]) == [2, 1]
 
 
 def test_late_masks_take_no_piece_but_known_marks_do(tiny_tokenizer, tiny_config):

@@ -68,7 +68,7 @@ class WindowCollator:
         """For each word the true label that its slot shows, or None; at least one slot stays to be scored."""
         n_words = len(window.labels)
         generator = np.random.default_rng(window.seed)
-        if not self.slots.has_slots or generator.random() >= self.filled_windows:
+        if not self.slots.shows_marks or generator.random() >= self.filled_windows:
             return [None] * n_words
         is_filled = generator.random(n_words) < generator.random() * self.max_filled
         is_filled[generator.integers(n_words)] = False

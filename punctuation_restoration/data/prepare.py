@@ -116,7 +116,8 @@ def prepare(
             bar.tell(describe(row))
     index = {
         "tokenizer": tokenizer,
-        "n_vocabulary": len(pieces),
+        # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
+        "n_vocabulary": max((split["n_rows"] for row in rows for split in row["splits"].values()), default=0),
         "labels": config.labels,
         **{key: getattr(config, key) for key in WORD_KEYS},
         "languages": sorted({source.language for source in recipe.sources}),

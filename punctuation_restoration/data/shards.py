@@ -59,6 +59,7 @@ class ShardWriter:
         self.folder, self.stem, self.max_bytes = folder, stem, max_bytes
         self.written: list[dict[str, Any]] = []
         self._n_labels = np.zeros(256, dtype=np.int64)
+        self._n_rows = 0  # 1 + the largest piece id
         self._waiting: list[PackedDocument] = []
         self._n_bytes = 0
 
@@ -75,7 +76,8 @@ class ShardWriter:
         self.flush()
         added = ("n_documents", "n_words", "n_pieces", "n_cased")
         counts = {key: sum(shard[key] for shard in self.written) for key in added}
-        return {"shards": self.written, **counts, "n_labels": np.trim_zeros(self._n_labels, "b").tolist()}
+        n_labels = np.trim_zeros(self._n_labels, "b").tolist()
+        return {"shards": self.written, **counts, "n_labels": n_labels, "n_rows": self._n_rows}
 
     def flush(self) -> None:
         """Write what is waiting."""
@@ -97,6 +99,7 @@ class ShardWriter:
         with written_whole(self.folder / name) as beside:
             save_arrays(arrays, beside)
         self._n_labels += np.bincount(arrays["labels"], minlength=256)
+        self._n_rows = max(self._n_rows, 1 + int(arrays["piece_ids"].max()))
         sums = {"n_words": sum(counts), "n_pieces": len(arrays["piece_ids"]), "n_cased": n_cased}
         self.written.append({"file": name, "n_documents": len(counts), **sums})
         self._waiting, self._n_bytes = [], 0

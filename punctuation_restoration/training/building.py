@@ -46,7 +46,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
         raise ValueError("Expected something to start from, got neither --from nor --encoder. Give one.")
     check_data_fit(model, index, start or str(settings.encoder))
     if model.config.casings:
-        model.config.mixed_case = mixed_case(index, model.config.mixed_case or ())
+        learn_casings(model, index, settings.casings)
     set_dropout(model, settings.dropout)
     return model
 
@@ -81,12 +81,6 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
         model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
     except OSError as error:
         raise ValueError(f"Expected the weights of an encoder at {name!r}, could not load them: {error}") from error
-    n_rows = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > n_rows:
-        raise ValueError(
-            f"Expected in {name} a tokenizer of at most {n_rows} pieces, one for each row of the word "
-            f"embeddings, got {len(tokenizer)}. Use the tokenizer that belongs to the encoder."
-        )
     return model
 
 
@@ -179,20 +173,27 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
         )
 
 
-def mixed_case(index: Mapping[str, Any], known: Sequence[str]) -> list[str]:
-    """The words with capitals inside for a model that learns from some data: the data's, then those it has, if any.
+def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:
+    """Prepare a model with a head of casings for some data: the words with capitals inside, the data's first.
+
+    Data that say nothing of casings (Mandarin, Tamil, lower-case text) leave the head as it is: it gets no gradient and
+    no weight decay.
 
     Raises:
-        ValueError: if the data have no casings to train on.
+        ValueError: if the run asks for casings and the data have none.
     """
     if not any(row["splits"]["train"].get("n_cased") for row in index["sources"]):
-        raise ValueError(
-            "Expected data with casings, got none. Prepare it again, from texts with capitals; or leave --casings out."
-        )
+        if is_asked:
+            raise ValueError(
+                "Expected data with casings for --casings, got none. Prepare it again from texts with capitals, or "
+                "leave --casings out."
+            )
+        model.classifier.casings.requires_grad_(False)
+        return
     listed: dict[str, str] = {}
-    for word in (*index["mixed_case"], *known):
+    for word in (*index["mixed_case"], *(model.config.mixed_case or ())):
         listed.setdefault(word.lower(), word)
-    return list(listed.values())[:MOST_MIXED_CASE]
+    model.config.mixed_case = list(listed.values())[:MOST_MIXED_CASE]
 
 
 def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:

@@ -95,6 +95,8 @@ class TrainingRun:
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
         # Of accelerate, in the number format of training, which `_loss` asks for; validation computes as serving does.
         self.model.__dict__.pop("forward", None)
+        if settings.compile:
+            self.model.encoder.compile(dynamic=True)
         self.averages = optimisation.AveragedWeights(self.model, settings.average_decay)
         self.state = RunState()
         self.last_scores: dict[str, Any] = {}
@@ -139,7 +141,8 @@ class TrainingRun:
     def evaluate(self) -> None:
         """Score the validation windows, keep the best model, and count evaluations without progress."""
         self._join()
-        with self.averages.applied():
+        # Validation computes as serving does: not compiled.
+        with self.averages.applied(), torch.compiler.set_stance("force_eager"):
             reading = self._reading = self.validation.read(self.model, self.accelerator.device)
         scores = self.validation.scores(self.validation.counts(reading))
         casing = self.validation.casing_f1(reading)

@@ -67,6 +67,7 @@ class TrainingSettings:
     max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", "of 0 or more")
     average_decay: float = setting(0.0, "decay of averaged weights, evaluated and saved; 0: none", "from 0 to below 1")
     precision: str = setting("auto", "auto, fp32, bf16 or fp16", PRECISIONS)
+    compile: bool = setting(False, "compile the encoder (torch.compile): a minute at the start, then faster steps")
     seed: int = setting(1, "seed")
     # Loss, see `training.losses`
     label_smoothing: float = setting(0.0, "label smoothing of human labels", "from 0 to below 1")
