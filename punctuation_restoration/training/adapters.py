@@ -91,10 +91,11 @@ class RowTrainedEmbedding(nn.Module):
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         """`input_ids` (B, P) → (B, P, H)."""
-        frozen = functional.embedding(input_ids, self.embedding.weight, self.embedding.padding_idx)
+        frozen = self.embedding(input_ids)
         place = self.place[input_ids]
         rows = functional.embedding((place - 1).clamp(min=0), self.rows)
-        return torch.where((place > 0).unsqueeze(-1), rows, frozen)
+        scale = getattr(self.embedding, "embed_scale", 1.0)  # of Gemma's, which multiplies what it looks up
+        return torch.where((place > 0).unsqueeze(-1), rows * scale, frozen)
 
 
 def train_rows_only(model: Any, rows: Sequence[int]) -> None:

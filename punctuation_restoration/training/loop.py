@@ -85,7 +85,9 @@ class TrainingRun:
         part = (self.processes.number, self.processes.n_processes)
         self.source = batch_source(settings, self.recipe, self.index, slots, config, part, self.soft_labels)
         self.validation = Validation(self.index, slots, config, settings.validation_words, self.processes)
-        rows = [row for row in (slots.mask_id, *slots.fill_ids, *self.new_pieces) if row is not None]
+        # Where slots are no pieces, marks are shown as in any text: the encoder knows these pieces.
+        shown = () if config.slot_style == "last-piece" else (slots.mask_id, *slots.fill_ids)
+        rows = [row for row in (*shown, *self.new_pieces) if row is not None]
         self.adapters = adapters.choose_trained(self.model, settings, rows, place or str(settings.encoder))
         if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
             use_fp32_attention(self.model)
