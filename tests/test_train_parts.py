@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, LlamaConfig
+from transformers import AutoConfig, AutoModel, BertConfig, LlamaConfig
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
@@ -173,6 +173,17 @@ def test_only_some_rows_of_an_embedding_are_trained_and_merged_back() -> None:
     assert set(merged_weights(nn.Sequential(trained))) == {"0.weight"}
     changed = (merged != before).any(1).nonzero().flatten().tolist()
     assert changed == [3, 7]
+
+
+def test_scaled_word_embeddings_keep_their_scale_where_rows_are_trained() -> None:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1}
+    config = AutoConfig.for_model("gemma3_text", vocab_size=12, intermediate_size=24, head_dim=8, **sizes)
+    encoder = AutoModel.from_config(config)
+    ids = torch.arange(12).view(1, 12)
+    before = encoder.get_input_embeddings()(ids)
+    assert not torch.allclose(before, encoder.get_input_embeddings().weight[ids])
+    train_rows_only(encoder, [4, 5])
+    assert torch.allclose(encoder.get_input_embeddings()(ids), before)
 
 
 def test_a_model_is_saved_with_plain_embeddings(tiny_config: Any) -> None:
