@@ -56,9 +56,9 @@ reproduce: $(READY)  ## prepare the data, train the default model, ship it, and 
 	test -f $(RUN)/prepared/index.json || $(PYTHON) -m punctuation_restoration.data.prepare \
 		--recipe recipes/en-zh-ms.yaml --out $(RUN)/prepared
 	$(TRAIN) --recipe recipes/en-zh-ms.yaml --data $(RUN)/prepared --out $(RUN) --encoder $(SHARED)/encoder
-	$(PYTHON) -m benchmarks.thresholds --model $(RUN)/final \
+	$(PYTHON) -m tools.thresholds --model $(RUN)/final \
 		--benchmark $(VALIDATION) --limit 120000 --output results/thresholds.json
-	$(PYTHON) -m benchmarks.shipping $(RUN)/final checkpoints/en-zh-ms \
+	$(PYTHON) -m tools.shipping $(RUN)/final checkpoints/en-zh-ms \
 		--thresholds results/thresholds.json
 	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid zh-english-valid --output results
 

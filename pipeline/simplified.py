@@ -2,7 +2,7 @@
 """Traditional characters and their simplified forms, Cantonese ones and Mandarin ones of the same sense: for jieba and
 the encoder; the text keeps its own.
 
-Written by `python -m benchmarks.simplified_table` from the data of OpenCC 1.4.2 (https://github.com/BYVoid/OpenCC),
+Made from the data of OpenCC 1.4.2 (https://github.com/BYVoid/OpenCC),
 copyright of its authors, under the Apache License 2.0.
 """
 

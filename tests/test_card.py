@@ -9,7 +9,6 @@ from huggingface_hub import ModelCard, ModelCardData
 from transformers import pipeline
 
 import punctuation_restoration
-from benchmarks import card
 from punctuation_restoration.evaluation.calibration import count_reliability
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.intervals import Block
@@ -18,6 +17,7 @@ from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
+from tools import card
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 NAMES = ("O", "COMMA", "PERIOD", "QUESTION")
@@ -59,7 +59,7 @@ def test_the_table_says_what_the_results_say(results):
 
 
 def test_published_figures_stand_beside_the_same_average_of_ours(results, tmp_path):
-    from benchmarks.published import published_table
+    from tools.published import published_table
 
     papers = tmp_path / "published.tsv"
     papers.write_text(
@@ -186,14 +186,14 @@ def test_the_documents_show_what_the_default_model_gives(name):
     run = card.fill_from_model(run, pipeline("punctuation-restoration", model=card.DEFAULT_MODEL, device="cpu"))
     # Probabilities differ from processor to processor in their last digits.
     run, text = (re.sub(r"\d\.\d+", "0.0", one) for one in (run, text))
-    assert run == text, f"{name} differs: run `python -m benchmarks.card {name} --run`."
+    assert run == text, f"{name} differs: run `python -m tools.card {name} --run`."
 
 
 @pytest.mark.parametrize("name", ["model_card.md", "README.md"])
 def test_the_documents_quote_the_results_as_they_are(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert card.fill(text, card.read_results(ROOT / "results")) == text, (
-        f"{name} differs from results/: run `python -m benchmarks.card {name}`."
+        f"{name} differs from results/: run `python -m tools.card {name}`."
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.beyond_cap import write_hashes
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
 from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Filters, build_recipe, load_recipe
@@ -78,7 +77,8 @@ def test_every_document_left_out_is_counted_with_its_reason(tmp_path: Path, tiny
 def test_documents_of_a_benchmark_are_never_prepared(tmp_path: Path, tiny_checkpoint: str) -> None:
     texts = [TEXT + f"{word} hello. " * 3 for word in "abcdef"]
     write_documents(tmp_path / "talks.jsonl", [*texts, TEXT + "You are, he said, the best 2 of 6. Hello."])
-    write_hashes(tmp_path / "ids.txt", ["d1", "d4"], "a comment")
+    hashes = "".join(f"{hash_id(one):016x}\n" for one in ("d1", "d4"))
+    (tmp_path / "ids.txt").write_text(f"# a comment\n{hashes}", encoding="utf-8")
     (tmp_path / "hard.tsv").write_text("language\tsentence\nen\tare he said the BEST?\n", encoding="utf-8")
     made = recipe(
         tmp_path,
@@ -106,7 +106,7 @@ def test_the_recipe_keeps_every_benchmark_of_the_project_out() -> None:
     root = Path(__file__).parents[1]
     for path in root.glob("recipes/*en-zh-ms*.yaml"):
         made = load_recipe(path)
-        assert "benchmarks/hard_sentences.tsv" in made.leak_check
+        assert "tools/hard_sentences.tsv" in made.leak_check
         kept_out = {one.name: len(read_hashes(str(root / one.held_out))) for one in made.sources if one.held_out}
         assert kept_out == ({} if path.stem == "en-zh-ms-unlabelled" else {"goldminer_tech": 135})
 

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from benchmarks.beyond_cap import write_hashes
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.shards import hash_id, split_of
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
@@ -182,7 +181,8 @@ def test_documents_that_a_recipe_lists_are_scored_by_their_mixed_sentences(tmp_p
     text = "我们用 React 写。这里没有。Only English here. 你用 iOS 吗？Vue 也好"
     rows = [{"id": f"doc-{number}", "text": text, "domain": "blog" if number == 7 else None} for number in range(9)]
     write(tmp_path / "goldminer_tech.jsonl", *rows)
-    write_hashes(tmp_path / "ids.txt", ["doc-3", "doc-7"], "a comment")
+    hashes = "".join(f"{hash_id(one):016x}\n" for one in ("doc-3", "doc-7"))
+    (tmp_path / "ids.txt").write_text(f"# a comment\n{hashes}", encoding="utf-8")
     source = f"{{path: goldminer_tech.jsonl, language: zh, validation: 0.5, held_out: {tmp_path / 'ids.txt'}}}"
     (tmp_path / "recipe.yaml").write_text(f"name: test\nroot: {tmp_path}\nsources:\n- {source}\n", encoding="utf-8")
     found = load("zh-english-valid", tmp_path)

@@ -69,12 +69,3 @@ def test_scores_and_intervals_follow_from_the_blocks_of_a_file(path):
 def test_the_files_are_small():
     assert len(SCORED) >= 7
     assert {path.name: path.stat().st_size for path in SCORED if path.stat().st_size > MAX_BYTES} == {}
-
-
-def test_each_file_is_written_by_a_program_that_names_it():
-    """`evaluate.py` writes the files of benchmarks; the others are named in the program that writes them."""
-    programs = [*ROOT.glob("*/*.py"), ROOT / "Makefile"]
-    text = "\n".join(path.read_text("utf-8") for path in programs if path.parent.name != "tests")
-    others = {path.name for path in (ROOT / "results").iterdir()} - {path.name for path in SCORED}
-    assert len(others) > 10
-    assert sorted(name for name in others if f"results/{name}" not in text) == []

@@ -13,12 +13,12 @@ from safetensors.torch import load_file
 from transformers import AutoConfig, pipeline
 
 import punctuation_restoration
-from benchmarks import space_folder
-from benchmarks.card import weights_line
-from benchmarks.shipping import ship
 from punctuation_restoration import export as exporting
 from punctuation_restoration.training.checkpoints import save_checkpoint
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
+from tools import space_folder
+from tools.card import weights_line
+from tools.shipping import ship
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks.half_punctuated import HIDES, blocks, changed, documents, written
 from punctuation_restoration.evaluation.counts import add_counts
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
+from tools.half_punctuated import HIDES, blocks, changed, documents, written
 
 TEXT = "Hello, how are you? Saya baik. 我们今天在北京。你们呢？"
 BARE = "hello how are you saya baik 我们今天在北京你们呢"

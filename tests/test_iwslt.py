@@ -7,10 +7,10 @@ import zipfile
 
 import pytest
 
-from benchmarks.iwslt import KNOWN, convert, main, target_of
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from tools.iwslt import KNOWN, convert, main, target_of
 
 # Ends of lines are CRLF, and a token is empty.
 TOKENS = b"we\tO\r\n're\tO\r\nhere\tCOMMA\r\n\tCOMMA\r\nok\tPERIOD\r\n"
@@ -162,8 +162,8 @@ def test_a_path_with_nothing_at_it_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("iwslt2011-test", "test2011 and test2011asr .* Che et al.*benchmarks.iwslt"),
-        ("zh-dev2010", r"IWSLT17.TED.\*.zh-en.zh.xml.*benchmarks.iwslt"),
+        ("iwslt2011-test", "test2011 and test2011asr .* Che et al.*tools.iwslt"),
+        ("zh-dev2010", r"IWSLT17.TED.\*.zh-en.zh.xml.*tools.iwslt"),
         ("ms-news-test", "may not be passed on"),
     ],
 )

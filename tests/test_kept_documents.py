@@ -95,11 +95,3 @@ def test_the_command_scores_it(folder, tiny_checkpoint, tmp_path, capsys):
     (tmp_path / "b.jsonl").write_text('{"id": "d0", "text": "Hello."}', encoding="utf-8")
     assert evaluate(["--model", tiny_checkpoint, "--benchmark", str(folder), "--output", str(output)]) == 2
     assert "The texts have changed: prepare the data again" in capsys.readouterr().err
-
-
-def test_a_part_of_the_data_keeps_the_whole_test_share(folder, tmp_path):
-    from benchmarks.arms import cut_folder
-
-    part = cut_folder(folder, tmp_path / "part", 0.5)
-    ids = [[example.id for example in load_examples(str(one), LABELS, one, one)] for one in (folder, part)]
-    assert ids[0] == ids[1]

@@ -11,14 +11,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from hypothesis import given
 from hypothesis import strategies as st
 from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_the_model
 from training_runs import arguments
 from transformers import AutoTokenizer, pipeline
 
-from benchmarks.averaging import average_models
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
@@ -34,6 +32,7 @@ from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.thresholds import tuned_temperature, tuned_thresholds
 from punctuation_restoration.training.validation import Validation
+from tools.averaging import average_models
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "all-marks.yaml"
 FILLS = {"、": ",", ";": ":"}  # the tiny tokenizer has no pieces of these
@@ -299,51 +298,6 @@ def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_pat
     assert own_labels(restore.model.config).names == tuple(NAMES)
     assert AutoTokenizer.from_pretrained(tmp_path / "run" / "final").mask_token
     assert run_training([*command, *more]) == 0  # goes on from its own last checkpoint, which has the labels already
-
-
-def test_more_marks_are_measured_against_the_same_run_without_them(marked, tiny_checkpoint, tmp_path, monkeypatch):
-    from benchmarks.all_marks import main
-
-    labels = tmp_path / "labels.json"
-    labels.write_text(json.dumps({"labels": LABELS}))
-    recipe = recipe_for_texts([marked], "en", 0.15)
-    prepare(recipe, tmp_path / "basic", tiny_checkpoint, 1)
-    prepare(
-        Recipe("r", recipe.sources, model=read_labels(labels), validation=0.15), tmp_path / "all", tiny_checkpoint, 1
-    )
-    for name, model in (("one", {}), ("more", read_labels(labels))):
-        (tmp_path / f"{name}.yaml").write_text(json.dumps({"name": name, "sources": [], "model": model}))
-    (tmp_path / "bench" / "en").mkdir(parents=True)
-    lines = ["hello\tCOMMA", "you\tO", "are\tO", "the\tO", "best\tPERIOD"] * 20
-    (tmp_path / "bench" / "en" / "iwslt2012-dev.tsv").write_text("\n".join(lines) + "\n")
-    out = tmp_path / "found.json"
-
-    def run_here(command, check):
-        AcceleratorState._reset_state(reset_partial_state=True)
-        assert run_training([*command[3:], "--precision", "fp32", "--cpu"]) == 0
-
-    call = [
-        "--from",
-        tiny_checkpoint,
-        "--basic",
-        str(tmp_path / "basic"),
-        "--all",
-        str(tmp_path / "all"),
-        "--seeds",
-        "1",
-    ]
-    call += ["--recipe", str(tmp_path / "one.yaml"), "--all-recipe", str(tmp_path / "more.yaml"), "--steps", "2"]
-    call += ["--benchmark", "iwslt2012-dev", "--bench-root", str(tmp_path / "bench"), "--validation-words", "200"]
-    call += ["--work", str(tmp_path / "work"), "--out", str(out)]
-    monkeypatch.setattr("benchmarks.arms.subprocess", SimpleNamespace(run=run_here))
-    assert main(call) == 0
-    one, more = json.loads(out.read_text())["runs"]
-    assert (one["labels"], more["labels"], one["steps"], more["steps"]) == ("basic", "all", 2, 2)
-    assert set(one["basic_marks"]["iwslt2012-dev"]["marks"]) == set(more["basic_marks"]["iwslt2012-dev"]["marks"])
-    assert set(NAMES[1:]) <= set(more["held_out"]["en"])
-    assert "COLON" not in one["held_out"]["en"]
-    monkeypatch.setattr("benchmarks.arms.subprocess", None)  # nothing is done twice
-    assert main(call) == 0
 
 
 def test_adapters_learn_new_labels_and_make_a_whole_model(

@@ -1,18 +1,14 @@
 """Paired marks are learned: English is rewritten to Spanish conventions, and labels must be there."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from hypothesis import given, settings
 from spanish import IDS, LABEL_KEYS, LABELS, NAMES, RECIPE, find_words
 from test_properties import texts as any_texts
-from transformers import pipeline
 
-from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.prepare import main as run_prepare
 from punctuation_restoration.data.prepare import prepare, recipe_for_texts
@@ -149,29 +145,3 @@ def test_the_recipe_rewrites_english_and_the_stand_in_is_other_english():
     assert len(NAMES) == 9
     assert old.model["labels"] == new.model["labels"]
     assert not {source.path for source in old.sources} & {source.path for source in new.sources}
-
-
-def test_the_three_orders_run_end_to_end(rewritten, tiny_encoder, tmp_path, monkeypatch):
-    from benchmarks.paired import main
-
-    def run_here(command, check):
-        AcceleratorState._reset_state(reset_partial_state=True)
-        assert run_training([*command[3:], "--precision", "fp32", "--cpu"]) == 0
-
-    monkeypatch.setattr("benchmarks.arms.subprocess", SimpleNamespace(run=run_here))
-    monkeypatch.setattr("benchmarks.slots.SAMPLED_STEPS", 2)
-    (tmp_path / "recipe.yaml").write_text(json.dumps({"name": "r", "sources": [], "model": LABEL_KEYS}))
-    call = (
-        f"--encoder {tiny_encoder} --layers 2 --old {rewritten} --new {rewritten} --recipe {tmp_path / 'recipe.yaml'}"
-    )
-    call += f" --words 100 --seeds 1 --validation-words 200 --work {tmp_path / 'work'} --out {tmp_path / 'found.json'}"
-    assert main(call.split()) == 0
-    rows = json.loads((tmp_path / "found.json").read_text())["runs"]
-    assert [row["order"] for row in rows] == ["old", "old, then new", "new", "joint"]
-    assert rows[2]["steps"] == rows[3]["steps"] == rows[0]["steps"] + rows[1]["steps"]
-    assert all({"f1", *NAMES[1:]} <= set(row["marks"]) for row in rows)
-    monkeypatch.setattr("benchmarks.arms.subprocess", None)  # nothing is done twice
-    assert main(call.split()) == 0
-    restore = pipeline("punctuation-restoration", model=str(tmp_path / "work" / "joint-1" / "final"), device="cpu")
-    labels = [word["label"] for word in restore("hello are you the best you say the day is you", marks="all")["words"]]
-    assert set(labels) <= set(NAMES)

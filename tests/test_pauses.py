@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ import yaml
 from training_runs import arguments, weights
 from transformers import AutoTokenizer, pipeline
 
-from benchmarks import arms
-from benchmarks import pauses as benchmark
 from punctuation_restoration.cli.options import parse_args
 from punctuation_restoration.cli.train import main as train
 from punctuation_restoration.data.collation import WindowCollator
@@ -300,51 +297,3 @@ def test_the_recipe_fits_its_model():
     recipe = load_recipe(EXAMPLES.parents[1] / "recipes" / "pauses.yaml")
     assert recipe.pauses.windows == 0.5
     PunctuationRestorationConfig(pause_edges=recipe.model["pause_edges"])
-
-
-def test_both_arms_are_trained_scored_and_shown_timed_speech(prepared, tiny_checkpoint, tmp_path, monkeypatch, capsys):
-    calls: list[list[str]] = []
-
-    def run_here(command: list[str], **_: Any) -> None:
-        calls.append(command)
-        assert train([*command[3:], "--cpu", "--validation-words", "300"]) == 0
-
-    monkeypatch.setattr(arms, "subprocess", SimpleNamespace(run=run_here))
-    recipes = {"en-zh-ms.yaml": {"name": "plain"}, "pauses.yaml": {"name": "timed", "base": "en-zh-ms.yaml"}}
-    recipes["pauses.yaml"] |= {"model": {"pause_edges": EDGES}, "pauses": {"windows": 0.5}}
-    for name, content in recipes.items():
-        (tmp_path / name).write_text(yaml.safe_dump(content))
-    timed = tmp_path / "said.json"
-    words = ["hello,", "you", "are", "the.", "saya", "awak?"]
-    timed.write_text(json.dumps([{"word": w, "start": n, "end": n + 0.5 * (n % 2 + 1)} for n, w in enumerate(words)]))
-    call = [
-        "--from",
-        tiny_checkpoint,
-        "--data",
-        prepared,
-        "--words",
-        "500",
-        "--seeds",
-        "1",
-        "--validation-words",
-        "300",
-    ]
-    call += ["--recipes", str(tmp_path), "--work", str(tmp_path / "runs"), "--out", str(tmp_path / "out.json")]
-    call += ["--pieces-per-batch", "256", "--timed", str(timed), str(EXAMPLES / "whisper.json")]
-    assert benchmark.main(call) == 0
-    found = json.loads((tmp_path / "out.json").read_text())
-    plain, learned = found["runs"]
-    assert set(learned["f1"]) == {"text", "drawn, learned", "unlike, learned"}
-    assert len(plain["f1"]) == 1 + 2 * len(benchmark.FACTORS)
-    assert set(learned["gains"]) == set(learned["f1"])
-    gain = learned["gains"]["text"]
-    assert 100 * gain["en"]["micro"] == pytest.approx(learned["f1"]["text"]["en"] - plain["f1"]["text"]["en"], abs=0.02)
-    said = found["timed"]["files"]["said.json"]
-    assert (said["n_words"], said["n_gaps"], said["changed"]["plain"]) == (6, 5, 0)
-    assert found["timed"]["n_words_with_marks"] == 6
-    assert found["timed"]["gaps"]["timed"]["PERIOD"] == {"n": 1, "silent": 0.0, "median": None}
-    assert found["timed"]["gaps"]["timed"]["COMMA"] == {"n": 1, "silent": 1.0, "median": 0.5}
-    assert found["timed"]["gaps"]["timed"]["file without marks"]["n"] > 10
-    assert "| learned | drawn, learned |" in capsys.readouterr().out
-    assert benchmark.main(call) == 0
-    assert len(calls) == 2

@@ -1,14 +1,11 @@
 """Traditional text is read as if it were Simplified, and stays as it is."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import simplified_table, traditional
 from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.readers import SourceDocument
-from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.pipeline.simplified import SIMPLIFIED, SIMPLIFIED_FORMS, TRADITIONAL
 
 PAIRS = [
@@ -59,28 +56,3 @@ def test_prepared_documents_are_those_that_serving_shows_the_encoder(tiny_tokeni
     assert one.labels.tolist() == other.labels.tolist()
     assert one.labels.any()
     assert one.word_hash == other.word_hash  # so that a copy in other characters is found
-
-
-def test_the_module_is_made_from_single_characters() -> None:
-    first, second = str.maketrans("電裏諗乾", "电裡谂𠀀"), str.maketrans("電裏", "申里")
-    forms = simplified_table.simplified_forms([lambda one: one.translate(first), lambda one: one.translate(second)])
-    assert forms == {"電": "电", "裏": "里"} | simplified_table.CANTONESE  # the first form that Simplified text has
-    assert forms["諗"] == "想"
-    made: dict[str, Any] = {}
-    exec(simplified_table.module_text(forms), made)
-    assert "電話裏".translate(made["SIMPLIFIED"]) == "电話里"
-
-
-def test_the_module_is_what_the_command_writes(tmp_path: Path) -> None:
-    pytest.importorskip("opencc", reason="OpenCC is not installed; the table was made with it")
-    assert simplified_table.main(["--check"]) == 0
-    other = tmp_path / "other.py"
-    other.write_text("", encoding="utf-8")
-    assert simplified_table.main(["--check", "--module", str(other)]) == 1
-
-
-def test_a_benchmark_keeps_its_units_in_other_characters() -> None:
-    example = Example("a", "s", "电话", ((0, 1), (1, 2)), ("O", "PERIOD"))
-    assert traditional.written_in([example], lambda text: text.replace("电", "電"))[0].text == "電话"
-    with pytest.raises(ValueError, match=r"2, got 3\. Use a conversion that exchanges no words"):
-        traditional.written_in([example], lambda text: text + "機")

@@ -1,6 +1,5 @@
 """The page of the Space: run from a copy of its folder, asked through its endpoint and used in a real browser."""
 
-import contextlib
 import importlib.util
 import json
 import re
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import space_server
 import yaml
 from transformers import pipeline
 
@@ -44,7 +44,6 @@ def load(path: Path):
 
 
 views = load(SPACE / "views.py")
-load_test = load(ROOT / "benchmarks" / "space.py")
 
 
 @pytest.mark.parametrize("keywords", [{}, {"existing": "replace"}, {"truecase": True}, {"existing": "condition"}])
@@ -128,7 +127,7 @@ def test_the_front_matter_is_what_the_hub_reads():
 @pytest.fixture(scope="module")
 def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
     """The page, served by a process of its own from a copy of the folder."""
-    with load_test.serve(tmp_path_factory.mktemp("page"), tiny_checkpoint) as server:
+    with space_server.serve(tmp_path_factory.mktemp("page"), tiny_checkpoint) as server:
         yield server
 
 
@@ -162,7 +161,7 @@ def test_the_documented_call_gives_what_the_pipeline_gives(server, tiny_pipeline
     ],
 )
 def test_a_wrong_call_is_told_what_is_wrong(arguments, expected, server):
-    name, value = load_test.ask(server.url, *arguments)
+    name, value = space_server.ask(server.url, *arguments)
     assert name == "error"
     assert expected in json.dumps(value)
 
@@ -173,33 +172,8 @@ def test_fifty_visitors_at_once_each_get_their_own_text(server, tiny_pipeline):
     syllables = ("the", "you", "are", "hello", "is", "saya", "awak", "我们", "大家", "你好")
     texts = [" ".join(syllables[(i * step + i) % 10] for step in range(1, 12)) + f" {i}" for i in range(N_CLIENTS)]
 
-    answers = load_test.visit_at_once(server.url, texts)
-    assert [text for text, _ in answers] == [restored["text"] for restored in tiny_pipeline(texts)]
-
-
-@needs_gradio
-@pytest.mark.slow
-def test_the_load_is_measured_and_told_in_a_sentence(server, tiny_checkpoint, tmp_path, monkeypatch):
-    monkeypatch.setattr(load_test, "serve", lambda folder, model: contextlib.nullcontext(server))
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{load_test.BEGIN}\nold\n{load_test.END}\nafter\n")
-    output = tmp_path / "space.json"
-    arguments = ["--model", tiny_checkpoint, "--visitors", "3", "--rounds", "2"]
-    assert load_test.main([*arguments, "--output", str(output), "--readme", str(readme)]) == 0
-    result = json.loads(output.read_text())
-    assert (result["errors"], result["not_their_own"]) == (0, 0)
-    assert 0 < result["median_seconds"] <= result["p99_seconds"] <= result["slowest_seconds"]
-    text = readme.read_text()
-    assert text.startswith("before\n")
-    assert text.endswith("\nafter\n")
-    assert "old" not in text
-    assert "of 6 calls none failed, none got another's text" in " ".join(text.split())
-
-
-@pytest.mark.skipif(not (ROOT / "results" / "space.json").is_file(), reason="not measured: benchmarks/space.py does")
-def test_the_readme_tells_the_load_as_it_was_measured():
-    result = json.loads((ROOT / "results" / "space.json").read_text(encoding="utf-8"))
-    assert load_test.sentence(result) in (SPACE / "README.md").read_text(encoding="utf-8")
+    answers = space_server.visit_at_once(server.url, texts)
+    assert answers == [restored["text"] for restored in tiny_pipeline(texts)]
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[1] / "tools"
 
 
 @pytest.fixture(scope="module")
 def modules():
-    from benchmarks import speed, speed_systems, speed_tables
+    from tools import speed, speed_systems, speed_tables
 
     return speed, speed_systems, speed_tables
 
@@ -124,20 +124,3 @@ def test_documents_get_their_tables_and_keep_the_rest(modules, tmp_path):
     assert filled.startswith("before\n")
     assert "kept" in filled
     assert tables.fill(filled, result, tmp_path) == filled
-
-
-def test_averaged_windows_decide_by_the_mean_of_their_probabilities(tiny_config, monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    from benchmarks import contexts
-
-    names = tiny_config.label_names
-
-    def word(*probabilities):
-        label = names[max(range(len(names)), key=probabilities.__getitem__)]
-        return {"word": "you", "label": label, "scores": dict(zip(names, probabilities, strict=True))}
-
-    one = [[word(0.6, 0.4, 0.0, 0.0), word(0.9, 0.1, 0.0, 0.0)], []]
-    other = [[word(0.1, 0.9, 0.0, 0.0), word(0.4, 0.0, 0.6, 0.0)], []]
-    decided = contexts.averaged([one, other], tiny_config)
-    assert [entry["label"] for entry in decided[0]] == ["COMMA", "O"]
-    assert decided[1] == []

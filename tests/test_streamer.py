@@ -199,7 +199,7 @@ def test_wrong_types_are_refused(tiny_pipeline: Any) -> None:
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    return importlib.import_module("benchmarks.streaming")
+    return importlib.import_module("tools.streaming")
 
 
 def test_less_look_ahead_shows_more_words_before_so_that_every_step_costs_the_same(tiny_pipeline: Any) -> None:
@@ -237,11 +237,11 @@ def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
     assert len(measured[0][-1].split()) == config.left_context + config.right_context + 2
 
 
-@pytest.mark.skipif(not RESULTS.exists(), reason="not measured yet: python -m benchmarks.streaming")
+@pytest.mark.skipif(not RESULTS.exists(), reason="not measured yet: python -m tools.streaming")
 def test_the_table_in_the_document_is_that_of_the_results(benchmark: ModuleType) -> None:
     report = json.loads(RESULTS.read_text(encoding="utf-8"))
     document = (ROOT / "docs" / "transcripts.md").read_text(encoding="utf-8")
-    assert benchmark.fill(document, report) == document, "run `python -m benchmarks.streaming`"
+    assert benchmark.fill(document, report) == document, "run `python -m tools.streaming`"
     with pytest.raises(ValueError, match="Put both into it"):
         benchmark.fill("text", report)
 

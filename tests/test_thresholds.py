@@ -5,13 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import calibration
-from benchmarks.thresholds import f1_with, labelled_rows, main, mark_error, read_once
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.pipeline.decoding import calibrated, make_choice
 from punctuation_restoration.training import thresholds
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
+from tools.thresholds import f1_with, labelled_rows, main, mark_error, read_once
 
 
 @pytest.fixture
@@ -95,24 +94,6 @@ def test_both_are_found_and_written(tiny_checkpoint, tmp_path, capsys):
     found = json.loads(out.read_text())
     assert 0.25 <= found["calibration_temperature"] <= 4
     assert found["calibration_error"].keys() == {"before", "after"}
-    measured = tmp_path / "measured.json"
-    calibration.main(
-        ["--model", tiny_checkpoint, "--benchmark", str(text), "--found", str(out), "--output", str(measured)]
-    )
-    (row,) = json.loads(measured.read_text())["benchmarks"].values()
-    assert row["after"]["f1"] == pytest.approx(*found["after"].values())
-    assert row["after"]["error"] == pytest.approx(*found["calibration_error"]["after"].values())
-    assert row["before"]["error"] == pytest.approx(*found["calibration_error"]["before"].values())
-
-
-def test_wrong_marks_where_the_reference_may_lack_one_are_told_apart(tiny_config):
-    """Four commas of 0.6: one is right, and of three wrong ones two stand where the reference may lack one."""
-    rows, labels = np.array([[0.4, 0.6, 0, 0]] * 4), np.array([1, 0, 0, 0])
-    figures = calibration.reliability(rows, labels, np.array([False, False, True, True]), make_choice(tiny_config))
-    assert figures == {
-        "error": pytest.approx(0.35), "error_where_marked": pytest.approx(0.1), "mean_score": pytest.approx(0.6),
-        "precision": 0.25, "n_marks": 4, "wrong_unsure": pytest.approx(2 / 3),
-    }  # fmt: skip
 
 
 def test_probabilities_are_read_from_the_pipeline_as_users_get_it(tiny_pipeline, label_set):

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import pipeline
 
-from benchmarks.averaging import average_models, main
 from punctuation_restoration.training.building import load_own_model
+from tools.averaging import average_models, main
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import pipeline
 
-from benchmarks.shipping import main
+from tools.shipping import main
 
 
 def test_a_shipped_checkpoint_is_small_read_in_fp32_and_restores_the_same(tiny_checkpoint, tiny_pipeline, tmp_path):

@@ -13,7 +13,7 @@ from punctuation_restoration.evaluation.examples import Example, code_switched
 from punctuation_restoration.evaluation.labels import LabelSet
 from punctuation_restoration.evaluation.reference_files import held_out_of_folder, held_out_of_recipe, read_examples
 
-NEW_ROOT = Path("bench")  # where `benchmarks.iwslt` writes
+NEW_ROOT = Path("bench")  # where `tools.iwslt` writes
 SHARED_ROOT = Path("../shared/bench")
 MADE_FROM = {
     "en": "It is made from the files dev2012, test2011 and test2011asr of the IWSLT 2011 data of Che et al. (2016)",
@@ -143,6 +143,6 @@ def how_to_get(file: str) -> str:
         return "Its texts may not be passed on: name the folder that has it by --bench-root, or score a file of yours."
     return (
         f"{made_from}, which are not ours to pass on. Find them as docs/benchmarks.md says, run `python -m "
-        "benchmarks.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project, and start this command again; or name the "
+        "tools.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project, and start this command again; or name the "
         "folder that has it by --bench-root."
     )

@@ -1,6 +1,6 @@
 """A trained model → a checkpoint to ship: weights stored in half precision and read back in fp32.
 
-    python -m benchmarks.shipping runs/first/final checkpoints/en-zh-ms
+    python -m tools.shipping runs/first/final checkpoints/en-zh-ms
 
 fp16 halves the file; the encoder's weights had that precision before training. Code and local paths are left out: a
 checkout has the code, and `punctuation_restoration.export` adds it for the Hub.
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("target", type=Path, help="folder of the checkpoint")
     for name in ("window", "left_context", "right_context", "max_window_pieces"):
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=argparse.SUPPRESS)
-    parser.add_argument("--thresholds", type=Path, help="JSON file that benchmarks.thresholds wrote")
+    parser.add_argument("--thresholds", type=Path, help="JSON file that tools.thresholds wrote")
     given = vars(parser.parse_args(argv))
     if thresholds := given.pop("thresholds"):
         found = json.loads(thresholds.read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
 """Writes the tables of the documents from `results/*.json`, and the outputs of their examples, so that none is typed.
 
-    python -m benchmarks.card model_card.md README.md            tables
-    python -m benchmarks.card model_card.md README.md --run      and what the examples print
-    python -m benchmarks.card model_card.md README.md --check    tells whether they are up to date
+    python -m tools.card model_card.md README.md            tables
+    python -m tools.card model_card.md README.md --run      and what the examples print
+    python -m tools.card model_card.md README.md --check    tells whether they are up to date
 
 Takes a Markdown text with the lines `<!-- results -->` and `<!-- /results -->`, gives it with the table between them;
 where its front matter ends with `model-index:`, that is written anew too, which is what the Hub shows beside the model.
@@ -27,18 +27,18 @@ from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 from transformers import pipeline
 
-from benchmarks import published
-from benchmarks.writing import put_between
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
 from punctuation_restoration.registration import DEFAULT_MODEL, HUB_MODEL
+from tools import published
+from tools.writing import put_between
 
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 MODEL = ("<!-- model -->", "<!-- /model -->")
 FAILURES = ("<!-- failures -->", "<!-- /failures -->")
-HARD_SENTENCES = Path(__file__).resolve().parents[1] / "benchmarks" / "hard_sentences.tsv"
+HARD_SENTENCES = Path(__file__).resolve().parents[1] / "tools" / "hard_sentences.tsv"
 SHIPPED = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
 N_FAILURES = 3  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
@@ -189,7 +189,7 @@ def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
     shown = [line for found in wrong.values() for line in found[:N_FAILURES]]
     some = f"; here are {len(shown)} of them" if len(shown) < n_wrong else ""
     return (
-        f"Of {len(rows)} short sentences that were written to be hard (`benchmarks/{path.name}` in the project), "
+        f"Of {len(rows)} short sentences that were written to be hard (`tools/{path.name}` in the project), "
         f"{n_wrong} do not come back\nas they should (right: {right}){some}:\n\n"
         "| | what is hard | should be | the model writes |\n| --- | --- | --- | --- |\n" + "\n".join(shown)
     )
@@ -215,7 +215,7 @@ def _without_marks(sentence: str, restore: Any) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Rewrite the documents; with --check only tell whether they are up to date (1 if not)."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.card", description=(__doc__ or "").partition("\n\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.card", description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("documents", nargs="+", type=Path, help="Markdown files")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results (default: results)")
     parser.add_argument("--run", action="store_true", help="run the examples with the default model as well")

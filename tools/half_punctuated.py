@@ -1,6 +1,6 @@
 """Text that has some of its marks: what does it give to show them to the model? And what stays as it is?
 
-    python -m benchmarks.half_punctuated --output results/half_punctuated.json --document docs/text.md
+    python -m tools.half_punctuated --output results/half_punctuated.json --document docs/text.md
 
 Reference marks are written into held-out texts, all but some: every second one at random, or those of every second
 stretch of 50 words, as of a recogniser that stops punctuating. Gives F1 of the words that show no mark, for each way of
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.writing import fill, tell
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
@@ -27,6 +26,7 @@ from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.registration import DEFAULT_MODEL
+from tools.writing import fill, tell
 
 BENCHMARKS = ("iwslt2012-dev", "zh-spoken-valid", "ms-spoken-valid")
 WAYS = ("keep", "complete", "condition")

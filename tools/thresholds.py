@@ -1,6 +1,6 @@
 """Validation text → the temperature that calibrates a model, and the thresholds with which it scores best.
 
-    python -m benchmarks.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
+    python -m tools.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
 
 Training finds both, on the validation words of its run; here they are found on as much text as wanted, through the
 pipeline. The model reads each text once; `training/thresholds.py` says how they are found. Each set counts alike.
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.writing import tell
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
 from punctuation_restoration.evaluation.calibration import calibration_error, count_reliability
 from punctuation_restoration.evaluation.counts import add_counts, count_labels
@@ -23,6 +22,7 @@ from punctuation_restoration.evaluation.runner import align, may_lack_mark
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.pipeline.decoding import Choice, calibrated, decode, make_choice
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
+from tools.writing import tell
 
 ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
 

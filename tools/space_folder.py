@@ -1,6 +1,6 @@
 """Writes the folder of the Gradio page: the files of `space/`, and the parts of the package that they use.
 
-    python -m benchmarks.space_folder page/
+    python -m tools.space_folder page/
     hf upload me/punctuation page/ --repo-type space
 
 The page runs the code that it brings, as a wheel holds it; of the Hub's model it takes the weights alone.

@@ -1,6 +1,6 @@
 """What a delay buys in live speech, by words of look-ahead: F1, full stops that are right, marks that are taken back.
 
-    python -m benchmarks.streaming
+    python -m tools.streaming
 
 Takes files of punctuated documents (by default a talk source of each language), and of each the first words of those
 documents that the recipe holds out of training, lower-cased as recognisers write. Writes `results/streaming.json`, a
@@ -30,7 +30,6 @@ import torch
 from transformers import pipeline
 
 import punctuation_restoration
-from benchmarks.writing import put_between, write_json
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
 from punctuation_restoration.data.shards import hash_id, split_of
@@ -41,6 +40,7 @@ from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
+from tools.writing import put_between, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path("../shared/data")

@@ -1,6 +1,6 @@
 """Several trained models → one model with the mean of their weights.
 
-    python -m benchmarks.averaging runs/a/final runs/b/final --out runs/mean
+    python -m tools.averaging runs/a/final runs/b/final --out runs/mean
 
 The mean of models that went on from one checkpoint, with other seeds or for more steps, is mostly at least as good as
 the best of them ("model soups", Wortsman et al. 2022, Section 3; over the steps of one run, Izmailov et al. 2018).

@@ -1,6 +1,6 @@
 """The systems whose speed is compared, each in a process of its own that answers requests: what `speed.py` starts.
 
-    python -m benchmarks.speed_systems onnx-int8 --threads 2
+    python -m tools.speed_systems onnx-int8 --threads 2
 
 Takes requests and gives answers as JSON lines: `{"texts": [...]}` -> `{"wall": s, "cpu": s}`, `{}` -> peak memory.
 

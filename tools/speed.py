@@ -1,10 +1,10 @@
 r"""Speed, memory, start-up and size beside the peers', as ratios: every system on the same text, in turn.
 
-    python -m benchmarks.speed --threads 2 --output results/speed.json
-    python -m benchmarks.speed --threads 1 --systems torch xlmr-base --rounds 1
-    python -m benchmarks.speed --systems torch onnx-int8 openvino-int8 xlmr-base --model EXPORT-WITH-OPENVINO-FILE \
+    python -m tools.speed --threads 2 --output results/speed.json
+    python -m tools.speed --threads 1 --systems torch xlmr-base --rounds 1
+    python -m tools.speed --systems torch onnx-int8 openvino-int8 xlmr-base --model EXPORT-WITH-OPENVINO-FILE \
         --threads 2 --rounds 2 --output results/openvino.json
-    python -m benchmarks.speed --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
+    python -m tools.speed --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md README.md
 
 Takes names of systems (`speed_systems.py` tells what they are). Each runs in a process of its own; all are asked for
@@ -26,10 +26,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed_tables import draw, fill, processor_of, ratios, table
-from benchmarks.writing import write_json
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.registration import DEFAULT_MODEL
+from tools.speed_tables import draw, fill, processor_of, ratios, table
+from tools.writing import write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = ROOT / "examples" / "texts" / "en_inaugural_address_1985.txt"
@@ -49,7 +49,7 @@ class Worker:
     def __init__(self, name: str, threads: int, model: str | None) -> None:
         self.name = name
         started = time.perf_counter()
-        command = [sys.executable, "-m", "benchmarks.speed_systems", name, "--threads", str(threads)]
+        command = [sys.executable, "-m", "tools.speed_systems", name, "--threads", str(threads)]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
         self._process = subprocess.Popen(
             command + (["--model", model] if model else []),

@@ -1,6 +1,6 @@
 """Writes the IWSLT benchmarks from the public files, as they are downloaded.
 
-    python -m benchmarks.iwslt downloads/
+    python -m tools.iwslt downloads/
     python evaluate.py --benchmark iwslt2011-test zh-tst2011+2012-punctuated
 
 Takes files, folders and archives, also archives within archives, and finds by their names what it needs: `dev2012`,
@@ -24,10 +24,10 @@ from xml.etree import ElementTree
 
 import regex
 
-from benchmarks.downloads import files_at
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, NEW_ROOT
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.whole_files import write_whole
+from tools.downloads import files_at
 
 LABELS = frozenset(label["name"] for label in DEFAULT_LABELS)
 TARGETS = {
@@ -55,7 +55,7 @@ _STOP = regex.compile("[。？！][”’」』）\"')]*$")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if all went well, 2 for a wrong input."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.iwslt",
+        prog="python -m tools.iwslt",
         description="Write the IWSLT benchmarks from the public files, as they are downloaded.",
     )
     parser.add_argument("paths", nargs="+", type=Path, help="files, folders and archives that you downloaded")
