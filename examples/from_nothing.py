@@ -1,9 +1,9 @@
 """A small streaming model to start from: an LSTM with random weights, and pieces that are learned from text.
 
-    python -m examples.from_nothing --texts my_language/ --shift 4 --out models/start
-    python train.py --from models/start --data my_language/ --language xx --encoder-rate 0.002 --out runs/small
+    python -m examples.from_nothing --texts my_language/ --shift 4 --output models/start
+    python train.py --model models/start --data my_language/ --language xx --encoder-rate 0.002 --output runs/small
 
-Takes texts, or the sources of a recipe; writes a model folder for `prepare --tokenizer` and `train.py --from`. Pieces
+Takes texts, or the sources of a recipe; writes a model folder for `prepare --tokenizer` and `train.py --model`. Pieces
 are byte pairs of all languages at once, digits are 0 and nothing tells the languages apart, as in Li & Lin (2020). The
 same texts give the same pieces at every shift.
 """
@@ -17,7 +17,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from punctuation_restoration.data.prepare import recipe_for_texts
+from punctuation_restoration.data.preparation import recipe_for_texts
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import Recipe, load_recipe
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -44,9 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     tokenizer = learn_pieces(recipe_words(recipe, config, args.max_words), args.pieces)
     config.encoder_config.vocab_size = len(tokenizer)  # fewer, where the texts have no more
     torch.manual_seed(args.seed)
-    PunctuationRestorationModel(config).save_pretrained(args.out)
-    tokenizer.save_pretrained(args.out)
-    print(f"{args.out}: {len(tokenizer):,} pieces, a shift of {args.shift}, random weights. Train it.")
+    PunctuationRestorationModel(config).save_pretrained(args.output)
+    tokenizer.save_pretrained(args.output)
+    print(f"{args.output}: {len(tokenizer):,} pieces, a shift of {args.shift}, random weights. Train it.")
     return 0
 
 
@@ -94,7 +94,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("--recipe", help="recipe file (YAML): its sources, and its `model`")
     given.add_argument("--texts", nargs="+", help="files or folders of text, instead of a recipe")
-    parser.add_argument("--out", required=True, type=Path, help="folder to write")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument("--pieces", type=int, default=16_000, help="size of the vocabulary")
     parser.add_argument("--max-words", type=int, default=300_000, help="of each source, to learn the pieces from")
     parser.add_argument("--seed", type=int, default=1, help="of the weights")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from punctuation_restoration.data.prepare import prepare
+from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import build_recipe
 from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, MIXED, UPPER
 

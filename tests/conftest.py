@@ -144,7 +144,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def prepared(texts: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+    from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 
     folder = tmp_path_factory.mktemp("prepared")
     prepare(recipe_for_texts([texts], "en", validation=0.15), folder, tiny_checkpoint, n_processes=1)

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from capitals import prepared_talks
 
-from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.casings import LONG, UNKNOWN, casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.collation import WindowCollator
-from punctuation_restoration.data.prepare import mixed_case_words
-from punctuation_restoration.data.recipe import Augmentation
+from punctuation_restoration.data.preparation import mixed_case_words
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import open_shard, read_index, save_arrays, shard_documents
+from punctuation_restoration.data.shards import make_words, open_shard, read_index, save_arrays, shard_documents
 from punctuation_restoration.data.streams import WordStream
 from punctuation_restoration.modeling.heads import NOT_SCORED
 from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, MIXED, UPPER
@@ -80,7 +78,7 @@ def test_shards_have_the_casing_of_each_word_and_the_index_the_mixed_ones(cased_
     n_documents = index["sources"][0]["splits"]["train"]["n_documents"]
     assert index["mixed_case"] == {"McDonald": n_documents, "iPhone": n_documents}
     assert index["sources"][0]["splits"]["train"]["n_cased"] == n_documents * (n_words - 3)
-    again = np.concatenate([document.casings for document in shard_documents(first_shard(index))])
+    again = np.concatenate([document.words.casings for document in shard_documents(first_shard(index))])
     assert np.array_equal(again, arrays["casings"])
     assert read_index(cased_data, cased_data)["mixed_case"]["iPhone"] == 2 * n_documents
 
@@ -96,7 +94,7 @@ def test_a_recipe_may_say_that_letters_mean_nothing(tiny_checkpoint: str, tmp_pa
     assert "casings" not in open_shard(first_shard(index))
     assert index["mixed_case"] == {}
     stream = WordStream(first_shard(index), 0)
-    assert set(stream.words(0, 9)[4].tolist()) == {UNKNOWN}
+    assert set(stream.words(0, 9).casings.tolist()) == {UNKNOWN}
 
 
 def test_casings_of_another_length_are_no_shard(cased_data: Path, tmp_path: Path) -> None:
@@ -106,21 +104,10 @@ def test_casings_of_another_length_are_no_shard(cased_data: Path, tmp_path: Path
         open_shard(tmp_path / "x.safetensors")
 
 
-def test_augmentation_keeps_casings_beside_their_words() -> None:
-    ids = np.arange(10, 90)
-    window = CutWindow(ids, np.ones(80, np.uint8), np.zeros(80, int), 0, (3,), casings=(ids % 4).astype(np.uint8))
-    noisy = Augmentation(rate=0.3, random_pieces=0.5, fillers=0.1, repeats=0.1, losses=0.1)
-    found = Augmenter(noisy, 3, [1, 2], {0: [[5]]})(window)
-    known = found.casings != UNKNOWN
-    assert len(found.casings) == len(found.labels) == len(found.piece_counts)
-    assert 0 < np.count_nonzero(known) < len(known)
-    assert (found.casings[known] == found.piece_ids[known] % 4).all()
-
-
 def test_batches_have_casings_where_they_are_learned(tiny_tokenizer: Any, tiny_config: Any) -> None:
     casings = np.array([AS_IS, UPPER, UNKNOWN], dtype=np.uint8)
     windows = [
-        CutWindow(np.arange(5, 8), np.ones(3, np.uint8), np.array([1, 2, 1]), 0, (seed,), casings=own)
+        CutWindow(make_words(np.arange(5, 8), np.ones(3, np.uint8), np.array([1, 2, 1]), own), (seed,))
         for seed, own in ((1, casings), (2, casings[:3]), (3, None))
     ]
     slots = SlotEncoder(tiny_tokenizer, tiny_config)

@@ -116,7 +116,7 @@ def test_casings_that_are_not_there_cannot_be_learned(
     prepared_talks(tmp_path, tiny_checkpoint, casing=False)
     data, more = str(tmp_path / "data"), ["--max-steps", "2"]
     assert train(arguments(data, tmp_path / "a", tiny_checkpoint, *more, "--casings")) == 1
-    assert "Expected data with casings, got none" in capsys.readouterr().err
+    assert "Expected data with casings for --casings, got none" in capsys.readouterr().err
     assert train(arguments(data, tmp_path / "b", tiny_checkpoint, *more)) == 0
 
 
@@ -154,13 +154,8 @@ def test_old_shards_train_a_model_without_casings(
     assert "of casings" in capsys.readouterr().out
 
 
-def test_adapters_and_transformers_trainer_learn_casings(cased_data: Path, cased_model: str, tmp_path: Path) -> None:
-    pytest.importorskip("peft")
-    more = ["--max-steps", "2", "--adapter-rank", "2"]
-    assert train(arguments(str(cased_data), tmp_path, cased_model, *more)) == 0
+def test_transformers_trainer_learns_casings(cased_data: Path, cased_model: str) -> None:
     before = PunctuationRestorationModel.from_pretrained(cased_model)
-    after = PunctuationRestorationModel.from_pretrained(tmp_path / "final")
-    assert (after.classifier.casings.weight != before.classifier.casings.weight).any()
     windows, collator = windows_for_trainer(
         str(cased_data), AutoTokenizer.from_pretrained(cased_model), before.config, 2
     )

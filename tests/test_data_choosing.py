@@ -25,7 +25,7 @@ from punctuation_restoration.data.choosing import (
     stop_shares,
 )
 from punctuation_restoration.data.ngrams import NgramModel
-from punctuation_restoration.data.prepare import prepare
+from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import build_recipe
 from punctuation_restoration.data.shards import read_index, shard_documents
 
@@ -226,7 +226,7 @@ def test_neither_the_pool_nor_another_folder_is_written_over(
 ) -> None:
     before = sorted(path.name for path in pool.iterdir())
     assert main(arguments(pool, sample, pool)) == 1
-    assert "Expected --out to be another folder than the pool" in capsys.readouterr().err
+    assert "Expected --output to be another folder than the pool" in capsys.readouterr().err
     assert main(arguments(pool, sample, sample.parent)) == 1
     assert "Choose another --out" in capsys.readouterr().err
     assert sorted(path.name for path in pool.iterdir()) == before

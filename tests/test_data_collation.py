@@ -8,6 +8,7 @@ import torch
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
+from punctuation_restoration.data.shards import make_words
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 
@@ -23,13 +24,12 @@ def slots(request: Any, tiny_tokenizer: Any, tiny_config: Any) -> SlotEncoder:
 
 def window(slots: SlotEncoder, n_words: int, seed: int = 0) -> CutWindow:
     pieces = slots.pieces(WORDS[:n_words])
-    return CutWindow(
+    words = make_words(
         np.array([piece for word in pieces for piece in word], dtype=np.uint16),
         np.array([len(word) for word in pieces], dtype=np.uint8),
         np.array(LABELS[:n_words], dtype=np.uint8),
-        0,
-        (seed,),
     )
+    return CutWindow(words, (seed,))
 
 
 def test_a_batch_has_the_ids_and_slots_of_serving(slots: SlotEncoder) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
-from punctuation_restoration.data.prepare import explain, main, prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import explain, prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Filters, build_recipe, load_recipe
 from punctuation_restoration.data.shards import (
-    document_keys,
     hash_id,
     open_shard,
     read_hashes,
@@ -128,7 +128,7 @@ def test_the_split_depends_on_the_id_alone(tmp_path: Path, tiny_checkpoint: str)
 @pytest.mark.slow
 def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_documents(tmp_path / "talks.jsonl", [TEXT + f"{word} hello. " for word in "abcdef"])
-    monkeypatch.setattr("punctuation_restoration.data.prepare.BYTES_PER_PROCESS", 10)
+    monkeypatch.setattr("punctuation_restoration.data.preparation.BYTES_PER_PROCESS", 10)
     arrays = []
     for n_processes in (1, 2):
         out = tmp_path / str(n_processes)
@@ -156,19 +156,6 @@ def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoin
     assert (train["n_documents"], train["n_words"]) == (2, 20)  # 10 words each: twenty one, three
 
 
-def test_a_second_recipe_reads_what_the_first_left(tmp_path: Path, tiny_checkpoint: str) -> None:
-    write_documents(tmp_path / "talks.jsonl", [f"I am ill. You are ill. Is it {word}? " for word in "abcdefgh"])
-    read = []
-    for name, limits in {"first": {"max_words": 20}, "rest": {"skip_words": 20, "max_words": 10}}.items():
-        made = recipe(tmp_path, validation=0.0, source=limits)
-        index = prepare(made, tmp_path / name, tiny_checkpoint, n_processes=1)
-        train, skipped = index["sources"][0]["splits"]["train"], index["sources"][0]["skipped"]
-        keys = document_keys(open_shard(train["shards"][0]["file"]))
-        read.append((train["n_words"], skipped.get("passed over", 0), set(keys)))
-    assert [one[:2] for one in read] == [(27, 0), (18, 3)]  # nine words a document
-    assert not read[0][2] & read[1][2]
-
-
 def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str) -> None:
     (tmp_path / "x.tsv").write_text("hello\tCOMMA\nyou\tO\nare\tO\nsay\tPERIOD\n")
     made = recipe_for_texts([str(tmp_path / "x.tsv")], "en", validation=0.0)
@@ -189,7 +176,7 @@ def test_nothing_usable_and_foreign_folders_are_errors(
     tmp_path: Path, tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.txt").write_text("no marks at all")
-    arguments = ["--texts", str(tmp_path / "x.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1", "--out"]
+    arguments = ["--texts", str(tmp_path / "x.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1", "--output"]
     assert main([*arguments, str(tmp_path / "out")]) == 1
     assert "Expected usable training words, got none" in capsys.readouterr().err
     assert not (tmp_path / "out" / "index.json").exists()

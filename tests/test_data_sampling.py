@@ -12,6 +12,7 @@ from punctuation_restoration.data.sampling import CutWindow, WindowSampler, stre
 from punctuation_restoration.data.shards import (
     PackedDocument,
     ShardWriter,
+    make_words,
     open_shard,
     read_index,
     save_arrays,
@@ -27,7 +28,7 @@ def document(first_piece: int, labels: list[int], seed: int = 0) -> PackedDocume
     """A document whose pieces count up, with one to three pieces a word."""
     counts = np.random.default_rng(seed).integers(1, 4, len(labels)).astype(np.uint8)
     ids = (first_piece + np.arange(counts.sum())).astype(np.uint16)
-    return PackedDocument(first_piece, ids, counts, np.array(labels, dtype=np.uint8))
+    return PackedDocument(first_piece, make_words(ids, counts, np.array(labels, dtype=np.uint8)))
 
 
 def prepared(folder: Path, languages: dict[str, list[PackedDocument]], **fields: Any) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def windows(sampler: WindowSampler, steps: range) -> list[CutWindow]:
 
 
 def n_places(window: CutWindow) -> int:
-    return len(window.piece_ids) + len(window.labels) + 2
+    return len(window.words.piece_ids) + len(window.words.labels) + 2
 
 
 def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None
     assert [row["n_documents"] for row in writer.written] == [2, 2]
     arrays = open_shard(tmp_path / writer.written[1]["file"])
     assert arrays["piece_ids"].dtype == np.uint16
-    assert arrays["piece_ids"].tolist() == [*documents[2].piece_ids, *documents[3].piece_ids]
+    assert arrays["piece_ids"].tolist() == [*documents[2].words.piece_ids, *documents[3].words.piece_ids]
     assert arrays["document_starts"].tolist() == [0, 30]
     assert arrays["document_hashes"].tolist() == [1000, 1500]
     assert writer.finish()["n_labels"] == [40, 40, 40]
@@ -101,22 +102,24 @@ def test_a_stream_gives_the_words_of_any_place_and_goes_round(tmp_path: Path) ->
     long = document(0, [0, 1, 2] * 400, 1)
     index = prepared(tmp_path, {"en": [long]})
     stream = WordStream(index["sources"][0]["splits"]["train"]["shards"][0]["file"], 0)
-    ends = np.cumsum(long.piece_counts.astype(int))
+    ends = np.cumsum(long.words.piece_counts.astype(int))
     for first in (0, 1, 255, 256, 257, 700, 1190):
         ids, counts, labels, *_ = stream.words(first, 20)
         order = [(first + n) % 1200 for n in range(20)]
-        assert labels.tolist() == long.labels[order].tolist()
-        assert counts.tolist() == long.piece_counts[order].tolist()
-        expected = np.concatenate([long.piece_ids[ends[n] - long.piece_counts[n] : ends[n]] for n in order])
+        assert labels.tolist() == long.words.labels[order].tolist()
+        assert counts.tolist() == long.words.piece_counts[order].tolist()
+        expected = np.concatenate([long.words.piece_ids[ends[n] - long.words.piece_counts[n] : ends[n]] for n in order])
         assert ids.tolist() == expected.tolist()
 
 
 def test_a_step_is_a_function_of_seed_and_step(index: dict[str, Any]) -> None:
     first, again = sampler(index), sampler(index)
     for one, other in zip(windows(first, range(5)), windows(again, range(5)), strict=True):
-        assert one.piece_ids.tolist() == other.piece_ids.tolist()
+        assert one.words.piece_ids.tolist() == other.words.piece_ids.tolist()
         assert one.seed == other.seed
-    assert windows(first, range(1))[0].piece_ids.tolist() != windows(first, range(1, 2))[0].piece_ids.tolist()
+    assert (
+        windows(first, range(1))[0].words.piece_ids.tolist() != windows(first, range(1, 2))[0].words.piece_ids.tolist()
+    )
 
 
 @pytest.mark.parametrize(("n_processes", "n_accumulated"), [(1, 2), (2, 1), (2, 2)])
@@ -166,16 +169,20 @@ def test_stream_probabilities_by_hand() -> None:
 
 def test_windows_begin_and_end_where_they_should(index: dict[str, Any]) -> None:
     starts = sampler(index, document_starts=1.0, document_ends=0.0, sentence_ends=0.0, sentence_starts=0.0)
-    assert all(int(window.piece_ids[0]) % 500 == 0 for window in windows(starts, range(4)))
+    assert all(int(window.words.piece_ids[0]) % 500 == 0 for window in windows(starts, range(4)))
     ends = sampler(index, document_starts=0.0, document_ends=1.0, sentence_ends=0.0, sentence_starts=0.0)
-    assert {int(window.labels[-1]) for window in windows(ends, range(4))} == {2, 3}
+    assert {int(window.words.labels[-1]) for window in windows(ends, range(4))} == {2, 3}
     sentence_ends = sampler(index, document_starts=0.0, document_ends=0.0, sentence_ends=1.0, sentence_starts=0.0)
     cut = windows(sentence_ends, range(4))
-    assert all(window.labels[-1] in STOPS for window in cut)
-    assert len({int(window.piece_ids[-1]) for window in cut}) > 2  # not only where documents end
+    assert all(window.words.labels[-1] in STOPS for window in cut)
+    assert len({int(window.words.piece_ids[-1]) for window in cut}) > 2  # not only where documents end
     sentences = sampler(index, document_starts=0.0, document_ends=0.0, sentence_ends=0.0, sentence_starts=1.0)
     for window in windows(sentences, range(4)):
-        first = int(window.labels.tolist().index(2 if window.language_id == 0 else window.labels[window.labels > 0][0]))
+        first = int(
+            window.words.labels.tolist().index(
+                2 if window.language_id == 0 else window.words.labels[window.words.labels > 0][0]
+            )
+        )
         assert first == (4 if window.language_id == 0 else 1)
 
 
@@ -186,8 +193,8 @@ def test_utterances_are_whole_sentences_in_the_numbers_asked_for(index: dict[str
     for step in range(60):
         plan = drawn.plan(step)
         cut = [drawn.cut(plan, row) for row in range(len(plan))]
-        numbers += [int(np.isin(window.labels, STOPS).sum()) for window in cut]
-        assert all(window.labels[-1] in STOPS for window in cut)
+        numbers += [int(np.isin(window.words.labels, STOPS).sum()) for window in cut]
+        assert all(window.words.labels[-1] in STOPS for window in cut)
         sizes = [n_places(window) for window in cut]
         n_all += len(sizes) * max(sizes)
         n_padded += len(sizes) * max(sizes) - sum(sizes)
@@ -203,23 +210,22 @@ def test_questions_are_put_in_after_a_sentence(tmp_path: Path) -> None:
     index = prepared(tmp_path, {"ms": news + talk})
     with_questions = sampler(index, 2048, questions={"ms": 1.0}, lengths={64: 1.0})
     without = sampler(index, 2048, lengths={64: 1.0})
-    share = np.mean([3 in window.labels for window in windows(with_questions, range(6))])
+    share = np.mean([3 in window.words.labels for window in windows(with_questions, range(6))])
     assert share > 0.9
-    assert np.mean([3 in window.labels for window in windows(without, range(6))]) < 0.5
+    assert np.mean([3 in window.words.labels for window in windows(without, range(6))]) < 0.5
     for window in windows(with_questions, range(6)):
-        places = np.flatnonzero(window.labels == 3)
-        assert all(place < 2 or window.labels[place - 2] in STOPS for place in places)
+        places = np.flatnonzero(window.words.labels == 3)
+        assert all(place < 2 or window.words.labels[place - 2] in STOPS for place in places)
         assert n_places(window) <= 64
-        assert len(window.piece_ids) == window.piece_counts.sum()
+        assert len(window.words.piece_ids) == window.words.piece_counts.sum()
 
 
 def test_a_word_longer_than_the_window_is_cut(tmp_path: Path) -> None:
-    long = PackedDocument(
-        1, np.arange(90, dtype=np.uint16), np.array([30, 30, 30], np.uint8), np.array([0, 1, 2], np.uint8)
-    )
+    words = make_words(np.arange(90, dtype=np.uint16), np.array([30, 30, 30], np.uint8), np.array([0, 1, 2], np.uint8))
+    long = PackedDocument(1, words)
     index = prepared(tmp_path, {"en": [long]})
     cut = windows(sampler(index, 16, lengths={16: 1.0}), range(3))
-    assert [(len(window.labels), len(window.piece_ids)) for window in cut] == [(1, 13)] * 3
+    assert [(len(window.words.labels), len(window.words.piece_ids)) for window in cut] == [(1, 13)] * 3
 
 
 def test_batches_are_read_ahead_in_order_and_errors_come_through(index: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
 
 from punctuation_restoration.cli.train import main
-from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.encoder_layers import is_causal
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
@@ -58,8 +58,19 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     encoder, out, hub = folders / kind, folders / f"{kind}-run", folders / f"{kind}-hub"
     _encoder(kind, tiny_tokenizer).save_pretrained(encoder)
     tiny_tokenizer.save_pretrained(encoder)
-    steps = ["--max-steps", "2", "--pieces-per-batch", "64", "--validation-words", "40", "--cpu", "--threads", "1"]
-    status = main(["--encoder", str(encoder), "--data", str(folders / "prepared"), "--out", str(out), *steps])
+    steps = [
+        "--max-steps",
+        "2",
+        "--pieces-per-batch",
+        "64",
+        "--validation-words",
+        "40",
+        "--device",
+        "cpu",
+        "--threads",
+        "1",
+    ]
+    status = main(["--encoder", str(encoder), "--data", str(folders / "prepared"), "--output", str(out), *steps])
     said = capsys.readouterr()
     assert status == 0, said.err
     style = BEST_STYLE.get(kind, "mask")
@@ -135,7 +146,7 @@ def test_layers_that_read_both_ways_are_not_unmasked(tiny_config):
 
 
 def _said(capsys, encoder, data, out):
-    assert main(["--encoder", str(encoder), "--data", str(data), "--out", str(out), "--max-steps", "1"]) == 1
+    assert main(["--encoder", str(encoder), "--data", str(data), "--output", str(out), "--max-steps", "1"]) == 1
     message = capsys.readouterr().err
     assert message.startswith("train: Expected")
     return message
@@ -175,7 +186,7 @@ def test_a_tokenizer_may_have_a_piece_that_no_text_gives_and_the_encoder_no_row_
     data = tmp_path / "data"
     prepare(recipe_for_texts([texts], "en"), data, str(bert), n_processes=1)
     options = ["--encoder", str(bert), "--max-steps", "1"]
-    assert main(["--cpu", "--data", str(data), "--out", str(tmp_path / "out"), *options]) == 0
+    assert main(["--device", "cpu", "--data", str(data), "--output", str(tmp_path / "out"), *options]) == 0
 
 
 def test_a_gguf_file_is_refused_with_the_way_out(folders, tmp_path, capsys):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from punctuation_restoration.cli.evaluate import main as evaluate
-from punctuation_restoration.data.prepare import main as prepare
+from punctuation_restoration.cli.prepare import main as prepare
 from punctuation_restoration.data.recipe import build_recipe, held_out_shares
 from punctuation_restoration.data.shards import hash_id, open_shard, read_index, split_of
 from punctuation_restoration.evaluation.benchmarks import load_examples, named
@@ -45,7 +45,7 @@ def folder(tmp_path, tiny_checkpoint):
     (tmp_path / "b.jsonl").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     texts = ["--texts", str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl"), "--language", "en"]
     shares = ["--validation", "0.2", "--test", "0.3", "--processes", "1"]
-    assert prepare([*texts, "--tokenizer", tiny_checkpoint, *shares, "--out", str(tmp_path / "prepared")]) == 0
+    assert prepare([*texts, "--tokenizer", tiny_checkpoint, *shares, "--output", str(tmp_path / "prepared")]) == 0
     return tmp_path / "prepared"
 
 
@@ -75,14 +75,14 @@ def test_the_table_has_its_words_and_nothing_else_changes_without_it(folder, tin
     assert total.endswith(f"| {n_words:,} |")
     plain = tmp_path / "plain"
     texts = ["--texts", str(tmp_path / "a.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1"]
-    assert prepare([*texts, "--out", str(plain)]) == 0
+    assert prepare([*texts, "--output", str(plain)]) == 0
     [row] = read_index(plain)["sources"]
     assert (list(row["splits"]), "read_from" in row) == (["train", "validation"], False)
     assert "test" not in (plain / "table.md").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match=r"documents kept for test .*--test 0\.1"):
         load_examples(str(plain), LABELS, plain, plain)
     capsys.readouterr()
-    assert prepare([*texts, "--out", str(plain), "--validation", "0.5", "--test", "0.5"]) == 1
+    assert prepare([*texts, "--output", str(plain), "--validation", "0.5", "--test", "0.5"]) == 1
     assert "below 1 together" in capsys.readouterr().err
 
 

@@ -18,15 +18,13 @@ from training_runs import arguments
 from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.decoding import decode, make_choice
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.adapters import rebuild
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import TrainingSettings
@@ -235,10 +233,10 @@ def test_thresholds_are_tuned_on_the_validation_words(prepared, tiny_model, tiny
             meet.wait(30)
             added = shared[0] + shared[1]
             meet.wait(30)
-            return torch.as_tensor(added)
+            return added
 
         own = copy.copy(validation)
-        own.processes = SimpleNamespace(reduced=total)
+        own.accelerator = SimpleNamespace(reduce=total, device="cpu")
         return tuned_thresholds(tiny_model.config, own, (reading[:2], reading[2:])[process])
 
     with ThreadPoolExecutor(2) as processes:  # each has read some of the words, and both find the same
@@ -253,7 +251,7 @@ def test_thresholds_are_those_of_probabilities_at_the_temperature_that_was_found
     reading = np.column_stack([np.zeros(4), [1, 1, 1, 0], rows])
     assert tuned_temperature(validation, reading) == pytest.approx(2.0, abs=0.001)
     own = copy.copy(validation)
-    own.processes = SimpleNamespace(reduced=lambda slope: torch.as_tensor(slope) * 2)  # another has read the same
+    own.accelerator = SimpleNamespace(reduce=lambda slope: slope * 2, device="cpu")  # another has read the same
     assert tuned_temperature(own, reading) == tuned_temperature(validation, reading)
     assert tuned_temperature(validation, reading[:0]) == 1.0
     unsure = np.column_stack([np.zeros(4), [1, 1, 0, 0], [[0.6, 0.4, 0, 0]] * 2 + [[0.9, 0.1, 0, 0]] * 2])
@@ -298,22 +296,3 @@ def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_pat
     assert own_labels(restore.model.config).names == tuple(NAMES)
     assert AutoTokenizer.from_pretrained(tmp_path / "run" / "final").mask_token
     assert run_training([*command, *more]) == 0  # goes on from its own last checkpoint, which has the labels already
-
-
-def test_adapters_learn_new_labels_and_make_a_whole_model(
-    marked, prepared, tiny_checkpoint, tiny_encoder, tmp_path, capsys
-):
-    pytest.importorskip("peft")
-    labels = tmp_path / "labels.json"
-    labels.write_text(json.dumps({"labels": LABELS}))
-    more = ["--labels", str(labels), "--adapter-rank", "2", "--max-steps", "2"]
-    assert run_training([*arguments(marked, tmp_path / "run", tiny_checkpoint), *more]) == 0
-    adapters = tmp_path / "run" / "final" / "adapters"
-    rebuild(adapters, None, tmp_path / "whole")
-    whole, final = (PunctuationRestorationModel.from_pretrained(tmp_path / name) for name in ("whole", "run/final"))
-    assert whole.config.label_names == NAMES
-    rows, expected = (model.classifier.out_proj.weight for model in (whole, final))
-    assert torch.allclose(rows, expected, atol=1e-2)  # adapters are stored in half precision
-    more = ["--encoder", str(tiny_encoder), "--adapter-rank", "2"]
-    assert run_training(arguments(prepared, tmp_path / "other", str(adapters), *more)) == 1
-    assert "Expected a run with the labels of" in capsys.readouterr().err

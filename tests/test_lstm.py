@@ -190,7 +190,7 @@ def started(texts: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model from nothing, with the pieces of a small text."""
     out = tmp_path_factory.mktemp("start") / "model"
     sizes = ["--pieces", "90", "--embedding-size", "16", "--hidden-size", "32", "--shift", "3"]
-    assert start(["--texts", texts, "--out", str(out), *sizes]) == 0
+    assert start(["--texts", texts, "--output", str(out), *sizes]) == 0
     return out
 
 

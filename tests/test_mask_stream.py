@@ -200,8 +200,8 @@ def test_texts_are_restored_in_batches_windows_and_with_known_marks(tiny_stream,
 def test_a_run_trains_the_row_of_the_mask_and_goes_on(prepared, tiny_encoder, tmp_path, capsys):
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("name: tiny\nsources: []\nmodel: {slot_style: mask-stream, mask_layers: 2}\n")
-    fixed = "--cpu --warmup-steps 1 --pieces-per-batch 128 --validation-words 100 --threads 1 --precision fp32"
-    call = ["--recipe", str(recipe), "--data", prepared, "--out", str(tmp_path / "out"), *fixed.split()]
+    fixed = "--device cpu --warmup-steps 1 --pieces-per-batch 128 --validation-words 100 --threads 1 --precision fp32"
+    call = ["--recipe", str(recipe), "--data", prepared, "--output", str(tmp_path / "out"), *fixed.split()]
     assert run_training([*call, "--encoder", str(tiny_encoder), "--max-steps", "2"]) == 0
     said = capsys.readouterr().out
     assert "slot style mask-stream" in said
@@ -218,8 +218,10 @@ def test_a_run_trains_the_row_of_the_mask_and_goes_on(prepared, tiny_encoder, tm
 def test_a_tagging_checkpoint_is_trained_on_as_a_stream(prepared, tiny_checkpoint, tmp_path):
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("name: tiny\nsources: []\nmodel: {mask_layers: 2}\n")
-    call = ["--recipe", str(recipe), "--data", prepared, "--out", str(tmp_path / "out"), "--from", tiny_checkpoint]
-    fixed = "--cpu --max-steps 1 --pieces-per-batch 128 --validation-words 100 --threads 1 --slot-style mask-stream"
+    call = ["--recipe", str(recipe), "--data", prepared, "--output", str(tmp_path / "out"), "--model", tiny_checkpoint]
+    fixed = (
+        "--device cpu --max-steps 1 --pieces-per-batch 128 --validation-words 100 --threads 1 --slot-style mask-stream"
+    )
     assert run_training([*call, *fixed.split()]) == 0
     config = PunctuationRestorationConfig.from_pretrained(tmp_path / "out" / "final")
     assert (config.slot_style, config.mask_layers) == ("mask-stream", 2)

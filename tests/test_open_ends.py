@@ -10,7 +10,7 @@ from transformers import pipeline
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
-from punctuation_restoration.data.shards import PackedDocument, read_index, write_index, write_split
+from punctuation_restoration.data.shards import PackedDocument, make_words, read_index, write_index, write_split
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from punctuation_restoration.training.validation import source_windows
@@ -66,9 +66,8 @@ def test_a_batch_is_made_as_in_serving(tiny_tokenizer: Any, tiny_config: Any) ->
     config = type(tiny_config)(**{**tiny_config.to_dict(), "open_ends": True, "slot_style": "late-mask"})
     slots = SlotEncoder(tiny_tokenizer, config)
     pieces = slots.pieces(["hello", "you", "are"])
-    window = CutWindow(
-        np.concatenate(pieces), np.array([len(word) for word in pieces]), np.array([0, 0, 2]), 0, (1,), is_over=False
-    )
+    words = make_words(np.concatenate(pieces), np.array([len(word) for word in pieces]), np.array([0, 0, 2]))
+    window = CutWindow(words, (1,), is_over=False)
     ids = WindowCollator(slots)([window])["input_ids"][0].tolist()
     assert ids == slots.assemble(pieces, is_over=False)[0] == slots.assemble(pieces)[0][:-1]
 
@@ -78,7 +77,9 @@ def index(tmp_path: Any) -> dict[str, Any]:
     """Documents that end with a sentence, and one that breaks off."""
     labels = [[0, 0, 1, 0, 2] * 20, [0, 0, 3] * 30, [0, 0, 2, 0, 0] * 10]
     documents = [
-        PackedDocument(n, np.arange(len(own), dtype=np.uint16), np.ones(len(own), np.uint8), np.array(own, np.uint8))
+        PackedDocument(
+            n, make_words(np.arange(len(own), dtype=np.uint16), np.ones(len(own), np.uint8), np.array(own, np.uint8))
+        )
         for n, own in enumerate(labels)
     ]
     splits = {split: write_split(tmp_path, split, documents) for split in ("train", "validation")}
@@ -111,9 +112,9 @@ def test_a_window_is_over_where_it_was_cut_behind_a_sentence(
     ]
     if expected == "open":
         assert not any(window.is_over for window in windows)
-        assert any(window.labels[-1] in STOPS for window in windows)  # by chance, and the text goes on
+        assert any(window.words.labels[-1] in STOPS for window in windows)  # by chance, and the text goes on
     else:
-        assert all(window.is_over == (window.labels[-1] in STOPS) for window in windows)
+        assert all(window.is_over == (window.words.labels[-1] in STOPS) for window in windows)
         assert any(window.is_over for window in windows)
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from spanish import IDS, LABEL_KEYS, LABELS, NAMES, RECIPE, find_words
 from test_properties import texts as any_texts
 
+from punctuation_restoration.cli.prepare import main as run_prepare
 from punctuation_restoration.data.openings import with_openings
-from punctuation_restoration.data.prepare import main as run_prepare
-from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.pipeline.conventions import PAIRS
@@ -105,7 +105,7 @@ def test_a_label_that_no_source_has_is_an_error_with_the_counts(english, tiny_ch
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps(LABEL_KEYS))
     call = ["--texts", str(english), "--labels", str(labels), "--tokenizer", tiny_checkpoint, "--processes", "1"]
-    assert run_prepare([*call, "--out", str(tmp_path / "out")]) == 1
+    assert run_prepare([*call, "--output", str(tmp_path / "out")]) == 1
     assert "prepare: Expected every label in some source" in capsys.readouterr().err
 
 

@@ -17,6 +17,7 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.pauses import NOISE, Pauses, PauseSimulator
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
 from punctuation_restoration.data.sampling import CutWindow
+from punctuation_restoration.data.shards import make_words
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.backends import make_backend
@@ -226,7 +227,10 @@ def test_pauses_depend_on_the_window_alone_and_the_last_is_unknown():
 
 def test_a_batch_is_as_before_but_for_its_pauses(tiny_tokenizer, tiny_config):
     slots = SlotEncoder(tiny_tokenizer, tiny_config)
-    windows = [CutWindow(np.arange(5, 5 + n), np.ones(n, dtype=np.uint8), np.arange(n) % 4, 0, (n,)) for n in (3, 6, 1)]
+    windows = [
+        CutWindow(make_words(np.arange(5, 5 + n), np.ones(n, dtype=np.uint8), np.arange(n) % 4), (n,))
+        for n in (3, 6, 1)
+    ]
     plain, timed = WindowCollator(slots, 0.5)(windows), WindowCollator(slots, 0.5, simulator=simulator())(windows)
     assert timed["pauses"].shape == timed["slot_positions"].shape
     assert not timed["pauses"][timed["slot_positions"] == 0].any()
@@ -247,7 +251,7 @@ def test_what_is_drawn_can_be_learned_where_the_text_tells_nothing(tiny_tokenize
         pieces, labels = generator.integers(5, 60, (8, n_words)), generator.integers(0, 3, (8, n_words))
         counts = np.ones(n_words, dtype=np.uint8)
         rows = enumerate(zip(pieces, labels, strict=True))
-        return collator([CutWindow(ids, counts, own, 0, (seed, row)) for row, (ids, own) in rows])
+        return collator([CutWindow(make_words(ids, counts, own), (seed, row)) for row, (ids, own) in rows])
 
     optimiser = torch.optim.Adam(model.classifier.parameters(), lr=1e-2)
     for step in range(60):

@@ -51,8 +51,8 @@ def test_prepared_documents_are_those_that_serving_shows_the_encoder(tiny_tokeni
         assert "".join(words) == text * 2
         packed.append(converter.pack("a", words, labels))
     one, other = packed
-    assert one.piece_ids.tolist() == other.piece_ids.tolist()
-    assert one.piece_counts.tolist() == other.piece_counts.tolist()
-    assert one.labels.tolist() == other.labels.tolist()
-    assert one.labels.any()
+    assert one.words.piece_ids.tolist() == other.words.piece_ids.tolist()
+    assert one.words.piece_counts.tolist() == other.words.piece_counts.tolist()
+    assert one.words.labels.tolist() == other.words.labels.tolist()
+    assert one.words.labels.any()
     assert one.word_hash == other.word_hash  # so that a copy in other characters is found

@@ -50,10 +50,10 @@ def test_a_killed_run_goes_on_exactly_averages_of_weights_too(
     assert run_training(whole) == 0
     take_step = TrainingRun._take_step
 
-    def die_at_seven(run: TrainingRun, batches: Any, factor: float) -> Any:
+    def die_at_seven(run: TrainingRun, batches: Any) -> Any:
         if run.state.step == 7:
             raise KeyboardInterrupt
-        return take_step(run, batches, factor)
+        return take_step(run, batches)
 
     with monkeypatch.context() as patch:
         patch.setattr(TrainingRun, "_take_step", die_at_seven)
@@ -190,13 +190,13 @@ def test_tagging_goes_on_as_slot_filling_with_its_weights(prepared: str, tiny_ch
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--from", "nowhere"], "nowhere"),
+        (["--model", "nowhere"], "nowhere"),
         (["--max-steps", "0"], "max_steps of 1 or more"),
         (["--label-smoothing", "1"], "label_smoothing from 0 to below 1"),
         (["--data", "missing"], "no such file or folder"),
         (["--recipe", "missing.yaml"], "Expected a recipe file at missing.yaml"),
         (["--precision", "fp16"], "needs a GPU"),
-        (["--add-pieces", "5"], "texts under --data and a model under --from"),
+        (["--add-pieces", "5"], "texts under --data and a --model"),
     ],
 )
 def test_wrong_calls_end_in_one_line(
@@ -215,8 +215,10 @@ def test_wrong_calls_end_in_one_line(
 
 def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "talk.txt").write_text("hello, you are the best. are you?")
-    assert run_training(["--cpu", "--data", str(tmp_path / "talk.txt"), "--out", str(tmp_path / "out")]) == 1
-    assert "Expected a model under --from or an encoder under --encoder" in capsys.readouterr().err
+    assert (
+        run_training(["--device", "cpu", "--data", str(tmp_path / "talk.txt"), "--output", str(tmp_path / "out")]) == 1
+    )
+    assert "Expected a --model or an --encoder" in capsys.readouterr().err
 
 
 def test_data_for_another_model_are_refused(

@@ -9,7 +9,7 @@ import pytest
 def test_the_trainer_example_runs(tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from safetensors.torch import load_file
 
-    from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+    from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 
     (tmp_path / "x.txt").write_text("Hello, you are the best. Is the day you say? " * 40)
     prepare(recipe_for_texts([str(tmp_path / "x.txt")], "en", 0.0), tmp_path / "prepared", tiny_checkpoint, 1)

@@ -10,17 +10,16 @@ from transformers import AutoConfig, AutoModel, BertConfig, LlamaConfig
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.training.adapters import RowTrainedEmbedding, merged_weights, train_rows_only
 from punctuation_restoration.training.losses import distillation_losses, slot_losses, total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,
     build_optimiser,
     parameter_groups,
     rate_factor,
-    set_rates,
 )
 from punctuation_restoration.training.precision import choose_precision, cpu_has_bf16, use_fp32_attention
 from punctuation_restoration.training.settings import TrainingSettings
+from punctuation_restoration.training.trained_rows import RowTrainedEmbedding, plain_weights, train_rows_only
 
 # Two windows, two slots, two labels. Probabilities of label 0: 0.8 and 0.5; 0.25 and (not scored).
 PROBABILITIES = torch.tensor([[[0.8, 0.2], [0.5, 0.5]], [[0.25, 0.75], [0.9, 0.1]]])
@@ -122,8 +121,7 @@ def test_encoder_and_classifier_have_their_own_rates(tiny_model: Any) -> None:
 @pytest.mark.parametrize("kind", ["adamw", "radam"])
 def test_optimisers_take_a_first_step_of_the_size_of_the_rate(kind: str) -> None:
     weight = nn.Parameter(torch.tensor([[1.0, -2.0]]))
-    optimiser = build_optimiser(kind, [{"params": [weight], "lr": 0.1, "base_rate": 0.1, "weight_decay": 0.0}])
-    set_rates(optimiser, 0.5)
+    optimiser = build_optimiser(kind, [{"params": [weight], "lr": 0.05, "weight_decay": 0.0}])
     weight.sum().backward()
     optimiser.step()
     # Both give sign(gradient) times the rate: RAdam is momentum alone at first (its variance is not yet to be trusted).
@@ -169,8 +167,8 @@ def test_only_some_rows_of_an_embedding_are_trained_and_merged_back() -> None:
     with torch.no_grad():
         trained.rows += 1
     assert torch.equal(trained(ids)[0, 1], before[7] + 1)
-    merged = merged_weights(nn.Sequential(trained))["0.weight"]
-    assert set(merged_weights(nn.Sequential(trained))) == {"0.weight"}
+    merged = plain_weights(nn.Sequential(trained))["0.weight"]
+    assert set(plain_weights(nn.Sequential(trained))) == {"0.weight"}
     changed = (merged != before).any(1).nonzero().flatten().tolist()
     assert changed == [3, 7]
 
@@ -192,7 +190,7 @@ def test_a_model_is_saved_with_plain_embeddings(tiny_config: Any) -> None:
     names = set(model.state_dict())
     train_rows_only(model, [4, 5])
     assert set(model.state_dict()) != names
-    assert set(merged_weights(model)) == names
+    assert set(plain_weights(model)) == names
     assert isinstance(model.get_input_embeddings(), RowTrainedEmbedding)
     other = PunctuationRestorationModel(tiny_config)
     train_rows_only(other, [])

@@ -11,7 +11,7 @@ from training_runs import arguments, weights
 from transformers import pipeline
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.shards import open_shard, read_index
 from punctuation_restoration.training import self_training
 from punctuation_restoration.training.labelling import label_folder
@@ -22,8 +22,17 @@ from punctuation_restoration.training.validation import score_model
 def call(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> list[str]:
     """A command line of self-training on a text of eleven words, without the number of rounds."""
     (tmp_path / "bare.txt").write_text("hello you are the best\n\nis the day you say saya")
-    fixed = "--cpu --max-steps 2 --pieces-per-batch 128 --validation-words 50 --pseudo-weight 0.5 --language en".split()
-    texts = ["--data", prepared, "--unlabelled", str(tmp_path / "bare.txt"), "--out", str(tmp_path / "out")]
+    fixed = "--device cpu --max-steps 2 --pieces-per-batch 128 --validation-words 50 --pseudo-weight 0.5".split()
+    texts = [
+        "--data",
+        prepared,
+        "--unlabelled",
+        str(tmp_path / "bare.txt"),
+        "--language",
+        "en",
+        "--output",
+        str(tmp_path / "out"),
+    ]
     return ["--teacher", tiny_checkpoint, *texts, *fixed]
 
 
@@ -39,7 +48,7 @@ def test_rounds_go_on_until_a_student_is_no_better_than_its_teacher(
         return {"mean_f1": scores[name], "languages": {"en": {"f1": scores[name]}}}
 
     def train(args: Any) -> None:
-        starts.append(args.start)
+        starts.append(args.model)
         run_student(args)
 
     run_student = self_training.train
@@ -78,7 +87,7 @@ def test_self_training_refuses_another_teacher_and_data_without_held_out_words(
     assert self_training.main(call) == 1
     assert "Expected --teacher other, with which the rounds" in capsys.readouterr().err
     prepare(recipe_for_texts([texts], "en", 0.0), tmp_path / "p", tiny_checkpoint, n_processes=1)
-    assert self_training.main([*call, "--data", str(tmp_path / "p"), "--out", str(tmp_path / "new")]) == 1
+    assert self_training.main([*call, "--data", str(tmp_path / "p"), "--output", str(tmp_path / "new")]) == 1
     assert "Expected held-out words" in capsys.readouterr().err
 
 

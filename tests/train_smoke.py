@@ -30,10 +30,10 @@ def main() -> int:
         place = Path(folder)
         texts = write_documents(place / "texts")
         make_encoder(sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "checkpoints" / "en-zh-ms"), place / "encoder")
-        prepare = ["-m", "punctuation_restoration.data.prepare", "--texts", str(texts), "--language", "mix"]
+        prepare = ["-m", "punctuation_restoration.cli.prepare", "--texts", str(texts), "--language", "mix"]
         prepared = place / "prepared"
         subprocess.run(
-            [sys.executable, *prepare, "--tokenizer", str(place / "encoder"), "--out", str(prepared)],
+            [sys.executable, *prepare, "--tokenizer", str(place / "encoder"), "--output", str(prepared)],
             check=True, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL,
         )  # fmt: skip
         out = place / "run"
@@ -91,12 +91,12 @@ def train_command(encoder: Path, prepared: Path, out: Path) -> list[str]:
     """The run: two processes on the CPU."""
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     settings = {
-        "encoder": encoder, "data": prepared, "out": out, "max-steps": N_STEPS, "pieces-per-batch": 512,
+        "encoder": encoder, "data": prepared, "output": out, "max-steps": N_STEPS, "pieces-per-batch": 512,
         "encoder-rate": 1e-4, "head-rate": 1e-3, "warmup-steps": 3, "evaluate-every": 10_000, "checkpoint-every": 10,
         "log-every": 5, "validation-words": 5000,
     }  # fmt: skip
     arguments = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
-    return [*launch, str(ROOT / "train.py"), *arguments, "--cpu"]
+    return [*launch, str(ROOT / "train.py"), *arguments, "--device", "cpu"]
 
 
 def kill_after_checkpoint(command: list[str], out: Path) -> None:

@@ -44,7 +44,7 @@ def run(
         "punctuation_restoration.cli.train",
         *quiet,
         *arguments,
-        "--out",
+        "--output",
         str(place),
         "--data",
     ]
@@ -112,7 +112,7 @@ def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[PackedD
             if left <= 0:
                 return
             yield document
-            left -= len(document.labels)
+            left -= len(document.words.labels)
 
 
 def score(model_name: str | Path, folders: Sequence[str | Path], n_words: int, threads: int) -> dict[str, float]:

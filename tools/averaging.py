@@ -14,7 +14,7 @@ from pathlib import Path
 from transformers import AutoTokenizer
 
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
-from punctuation_restoration.training.adapters import save_plain
+from punctuation_restoration.training.trained_rows import save_plain
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
 

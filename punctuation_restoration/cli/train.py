@@ -1,7 +1,7 @@
 """The command `train.py`: trains a model on prepared data, or on plain text of one language.
 
-    python train.py --recipe recipes/en-zh-ms.yaml --data prepared/ --out runs/first
-    python train.py --from checkpoints/en-zh-ms --data my_language/ --language xx --out runs/xx
+    python train.py --recipe recipes/en-zh-ms.yaml --data prepared/ --output runs/first
+    python train.py --model checkpoints/en-zh-ms --data my_language/ --language xx --output runs/xx
     torchrun --nproc-per-node 2 train.py ...          several processes, on GPUs or CPUs
 
 The same command started again goes on from the last checkpoint. Every expected failure ends in one line that says what
@@ -11,13 +11,14 @@ to do.
 import sys
 from collections.abc import Sequence
 
-from punctuation_restoration.training.settings import parse_args
-from punctuation_restoration.training.starting import failure_message, train
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train as the command line says. Gives 0, or 1 after an error message."""
+    """Train as the command line says. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
+    from punctuation_restoration.training.settings import parse_args
+
     args = parse_args(argv)
+    from punctuation_restoration.training.starting import failure_message, train
+
     try:
         train(args)
     except Exception as error:

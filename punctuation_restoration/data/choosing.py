@@ -1,8 +1,8 @@
 """Choose training text that is like a sample: documents of a pool, by their perplexity under the sample's 4-gram model.
 
     python -m punctuation_restoration.data.choosing --sample meetings.jsonl --pool prepared/ --language zh \
-        --words 2000000 --out chosen/
-    python train.py --recipe recipes/en-zh-ms.yaml --data chosen/ --out runs/meetings
+        --words 2000000 --output chosen/
+    python train.py --recipe recipes/en-zh-ms.yaml --data chosen/ --output runs/meetings
 
 After Fu et al. (2021) and Zhu et al. (2022). Takes a small sample of the text that a model is to read (it needs no
 marks) and prepared data; writes prepared data with the documents of lowest perplexity, all held-out documents as they
@@ -24,7 +24,7 @@ from transformers import AutoTokenizer
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.ngrams import NgramModel
-from punctuation_restoration.data.prepare import clear_folder, explain, slot_config
+from punctuation_restoration.data.preparation import clear_folder, explain, slot_config
 from punctuation_restoration.data.readers import SourceDocument, read_documents
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.summary import markdown_table
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pool", required=True, nargs="+", help="prepared data to choose from")
     parser.add_argument("--language", required=True, help="of the sample; the pool's other languages are left out")
     parser.add_argument("--words", required=True, type=int, help="how many words to choose, in whole documents")
-    parser.add_argument("--out", required=True, type=Path, help="folder to write")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument("--tokenizer", help="of the pool, where it is not where it was: folder or Hub id")
     args = parser.parse_args(argv)
     try:
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ranking = rank(index, NgramModel(sample.words, sample.starts), sample)
         chosen = ranking.best(args.words)
         report = summary(index, sample, ranking, chosen)
-        write_choice(index, chosen, args.out, report)
+        write_choice(index, chosen, args.output, report)
     except (ValueError, OSError, MemoryError) as error:
         print(f"choosing: {explain(error)}", file=sys.stderr)
         return 1
@@ -94,9 +94,9 @@ def read_sample(paths: Iterable[str | Path], converter: Converter, language: str
             stops[int(np.isin(labels, converter.stop_ids).sum())] += 1
     if not documents:
         raise ValueError(f"Expected words in the sample, got none in {[str(path) for path in paths]}. Give text.")
-    lengths = [len(document.labels) for document in documents]
+    lengths = [len(document.words.labels) for document in documents]
     return Sample(
-        np.concatenate([word_hashes(document.piece_ids, document.piece_counts) for document in documents]),
+        np.concatenate([word_hashes(document.words.piece_ids, document.words.piece_counts) for document in documents]),
         np.cumsum([0, *lengths[:-1]]),
         np.array([document.word_hash for document in documents], dtype=np.uint64),
         stops,
@@ -253,7 +253,7 @@ def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path, report
     """
     splits = (counts for row in index["sources"] for counts in row["splits"].values())
     if out.resolve() in {Path(shard["file"]).resolve().parent for counts in splits for shard in counts["shards"]}:
-        raise ValueError(f"Expected --out to be another folder than the pool, got {out}. Choose another one.")
+        raise ValueError(f"Expected --output to be another folder than the pool, got {out}. Choose another one.")
     clear_folder(out)
     wanted = iter(chosen.tolist())
     rows = []

@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.pauses import PauseSimulator
 from punctuation_restoration.data.sampling import CutWindow
+from punctuation_restoration.data.shards import Words
 from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.batching import collate
@@ -34,7 +35,7 @@ class WindowCollator:
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
             with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is; `soft_labels`
-            (B, W, M) probabilities where teachers have said something, zeros where they have not; `pauses` (B, W) where
+            (B, W, M) probabilities where a model's are learned, zeros where it has not labelled; `pauses` (B, W) where
             they are drawn; `casings` (B, W) where they are learned, -100 where none is known. A slot that shows its
             mark has its word's casing too: in use, marks may be known and letters not.
         """
@@ -43,36 +44,35 @@ class WindowCollator:
         filled = [self._draw_filled(window) for window in windows]
         rows = []
         for window, known in zip(windows, filled, strict=True):
-            ids, slot_positions = self.slots.assemble(_pieces(window), known, window.is_over)
+            ids, slot_positions = self.slots.assemble(_pieces(window.words), known, window.is_over)
             rows.append({"input_ids": ids, "slot_positions": slot_positions})
             if self.simulator is not None:
-                pauses = self.simulator(window.labels, window.seed)
+                pauses = self.simulator(window.words.labels, window.seed)
                 rows[-1]["pauses"] = pause_buckets(pauses, self.simulator.edges).tolist()
         batch = {name: tensor for name, tensor in collate(rows, self.slots.pad_id).items() if tensor is not None}
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
         is_scored = [np.array([label is None for label in known]) for known in filled]
-        batch["labels"] = _scored([window.labels for window in windows], is_scored)
+        batch["labels"] = _scored([window.words.labels for window in windows], is_scored)
         if any(window.is_pseudo for window in windows):
             batch["is_pseudo"] = torch.tensor([window.is_pseudo for window in windows])
         if self.casings:
-            casings = [np.full(len(one.labels), UNKNOWN) if one.casings is None else one.casings for one in windows]
+            casings = [window.words.casings for window in windows]
             batch["casings"] = _scored(casings, [own != UNKNOWN for own in casings])
-        said = next((window.soft for window in windows if window.soft is not None), None)
-        if said is not None:
-            nothing = [np.zeros((len(window.labels), said.shape[1])) for window in windows]
-            soft = [none if one.soft is None else one.soft for one, none in zip(windows, nothing, strict=True)]
-            batch["soft_labels"] = pad_sequence([*map(torch.from_numpy, map(as_probabilities, soft))], batch_first=True)
+        if windows[0].words.soft.size:
+            soft = [torch.from_numpy(as_probabilities(window.words.soft)) for window in windows]
+            batch["soft_labels"] = pad_sequence(soft, batch_first=True)
         return batch
 
     def _draw_filled(self, window: CutWindow) -> list[int | None]:
         """For each word the true label that its slot shows, or None; at least one slot stays to be scored."""
-        n_words = len(window.labels)
+        labels = window.words.labels.tolist()
+        n_words = len(labels)
         generator = np.random.default_rng(window.seed)
         if not self.slots.shows_marks or generator.random() >= self.filled_windows:
             return [None] * n_words
         is_filled = generator.random(n_words) < generator.random() * self.max_filled
         is_filled[generator.integers(n_words)] = False
-        return [label if shown else None for label, shown in zip(window.labels.tolist(), is_filled, strict=True)]
+        return [label if shown else None for label, shown in zip(labels, is_filled, strict=True)]
 
 
 def _scored(values: Sequence[np.ndarray], is_scored: Sequence[np.ndarray]) -> torch.Tensor:
@@ -82,6 +82,6 @@ def _scored(values: Sequence[np.ndarray], is_scored: Sequence[np.ndarray]) -> to
     return pad_sequence(tensors, batch_first=True, padding_value=NOT_SCORED)
 
 
-def _pieces(window: CutWindow) -> list[list[int]]:
-    ids, ends = window.piece_ids.tolist(), np.cumsum(window.piece_counts, dtype=np.int64).tolist()
+def _pieces(words: Words) -> list[list[int]]:
+    ids, ends = words.piece_ids.tolist(), np.cumsum(words.piece_counts, dtype=np.int64).tolist()
     return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]

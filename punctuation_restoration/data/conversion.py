@@ -22,7 +22,7 @@ from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
-from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words
+from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
@@ -110,14 +110,10 @@ class Converter:
         """Words and their label ids, (n_words,), as arrays of pieces."""
         pieces = self.slots.pieces(spoken)
         counts = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
-        return PackedDocument(
-            hash=hash_id(document_id),
-            piece_ids=np.fromiter((piece for word in pieces for piece in word), self.piece_kind, int(counts.sum())),
-            piece_counts=counts.astype(np.uint8),  # the slot encoder cuts words far below 255
-            labels=labels,
-            word_hash=hash_words(spoken),
-            casings=casings,
-        )
+        ids = np.fromiter((piece for word in pieces for piece in word), self.piece_kind, int(counts.sum()))
+        # The slot encoder cuts words far below 255 pieces.
+        words = make_words(ids, counts.astype(np.uint8), labels, casings)
+        return PackedDocument(hash_id(document_id), words, hash_words(spoken))
 
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
         """The first filter that a document with these label ids fails, or None."""

@@ -40,7 +40,6 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
-    skip_words: int = 0  # pass over the documents that another recipe reads with this as its `max_words`
     held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
     labelled: bool = True  # False: its marks are thrown away, for self-training
     casing: bool | None = None  # whether capitals are as they should be; None: `data.casings` decides, text by text
@@ -66,8 +65,6 @@ class Sampling:
     utterances: float = 0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
     stops: Mapping[int, float] = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})  # shares by number of stops
     questions: Mapping[str, float] = field(default_factory=dict)  # share of a language's windows that get a question
-    # Share of a language's windows that get words of another, by its code; see `data.splicing`.
-    splices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +76,6 @@ class Augmentation:
     substitute: float = 0.4  # alpha_sub, of the touched
     delete: float = 0.4  # alpha_del, of the touched; the rest get <unk> before them
     random_pieces: float = 0.0  # of the substituted: by a random piece instead of <unk>
-    noise_windows: float = 1.0  # share of windows that get the changes below
-    fillers: float = 0.0
-    repeats: float = 0.0
-    cut_offs: float = 0.0
-    losses: float = 0.0
-    filler_words: Mapping[str, list[str]] = field(  # by language
-        default_factory=lambda: {
-            "en": ["uh", "um", "er", "you know", "like"],
-            "zh": ["嗯", "呃", "啊", "那个"],
-            "ms": ["err", "emm", "aa", "apa tu"],
-            "id": ["eh", "em", "anu"],
-        }
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +238,7 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     ):
         if not shares or min(shares) < least or min(shares.values()) < 0:
             raise ValueError(f"Expected {what} with shares in {where}, got {dict(shares)}. Correct them.")
-    splices = {f"splices of {name}": sum(others.values()) for name, others in sampling.splices.items()}
-    numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions, **splices, **asdict(recipe.pauses)}
+    numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions, **asdict(recipe.pauses)}
     for name, share in numbers.items():
         most = 60 if name.endswith("_length") else 1  # of a pause, in seconds
         if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= most:
@@ -263,7 +246,6 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     for settings, parts in (
         (sampling, ("document_starts", "document_ends", "sentence_ends", "sentence_starts")),
         (augmentation, ("substitute", "delete")),
-        (augmentation, ("fillers", "repeats", "cut_offs", "losses")),
     ):
         if sum(getattr(settings, name) for name in parts) > 1:
             listed = f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.splicing import Splicer
-from punctuation_restoration.data.streams import SentenceBorders, Words, WordStream, find_questions, joined
+from punctuation_restoration.data.shards import Words, joined
+from punctuation_restoration.data.streams import SentenceBorders, WordStream, find_questions
 
 SEARCH_WORDS = 120  # the next sentence start is looked for within so many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
@@ -26,14 +26,10 @@ UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of 
 class CutWindow:
     """A window before its slots are made."""
 
-    piece_ids: np.ndarray  # (n_pieces,)
-    piece_counts: np.ndarray  # (n_words,) pieces of each word
-    labels: np.ndarray  # (n_words,)
-    language_id: int
-    seed: tuple[int, ...]  # seeds whatever is drawn for this window later
+    words: Words
+    seed: tuple[int, ...] = (0,)  # seeds whatever is drawn for this window later
+    language_id: int = 0
     is_pseudo: bool = False  # labelled by a model, for self-training
-    soft: np.ndarray | None = None  # (n_words, M) uint8, what teachers say; zeros where none does
-    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where they are not asked for
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
 
@@ -66,8 +62,8 @@ class WindowSampler:
     seed: int  # of the whole run
     # Weight of each source by name, times its number of words; sources left out keep the index's.
     weights: Mapping[str, float] | None = None
-    # What teachers say of the words of a shard, (n_words, M) uint8, or None.
-    soft_labels: Callable[[Path], np.ndarray | None] = lambda path: None
+    # A model's probabilities of the labels of a shard's words, (n_words, M) uint8.
+    soft_labels: Callable[[Path], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         sampling, self.languages = self.sampling, self.index["languages"]
@@ -78,7 +74,7 @@ class WindowSampler:
             weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
                 language_id = self.languages.index(row["language"])
-                soft = self.soft_labels(Path(shard["file"]))
+                soft = self.soft_labels(Path(shard["file"])) if self.soft_labels else None
                 self.streams.append(WordStream(shard["file"], language_id, row.get("is_pseudo", False), soft))
                 shares.append(weight * shard["n_words"])
         languages = [self.languages[stream.language_id] for stream in self.streams]
@@ -86,9 +82,6 @@ class WindowSampler:
         self._edges = np.cumsum(self.probabilities)
         self._borders = cache(lambda number: SentenceBorders(self.streams[number], self.stop_ids, self.slot_cost))
         self._questions = find_questions(self.streams, self.stop_ids) if any(sampling.questions.values()) else {}
-        self._splice = Splicer(
-            self.streams, languages, self.probabilities, sampling.splices, self.stop_ids, self._borders
-        )
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -113,11 +106,9 @@ class WindowSampler:
             words, is_over = self._place(stream, room, generator)
             if self._questions and generator.random() < self.sampling.questions.get(language, 0.0):
                 words = self._with_question(words, room, stream.language_id, generator)
-        words = self._splice(words, language, generator)
-        ids, counts, labels, soft, casings = self._fit(words, room, is_over)
-        is_over = is_over and bool(np.isin(labels[-1], self.stop_ids))
-        about = stream.language_id, (*seed, 1), stream.is_pseudo, soft if soft.size else None, casings
-        return CutWindow(ids, counts, labels, *about, is_over)
+        words = self._fit(words, room, is_over)
+        is_over = is_over and bool(np.isin(words.labels[-1], self.stop_ids))
+        return CutWindow(words, (*seed, 1), stream.language_id, stream.is_pseudo, is_over)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded.

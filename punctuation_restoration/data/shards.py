@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
@@ -36,20 +36,46 @@ INDEX_NAME = "index.json"
 MAX_SHARD_BYTES = 30_000_000
 
 
+class Words(NamedTuple):
+    """Words one after the other, as arrays: those of a document, a shard or a window."""
+
+    piece_ids: np.ndarray  # (n_pieces,)
+    piece_counts: np.ndarray  # (n_words,) uint8, pieces of each word
+    labels: np.ndarray  # (n_words,) uint8
+    casings: np.ndarray  # (n_words,) uint8, see `data.casings`
+    soft: np.ndarray  # (n_words, M) uint8, a model's probabilities, see `data.soft_labels`; (n_words, 0) for none
+
+    def parted(self, n_words: int) -> tuple["Words", "Words"]:
+        """The first `n_words`, and the others."""
+        n_pieces = int(self.piece_counts[:n_words].sum(dtype=np.int64))
+        rows = list(zip(self, (n_pieces, n_words, n_words, n_words, n_words), strict=True))
+        return Words(*(array[:n] for array, n in rows)), Words(*(array[n:] for array, n in rows))
+
+
+def make_words(
+    piece_ids: np.ndarray, piece_counts: np.ndarray, labels: np.ndarray, casings: np.ndarray | None = None
+) -> Words:
+    """Words of which no model has said anything; without `casings` nothing is known of these."""
+    casings = np.full(len(labels), UNKNOWN, dtype=np.uint8) if casings is None else casings
+    return Words(piece_ids, piece_counts, labels, casings, np.zeros((len(labels), 0), dtype=np.uint8))
+
+
+def joined(*parts: Words) -> Words:
+    """Words after words."""
+    return Words(*map(np.concatenate, zip(*parts, strict=True)))
+
+
 @dataclass(frozen=True, slots=True)
 class PackedDocument:
-    """A document as arrays, as a shard holds it."""
+    """The words of a document, and the hashes of its id and of them."""
 
     hash: int
-    piece_ids: np.ndarray  # (n_pieces,)
-    piece_counts: np.ndarray  # (n_words,) uint8
-    labels: np.ndarray  # (n_words,) uint8
+    words: Words
     word_hash: int = 0
-    casings: np.ndarray | None = None  # (n_words,) uint8, see `data.casings`; None where nothing is known
 
     @property
     def n_bytes(self) -> int:
-        return self.piece_ids.nbytes + self.piece_counts.nbytes + 2 * self.labels.nbytes + 20
+        return sum(array.nbytes for array in self.words) + 20
 
 
 class ShardWriter:
@@ -83,18 +109,18 @@ class ShardWriter:
         """Write what is waiting."""
         if not self._waiting:
             return
-        counts = [len(document.labels) for document in self._waiting]
-        per_word = ("piece_ids", "piece_counts", "labels")
-        arrays = {key: np.concatenate([getattr(document, key) for document in self._waiting]) for key in per_word} | {
+        counts = [len(document.words.labels) for document in self._waiting]
+        words = joined(*(document.words for document in self._waiting))
+        arrays = {
+            "piece_ids": words.piece_ids,
+            "piece_counts": words.piece_counts,
+            "labels": words.labels,
             "document_starts": np.cumsum([0, *counts[:-1]]).astype(np.uint32),
             "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
             "word_hashes": np.array([document.word_hash for document in self._waiting], dtype=np.uint64),
         }
-        unknown = (np.full(n_words, UNKNOWN, dtype=np.uint8) for n_words in counts)
-        pairs = zip(self._waiting, unknown, strict=True)
-        casings = np.concatenate([none if one.casings is None else one.casings for one, none in pairs])
-        if n_cased := int(np.count_nonzero(casings != UNKNOWN)):
-            arrays["casings"] = casings
+        if n_cased := int(np.count_nonzero(words.casings != UNKNOWN)):
+            arrays["casings"] = words.casings
         name = f"{self.stem}-{len(self.written):04d}.safetensors"
         with written_whole(self.folder / name) as beside:
             save_arrays(arrays, beside)
@@ -187,7 +213,7 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"Expected prepared data in {folder}, could not read {path} ({error}). "
-            "Run `python -m punctuation_restoration.data.prepare --out` with this folder first."
+            "Run `python -m punctuation_restoration.cli.prepare --output` with this folder first."
         ) from error
     return index
 
@@ -225,7 +251,7 @@ def shard_documents(path: str | Path, labels: np.ndarray | None = None) -> Itera
         strict=True,
     )
     for (document, words), ids, own_counts, own_labels, casings in rows:
-        yield PackedDocument(document, ids, own_counts, own_labels, words, casings)
+        yield PackedDocument(document, make_words(ids, own_counts, own_labels, casings), words)
 
 
 def hash_id(document_id: str) -> int:

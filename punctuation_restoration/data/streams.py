@@ -2,36 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from punctuation_restoration.data.casings import UNKNOWN
-from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.data.shards import Words, joined, open_shard
 
 OFFSET_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
-
-
-class Words(NamedTuple):
-    """Words one after the other."""
-
-    piece_ids: np.ndarray  # (n_pieces,)
-    piece_counts: np.ndarray  # (n_words,) pieces of each word
-    labels: np.ndarray  # (n_words,)
-    soft: np.ndarray  # (n_words, M) uint8, what teachers say; (n_words, 0) without teachers
-    casings: np.ndarray  # (n_words,) uint8, see `data.casings`
-
-    def parted(self, n_words: int) -> tuple["Words", "Words"]:
-        """The first `n_words`, and the others."""
-        n_pieces = int(self.piece_counts[:n_words].sum(dtype=np.int64))
-        rows = list(zip(self, (n_pieces, n_words, n_words, n_words, n_words), strict=True))
-        return Words(*(array[:n] for array, n in rows)), Words(*(array[n:] for array, n in rows))
-
-
-def joined(*parts: Words) -> Words:
-    """Words after words."""
-    return Words(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class WordStream:
@@ -41,7 +19,7 @@ class WordStream:
         path: the shard.
         language_id: row of the index's languages.
         is_pseudo: whether a model labelled it.
-        soft: what teachers say, (n_words, M) uint8, zeros where none does; None without teachers.
+        soft: a model's probabilities, (n_words, M) uint8, zeros where it has not labelled; None for none.
     """
 
     def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False, soft: np.ndarray | None = None):
@@ -64,7 +42,7 @@ class WordStream:
         block = first // OFFSET_WORDS
         offset = int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : first].sum(dtype=np.int64))
         ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
-        return Words(ids, counts, self.labels[first:end], self.soft[first:end], self.casings[first:end])
+        return Words(ids, counts, self.labels[first:end], self.casings[first:end], self.soft[first:end])
 
 
 def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:

@@ -13,15 +13,17 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.dataset import BatchSource
 from punctuation_restoration.data.pauses import PauseSimulator
-from punctuation_restoration.data.prepare import MOST_MIXED_CASE
+from punctuation_restoration.data.preparation import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
-from punctuation_restoration.data.soft_labels import LabelMapping, SoftLabels, soft_labels_of_shard
+from punctuation_restoration.data.soft_labels import SoftLabels
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, LATE_STYLES, WORD_KEYS
-from punctuation_restoration.modeling.encoder_layers import encoder_class_of
+from punctuation_restoration.modeling.encoder_layers import encoder_class_of, layers_of
+from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODERS, PunctuationRestorationModel
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
+from punctuation_restoration.training.trained_rows import train_rows_only
 
 
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
@@ -43,7 +45,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     elif settings.encoder:
         model = start_from_encoder(settings, recipe)
     else:
-        raise ValueError("Expected something to start from, got neither --from nor --encoder. Give one.")
+        raise ValueError("Expected something to start from, got neither --model nor --encoder. Give one.")
     check_data_fit(model, index, start or str(settings.encoder))
     if model.config.casings:
         learn_casings(model, index, settings.casings)
@@ -217,19 +219,18 @@ def batch_source(
     slots: Any,
     config: Any,
     part: tuple[int, int],
-    soft_labels: Sequence[str] = (),
+    soft_labels: str | None = None,
 ) -> BatchSource:
     """The batches of a run.
 
     Args:
         part: the process's index and the number of processes.
-        soft_labels: folders of teachers' labels.
+        soft_labels: folder of another model's probabilities.
 
     Raises:
-        ValueError: if a folder holds none, or has labels that the model has not.
+        ValueError: if the folder holds none, or those of other labels.
     """
-    sources = [SoftLabels(Path(folder)) for folder in soft_labels]
-    said = [(source, LabelMapping(source.teacher, config.labels, config.mark_labels)) for source in sources]
+    soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
     sampler = WindowSampler(
         index,
         fitting_lengths(recipe.sampling, config.max_window_pieces),
@@ -238,7 +239,7 @@ def batch_source(
         stop_label_ids(config.labels),
         settings.seed,
         weights={source.name: source.weight for source in recipe.sources},
-        soft_labels=lambda path: soft_labels_of_shard(path, said, len(config.labels)) if said else None,
+        soft_labels=soft.of_shard if soft else None,
     )
     changes = build_augmenter(recipe, index, slots), build_simulator(recipe, config)
     filled = recipe.sampling.filled_windows, recipe.sampling.max_filled
@@ -257,17 +258,10 @@ def fitting_lengths(sampling: Sampling, longest: int) -> Sampling:
 def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Augmenter | None:
     """The recipe's augmentation, or None where it changes nothing."""
     augmentation = recipe.augmentation
-    if not any(getattr(augmentation, name) for name in ("rate", "fillers", "repeats", "cut_offs", "losses")):
+    if not augmentation.rate:
         return None
-    fillers = {
-        language_id: [
-            [piece for word in slots.pieces(words.split()) for piece in word]
-            for words in augmentation.filler_words.get(language, [])
-        ]
-        for language_id, language in enumerate(index["languages"])
-    }
     ordinary = sorted(set(range(index["n_vocabulary"])) - set(slots.tokenizer.all_special_ids))
-    return Augmenter(augmentation, slots.unk_id, ordinary, fillers)
+    return Augmenter(augmentation, slots.unk_id, ordinary)
 
 
 def build_simulator(recipe: Recipe, config: Any) -> PauseSimulator | None:
@@ -286,10 +280,20 @@ def build_simulator(recipe: Recipe, config: Any) -> PauseSimulator | None:
     return PauseSimulator(recipe.pauses, config.labels, stop_label_ids(config.labels), config.pause_edges)
 
 
+def choose_trained(model: Any, slots: Any, n_frozen_layers: int, new_pieces: Sequence[int]) -> None:
+    """Freeze the first layers of a model, and its word embeddings but for the rows that are new to its encoder."""
+    if not isinstance(model.encoder, PunctuationLSTM):  # which was not pretrained
+        # Where slots are no pieces, marks are shown as in any text: the encoder knows these pieces.
+        shown = () if model.config.slot_style == "last-piece" else (slots.mask_id, *slots.fill_ids)
+        train_rows_only(model, [row for row in (*shown, *new_pieces) if row is not None])
+    for layer in layers_of(model.encoder)[:n_frozen_layers] if n_frozen_layers else ():
+        layer.requires_grad_(False)
+
+
 def set_dropout(model: Any, share: float) -> None:
     """Set the encoder's dropout of hidden states, in the modules; attention weights get none, which is slow on a CPU.
 
-    Decoders mostly have none to set; adapters bring their own.
+    Decoders mostly have none to set.
     """
     for name, module in model.encoder.named_modules():
         if isinstance(module, torch.nn.Dropout):

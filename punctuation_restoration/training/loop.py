@@ -9,28 +9,24 @@ the unbroken one would have done.
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
-from transformers import AutoTokenizer
+from torch.optim.lr_scheduler import LambdaLR
 
-from punctuation_restoration.data.dataset import Batch, read_ahead
-from punctuation_restoration.data.recipe import Recipe
+from punctuation_restoration.data.dataset import Batch, BatchSource, read_ahead
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training import adapters, checkpoints, optimisation
-from punctuation_restoration.training.building import batch_source, build_model
+from punctuation_restoration.training import checkpoints, optimisation
 from punctuation_restoration.training.losses import total_loss
-from punctuation_restoration.training.precision import use_fp32_attention
-from punctuation_restoration.training.processes import Processes
 from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.thresholds import tuned_temperature, tuned_thresholds
+from punctuation_restoration.training.trained_rows import save_plain
 from punctuation_restoration.training.validation import Validation
 
 
@@ -56,62 +52,33 @@ class RunState:
 
 @dataclass(eq=False, repr=False)
 class TrainingRun:
-    """One run: builds or resumes everything, then `train` does the steps."""
+    """One run: `train` does the steps that are left. `training.starting` builds it, or goes on with one."""
 
     settings: TrainingSettings
-    recipe: Recipe  # its sampling, augmentation, weights and model fields
-    index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
     out: Path  # folder of the run
     accelerator: Accelerator  # devices, processes and number format
-    start: str | None = None  # checkpoint of ours to go on from; None starts from the encoder
-    soft_labels: Sequence[str] = ()  # folders in which teachers' labels are, see `training.labelling`
-    new_pieces: Sequence[int] = ()  # ids whose word embeddings are trained besides those of the mask and the fills
+    model: Any  # as it is saved, and as validation reads it
+    tokenizer: Any
+    source: BatchSource  # the batches of this process
+    validation: Validation
+    log: RunLog
+    state: RunState
+    optimiser: Any
+    averages: optimisation.AveragedWeights
 
     def __post_init__(self) -> None:
-        settings, start, accelerator = self.settings, self.start, self.accelerator
-        self.processes = Processes(accelerator, settings.local_steps)
-        self.log = RunLog(self.out, accelerator.is_main_process, settings.max_steps)
-        self.checkpoints = self.out / "checkpoints"
-        resumed = checkpoints.newest_checkpoint(self.checkpoints, self.log.tell)
-        learned = Path(start) if start and (Path(start) / adapters.DESCRIPTION_FILE).is_file() else None
-        place = str(resumed or start or "")
-        if settings.adapter_rank or learned:  # checkpoints hold the adapters alone
-            place = "" if learned else start or ""
-        torch.manual_seed(settings.seed)  # a new classifier, and new adapters, are drawn
-        self.model = build_model(settings, self.recipe, self.index, place)
-        self.tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
-        config = self.model.config
-        slots = SlotEncoder(self.tokenizer, config)
-        part = (self.processes.number, self.processes.n_processes)
-        self.source = batch_source(settings, self.recipe, self.index, slots, config, part, self.soft_labels)
-        self.validation = Validation(self.index, slots, config, settings.validation_words, self.processes)
-        # Where slots are no pieces, marks are shown as in any text: the encoder knows these pieces.
-        shown = () if config.slot_style == "last-piece" else (slots.mask_id, *slots.fill_ids)
-        rows = [row for row in (*shown, *self.new_pieces) if row is not None]
-        self.adapters = adapters.choose_trained(self.model, settings, rows, place or str(settings.encoder))
-        if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
-            use_fp32_attention(self.model)
-        rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
-        groups = optimisation.parameter_groups(self.model, rates, settings.weight_decay)
-        optimiser = optimisation.build_optimiser(settings.optimiser, groups)
+        settings, accelerator, optimiser = self.settings, self.accelerator, self.optimiser
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
-        # Of accelerate, in the number format of training, which `_loss` asks for; validation computes as serving does.
-        self.model.__dict__.pop("forward", None)
+        # accelerate's own computes in the number format of training, which `_loss` asks for; validation and `compile`
+        # want the plain one.
+        accelerator.unwrap_model(self.prepared, keep_fp32_wrapper=False)
         if settings.compile:
             self.model.encoder.compile(dynamic=True)
-        self.averages = optimisation.AveragedWeights(self.model, settings.average_decay)
-        self.state = RunState()
+        self.apart = accelerator.num_processes > 1 and settings.local_steps > 1  # each process takes steps alone
         self.last_scores: dict[str, Any] = {}
-        if resumed:
-            self._resume(resumed)
-        elif learned:
-            adapters.go_on_from_adapters(self.model, self.adapters, learned)
-        self._time_used: float | None = None
+        self._time_used = 0.0
         self._scored_step, self._joined_step = -1, self.state.step
-        self.log.tell(
-            f"slot style {config.slot_style}, head {config.head}, windows of {config.max_window_pieces} pieces; layers "
-            f"from {config.bidirectional_from or 0} on read both ways"
-        )
+        self.schedule = LambdaLR(optimiser, self._rate, last_epoch=self.state.step - 1)
 
     def train(self) -> dict[str, Any]:
         """Do the steps that are left, and save what they made with its thresholds. Gives the last validation scores.
@@ -131,14 +98,20 @@ class TrainingRun:
 
     def progress(self) -> float:
         """How much of the run is over, 0 to 1: by steps, or by time where that runs out first."""
-        by_steps = self.state.step / self.settings.max_steps
-        if not self.settings.time_limit:
-            return by_steps
         # Processes that learn apart wait for each other at lines of progress only, not at each step.
-        if not self.processes.apart or self._time_used is None or self.state.step % self.settings.log_every == 0:
+        if self.settings.time_limit and (not self.apart or self.state.step % self.settings.log_every == 0):
             by_time = self.state.seconds / (60 * self.settings.time_limit)
-            self._time_used = float(self.processes.reduced(by_time, "mean"))  # all must stop at the same step
-        return max(by_steps, self._time_used)
+            self._time_used = float(self._reduced(by_time, "mean"))  # all must stop at the same step
+        return max(self.state.step / self.settings.max_steps, self._time_used)
+
+    def _rate(self, step: int) -> float:
+        """What the full learning rates are multiplied with at a step."""
+        progress = max(step / self.settings.max_steps, self._time_used)
+        return optimisation.rate_factor(step, self.settings.warmup_steps, progress)
+
+    def _reduced(self, values: Any, how: str = "sum") -> torch.Tensor:
+        """The "sum" or "mean" over all processes of a tensor, or of numbers."""
+        return self.accelerator.reduce(torch.as_tensor(values, device=self.accelerator.device), how)
 
     def evaluate(self) -> None:
         """Score the validation windows, keep the best model, and count evaluations without progress."""
@@ -165,8 +138,9 @@ class TrainingRun:
             state["optimiser"] = self.optimiser.state_dict()
             state["averages"] = self.averages.averaged.state_dict()
             state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
-            checkpoints.save_checkpoint(self.checkpoints, self.state.step, self._save_trained, state)
-            checkpoints.rotate(self.checkpoints, self.settings.keep_checkpoints)
+            place = self.out / "checkpoints"
+            checkpoints.save_checkpoint(place, self.state.step, self._save_model, state)
+            checkpoints.rotate(place, self.settings.keep_checkpoints)
         self.accelerator.wait_for_everyone()
 
     def _save_tuned(self, name: str) -> None:
@@ -186,16 +160,15 @@ class TrainingRun:
         for batches in read_ahead(self.source, state.step, settings.max_steps):
             self.log.waited += time.perf_counter() - waiting
             state.seconds = time.perf_counter() - started
-            progress = self.progress()
-            if progress >= 1 or (settings.patience and state.n_stale >= settings.patience):
+            if self.progress() >= 1 or (settings.patience and state.n_stale >= settings.patience):
                 break
-            factor = optimisation.rate_factor(state.step, settings.warmup_steps, progress)
-            loss, n_words = self._take_step(batches, factor)
+            rate = self.schedule.get_last_lr()[0]
+            loss, n_words = self._take_step(batches)
             state.step += 1
             state.seconds = time.perf_counter() - started
             self.log.add(loss, n_words, batches)
             if state.step % settings.log_every == 0:
-                self._log_progress(factor)
+                self._log_progress(rate)
             if state.step % settings.local_steps == 0:
                 self._join()
             if state.step % settings.evaluate_every == 0:
@@ -204,37 +177,36 @@ class TrainingRun:
                 self.save()
             waiting = time.perf_counter()
 
-    def _log_progress(self, factor: float) -> None:
-        row = {**self.log.row(self.processes.n_processes), "rate": factor * self.settings.encoder_rate}
-        if self.processes.apart:  # each counted its own steps alone
-            row["loss"] = round(float(self.processes.reduced(row["loss"], "mean")), 4)
-            row["words_per_second"] = round(float(self.processes.reduced(row["words_per_second"])), 1)
+    def _log_progress(self, rate: float) -> None:
+        row = {**self.log.row(self.accelerator.num_processes), "rate": rate}
+        if self.apart:  # each counted its own steps alone
+            row["loss"] = round(float(self._reduced(row["loss"], "mean")), 4)
+            row["words_per_second"] = round(float(self._reduced(row["words_per_second"])), 1)
         done, minutes = max(self.progress(), 1e-9), self.state.seconds / 60
         self.log.progress(self.state.step, row, minutes, minutes * (1 - done) / done)
 
-    def _take_step(self, batches: list[Batch], factor: float) -> tuple[float, int]:
+    def _take_step(self, batches: list[Batch]) -> tuple[float, int]:
         """One step of the optimiser. Gives the mean loss of its scored slots, and the number of words.
 
         Both are those of all processes, or of this one alone where each takes its own steps: none waits for another.
         """
-        optimisation.set_rates(self.optimiser, factor)
-        apart, device = self.processes.apart, self.accelerator.device
+        apart, n_processes = self.apart, self.accelerator.num_processes
         n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
         n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
         if not apart:
-            n_scored, n_words = self.processes.reduced([n_scored, n_words]).tolist()
-        total = torch.zeros((), device=device)
+            n_scored, n_words = self._reduced([n_scored, n_words]).tolist()
+        total = torch.zeros((), device=self.accelerator.device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
-            part = self.processes.number * self.settings.accumulate + number
+            part = self.accelerator.process_index * self.settings.accumulate + number
             torch.manual_seed(hash((self.settings.seed, self.state.step, part)) & 0x7FFFFFFF)
             is_last = number == len(batches) - 1
             with nullcontext() if is_last and not apart else self.accelerator.no_sync(self.prepared):
                 loss = self._loss(batch) / max(n_scored, 1)
                 # Gradients that are shared are averaged over processes.
-                self.accelerator.backward(loss if apart else loss * self.processes.n_processes)
+                self.accelerator.backward(loss if apart else loss * n_processes)
             total += loss.detach()
-        mean_loss = float(total if apart else self.processes.reduced(total))
+        mean_loss = float(total if apart else self._reduced(total))
         if not math.isfinite(mean_loss):
             raise FloatingPointError(
                 f"Expected a finite loss at step {self.state.step}, got {mean_loss} over {n_words} words. Lower "
@@ -243,6 +215,7 @@ class TrainingRun:
         if self.settings.max_norm:
             self.accelerator.clip_grad_norm_(self.prepared.parameters(), self.settings.max_norm)
         self.optimiser.step()
+        self.schedule.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.averages.update()
         return mean_loss, n_words
@@ -259,29 +232,9 @@ class TrainingRun:
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""
-        if self.processes.apart and self._joined_step != self.state.step:
-            self.processes.make_alike(self.model, self.averages.averaged, self.optimiser)
+        if self.apart and self._joined_step != self.state.step:
+            optimisation.make_alike(self.accelerator, self.model, self.averages.averaged, self.optimiser)
             self._joined_step = self.state.step
 
-    def _resume(self, place: Path) -> None:
-        if self.adapters:
-            adapters.load_adapters(self.model, place)
-        kept = checkpoints.load_state(place)
-        self.optimiser.load_state_dict(kept["optimiser"])
-        self.averages.averaged.load_state_dict(kept["averages"])
-        if self.accelerator.scaler and kept["scaler"]:
-            self.accelerator.scaler.load_state_dict(kept["scaler"])
-        self.state = RunState(**{own.name: kept[own.name] for own in fields(RunState)})
-        self.log.tell(f"Going on from {place} (step {self.state.step}).")
-
     def _save_model(self, place: Path) -> None:
-        adapters.save_plain(self.model, self.tokenizer, place)
-        if self.adapters:
-            adapters.save_adapters(self.model, self.adapters, place / "adapters", torch.float16)
-
-    def _save_trained(self, place: Path) -> None:
-        """What a run needs to go on: the adapters, where there are any; else the model."""
-        if self.adapters:
-            adapters.save_adapters(self.model, self.adapters, place)
-        else:
-            adapters.save_plain(self.model, self.tokenizer, place)
+        save_plain(self.model, self.tokenizer, place)

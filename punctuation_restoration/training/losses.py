@@ -1,4 +1,4 @@
-"""Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of a teacher.
+"""Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model.
 
 What a model is sure and right of can be made to count less (focal loss).
 
@@ -29,7 +29,7 @@ def slot_losses(
     Args:
         logits: (B, W, M).
         labels: (B, W), -100 where a slot is not scored.
-        is_pseudo: (B,) of bool, windows that a teacher labelled; None for none.
+        is_pseudo: (B,) of bool, windows that a model labelled; None for none.
         nll: (B, W) what takes the place of the cross-entropy with the labels; None for nothing.
     """
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
@@ -50,13 +50,13 @@ def slot_losses(
 def distillation_losses(
     logits: torch.Tensor, soft_labels: torch.Tensor, labels: torch.Tensor, temperature: float
 ) -> torch.Tensor:
-    """Divergence (B, W) of a student from soft labels in each scored slot, times the temperature squared.
+    """Divergence (B, W) of a model from soft labels in each scored slot, times the temperature squared.
 
     Hinton et al. (2015), section 2: the square keeps the size of the gradients whatever the temperature.
 
     Args:
-        logits: (B, W, M) of the student.
-        soft_labels: (B, W, M) probabilities of a teacher; zeros where there are none.
+        logits: (B, W, M).
+        soft_labels: (B, W, M) probabilities of the other model; zeros where there are none.
         labels: (B, W), -100 where a slot is not scored.
     """
     softened = soft_labels.pow(1 / temperature)

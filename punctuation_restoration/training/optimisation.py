@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from accelerate import Accelerator
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
@@ -15,7 +16,7 @@ def parameter_groups(model: nn.Module, rates: tuple[float, float, float], weight
     """Trained parameters in groups: encoder, classifier and what tells casings, each with and without weight decay.
 
     `rates` are those of the three. Biases and layer norms are not decayed, as in BERT (Devlin et al. 2019, appendix
-    A.2). Each group keeps its full rate as `base_rate`, which the schedule scales.
+    A.2).
     """
     groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
@@ -24,8 +25,7 @@ def parameter_groups(model: nn.Module, rates: tuple[float, float, float], weight
             part = is_head + (is_head and "classifier.casings." in name)  # 0, 1, 2 as in `rates`
             groups.setdefault((part, parameter.ndim > 1), []).append(parameter)
     return [
-        {"params": groups[key], "lr": rates[key[0]], "base_rate": rates[key[0]], "weight_decay": weight_decay * key[1]}
-        for key in sorted(groups)
+        {"params": groups[key], "lr": rates[key[0]], "weight_decay": weight_decay * key[1]} for key in sorted(groups)
     ]
 
 
@@ -51,10 +51,18 @@ def rate_factor(step: int, warmup_steps: int, progress: float) -> float:
     return warm * (1.0 - min(max(progress, 0.0), 1.0))
 
 
-def set_rates(optimiser: Any, factor: float) -> None:
-    """Set the learning rate of each group to its full rate times `factor`."""
-    for group in optimiser.param_groups:
-        group["lr"] = group["base_rate"] * factor
+@torch.no_grad()
+def make_alike(accelerator: Accelerator, model: nn.Module, averages: nn.Module, optimiser: Any) -> None:
+    """Give all processes the mean of their weights, and of the moments of their optimisers.
+
+    Local SGD (Stich 2019, Algorithm 1). accelerate's `LocalSGD` takes the mean of the weights alone. With that of
+    the moments, too, one checkpoint serves all processes, and a resumed run repeats the unbroken one.
+    """
+    moments = [moment for state in optimiser.state.values() for moment in state.values()]
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    for tensor in (*weights, *averages.parameters(), *moments):
+        if tensor.dim():  # the optimiser's count of steps is the same everywhere
+            tensor.copy_(accelerator.reduce(tensor, "mean"))
 
 
 class AveragedWeights:

@@ -1,7 +1,7 @@
 """Self-training: a model labels unpunctuated text, and a student learns from that and from human labels.
 
     python -m punctuation_restoration.training.self_training --teacher checkpoints/en-zh-ms --data prepared/ \\
-        --unlabelled talks.txt --language en --rounds 2 --pseudo-weight 0.5 --pseudo-smoothing 0.1 --out runs/self
+        --unlabelled talks.txt --language en --rounds 2 --pseudo-weight 0.5 --pseudo-smoothing 0.1 --output runs/self
 
 After Chen et al. (2021), "Discriminative self-training for punctuation prediction": pseudo labels count alpha times
 (`--pseudo-weight`), and human and pseudo labels are smoothed each with their own beta (`--label-smoothing`,
@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from punctuation_restoration.data.prepare import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME
 from punctuation_restoration.training.labelling import label_folder
@@ -37,11 +37,11 @@ ROUNDS_FILE = "rounds.json"
 def main(argv: Sequence[str] | None = None) -> int:
     """Self-train; gives 0, or 1 after an error message. What an earlier call has done is not done again."""
     args, rest = parse_args(argv)
-    given = parse_training_args(["--data", *args.data, "--out", args.out, *rest])  # what is wrong is told at once
+    given = parse_training_args(["--data", *args.data, "--output", args.output, *rest])  # what is wrong is told at once
     if threads := getattr(given, "threads", None):
         torch.set_num_threads(threads)
     try:
-        rounds = self_train(args, rest, "cuda" if torch.cuda.is_available() and not given.cpu else "cpu")
+        rounds = self_train(args, rest, given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except Exception as error:
         print(f"self_training: {failure_message(error)}", file=sys.stderr)
         return 1
@@ -54,15 +54,15 @@ def self_train(args: argparse.Namespace, rest: Sequence[str], device: str) -> li
     """Rounds, until there are enough or a student is no better than its teacher. Gives each model, the teacher first.
 
     Raises:
-        ValueError: if there are no validation words, or the rounds in `--out` began with another teacher.
+        ValueError: if there are no validation words, or the rounds in `--output` began with another teacher.
     """
-    unlabelled, record = unlabelled_folder(args), Path(args.out) / ROUNDS_FILE
+    unlabelled, record = unlabelled_folder(args), Path(args.output) / ROUNDS_FILE
     rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
     rounds = rounds or [judged(args, args.teacher, device)]
     if rounds[0]["model"] != args.teacher:
         raise ValueError(
-            f"Expected --teacher {rounds[0]['model']}, with which the rounds in {args.out} began, got {args.teacher}. "
-            "Give that, or another --out."
+            f"Expected --teacher {rounds[0]['model']}, with which the rounds in {args.output} began, got "
+            f"{args.teacher}. Give that, or another --output."
         )
     while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
         student = train_student(args, rest, rounds[-1]["model"], len(rounds), unlabelled, device)
@@ -77,13 +77,13 @@ def train_student(
     args: argparse.Namespace, rest: Sequence[str], teacher: str, number: int, unlabelled: Path, device: str
 ) -> str:
     """The teacher labels the text, and the student of the round is trained. Gives the student, at its best."""
-    place = Path(args.out) / f"round-{number}"
+    place = Path(args.output) / f"round-{number}"
     if not (place / "pseudo" / INDEX_NAME).is_file():
         print(f"Round {number}: {teacher} labels {unlabelled}.", flush=True)
         label_folder(teacher, unlabelled, place / "pseudo", device)
-    start = [] if args.student == "encoder" else ["--from", args.student or teacher]
+    start = [] if args.student == "encoder" else ["--model", args.student or teacher]
     folders = ["--data", *args.data, str(place / "pseudo")]
-    train(parse_training_args([*folders, "--out", str(place / "student"), *start, *rest]))
+    train(parse_training_args([*folders, "--output", str(place / "student"), *start, *rest]))
     return str(place / "student" / "best")
 
 
@@ -114,7 +114,7 @@ def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, l
     parser.add_argument("--rounds", type=int, default=5, help="at most; the first without a gain is the last (5)")
     what = "validation words of each language that rounds are judged on"
     parser.add_argument("--round-words", type=int, default=60_000, help=what)
-    parser.add_argument("--out", required=True, help="folder of all rounds")
+    parser.add_argument("--output", required=True, help="folder of all rounds")
     return parser.parse_known_args(argv)
 
 
@@ -125,7 +125,7 @@ def unlabelled_folder(args: argparse.Namespace) -> Path:
         if len(args.unlabelled) > 1:
             raise ValueError(f"Expected one prepared folder under --unlabelled, got {args.unlabelled}. Give one.")
         return first
-    folder = Path(args.out) / "unlabelled"
+    folder = Path(args.output) / "unlabelled"
     if not (folder / INDEX_NAME).is_file():
         is_recipe = first.suffix in (".yaml", ".yml")
         recipe = load_recipe(first) if is_recipe else recipe_for_texts(args.unlabelled, args.language)

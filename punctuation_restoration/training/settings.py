@@ -41,11 +41,10 @@ class TrainingSettings:
         SLOT_STYLES,
     )
     casings: bool = setting(False, "give a model without it a head that says which words have capitals")
-    head: str | None = setting(None, "what labels the slots; default: as in --from, or linear", HEADS)
+    head: str | None = setting(None, "what labels the slots; default: as in --model, or linear", HEADS)
     bidirectional_from: int | None = setting(None, "first decoder layer to read both ways; default: the middle one")
     frozen_layers: int = setting(0, "first layers that keep their weights, as word embeddings do", "of 0 or more")
-    adapter_rank: int = setting(0, "rank of low-rank adapters to train, not the encoder; 0: none", "of 0 or more")
-    dropout: float = setting(0.1, "dropout of hidden states, or of what adapters read", "from 0 to below 1")
+    dropout: float = setting(0.1, "dropout of hidden states", "from 0 to below 1")
     # How long
     max_steps: int = setting(6000, "steps of the optimiser", "of 1 or more")
     time_limit: float | None = setting(None, "minutes until the run ends, its learning rate at 0", "above 0")
@@ -66,7 +65,7 @@ class TrainingSettings:
     warmup_steps: int = setting(200, "steps over which the learning rate rises", "of 0 or more")
     max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", "of 0 or more")
     average_decay: float = setting(0.0, "decay of averaged weights, evaluated and saved; 0: none", "from 0 to below 1")
-    precision: str = setting("auto", "auto, fp32, bf16 or fp16", PRECISIONS)
+    precision: str = setting("auto", "fp32, bf16, fp16; auto: as accelerate is configured", PRECISIONS)
     compile: bool = setting(False, "compile the encoder (torch.compile): a minute at the start, then faster steps")
     seed: int = setting(1, "seed")
     # Loss, see `training.losses`
@@ -75,8 +74,8 @@ class TrainingSettings:
     pseudo_smoothing: float = setting(0.0, "label smoothing of pseudo labels", "from 0 to below 1")
     focal_gamma: float = setting(0.0, "focal loss: (1 - p)^gamma of a label's loss counts; 0: all", "of 0 or more")
     casing_weight: float = setting(0.3, "weight of casings in the loss, where a model has them", "of 0 or more")
-    distil_weight: float = setting(0.5, "share of the teachers' --soft-labels in the loss", "from 0 to 1")
-    temperature: float = setting(2.0, "temperature of the teachers' soft labels", "above 0")
+    distil_weight: float = setting(0.5, "share of --soft-labels in the loss", "from 0 to 1")
+    temperature: float = setting(2.0, "temperature of --soft-labels", "above 0")
     # What is written
     evaluate_every: int = setting(500, "steps between evaluations", "of 1 or more")
     validation_words: int = setting(6000, "words of each language to evaluate on", "of 1 or more")
@@ -96,12 +95,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--recipe", help="recipe file (YAML); without it the defaults hold")
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
     parser.add_argument("--language", default="xx", help="language code of texts under --data")
-    parser.add_argument("--add-pieces", type=int, default=0, help="pieces of the texts to add to the model of --from")
-    parser.add_argument("--out", required=True, help="folder of the run; a run that is there goes on")
-    parser.add_argument("--from", dest="start", help="checkpoint or adapters of ours to go on from, folder or Hub id")
-    parser.add_argument("--labels", help="file with other labels than those of --from, or of the recipe (YAML or JSON)")
-    parser.add_argument("--soft-labels", nargs="+", default=(), help="folders that training.labelling wrote, to learn")
-    parser.add_argument("--cpu", action="store_true", help="compute on the CPU even if there is a GPU")
+    parser.add_argument("--add-pieces", type=int, default=0, help="pieces of the texts to add to --model")
+    parser.add_argument("--output", required=True, help="folder of the run; a run that is there goes on")
+    parser.add_argument("--model", help="checkpoint of ours to start from, folder or Hub id")
+    parser.add_argument("--labels", help="file with other labels than those of --model or the recipe (YAML or JSON)")
+    parser.add_argument("--soft-labels", help="folder of another model's probabilities to learn, by the command label")
+    parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     hints = get_type_hints(TrainingSettings)
     for own in fields(TrainingSettings):
         limits, meaning = own.metadata["limits"], f"{own.metadata['help']} (default {own.default})"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate import Accelerator
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data.collation import WindowCollator
@@ -25,7 +26,6 @@ from punctuation_restoration.pipeline.decoding import Choice, decode
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import plan_windows
 from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.processes import Processes
 
 BATCH_PIECES = 4096
 
@@ -47,7 +47,7 @@ class Validation:
     slots: Any  # the `SlotEncoder` of the model
     config: Any  # the model's: window and contexts
     words_per_language: int  # how many words of each language are taken, alike from each of its sources
-    processes: Processes | None = None  # those of the run, of which each reads its share of the windows; None reads all
+    accelerator: Accelerator | None = None  # of a run, whose processes share the windows; None reads all
 
     def __post_init__(self) -> None:
         self.collator, sources = WindowCollator(self.slots, casings=self.config.casings), self.index["sources"]
@@ -70,7 +70,8 @@ class Validation:
         rows = [np.zeros((0, 2 + len(self.label_names) + 2))]  # a process may have no words
         was_training = model.training
         model.eval()
-        own = slice(self.processes.number, None, self.processes.n_processes) if self.processes else slice(None)
+        run = self.accelerator
+        own = slice(run.process_index, None, run.num_processes) if run else slice(None)
         for number, labels, logits, casings in decided_words(model, self.collator, self.windows, device, own):
             sources = np.full(len(labels), self.windows[number].source_id)
             rows.append(np.column_stack([sources, labels, logits.softmax(-1), casings]))
@@ -88,7 +89,8 @@ class Validation:
 
     def summed(self, values: Any) -> np.ndarray:
         """The sum over all processes of numbers that each has."""
-        return self.processes.reduced(values).cpu().numpy() if self.processes else np.asarray(values)
+        run = self.accelerator
+        return run.reduce(torch.as_tensor(values, device=run.device)).cpu().numpy() if run else np.asarray(values)
 
     def casing_f1(self, reading: np.ndarray) -> dict[str, float]:
         """F1 of words that are not as they came, per language, in points of 100; none without casings.
@@ -167,9 +169,8 @@ def source_windows(
         for plan in plan_windows(
             n_places.tolist(), config.window, config.left_context, config.right_context, config.max_window_pieces - 2
         ):
-            ids, counts, labels, _, casings = stream.words(first_word + plan.first, plan.end - plan.first)
-            is_over = first_word + plan.end == document_end
-            window = CutWindow(ids, counts, labels, 0, (0,), casings=casings, is_over=is_over)
+            words = stream.words(first_word + plan.first, plan.end - plan.first)
+            window = CutWindow(words, is_over=first_word + plan.end == document_end)
             windows.append(ScoredWindow(window, plan.kept, source_id))
     return windows
 
@@ -184,7 +185,7 @@ def decided_words(
 
     Windows of like length are read together; `own` says which batches this process reads.
     """
-    n_pieces = [2 + len(scored.window.piece_ids) + len(scored.window.labels) for scored in windows]
+    n_pieces = [2 + len(scored.window.words.piece_ids) + len(scored.window.words.labels) for scored in windows]
     for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
         inputs = collator([windows[number].window for number in batch])
         labels = inputs.pop("labels").numpy()

@@ -1,14 +1,10 @@
-"""Prepare training data: documents → shards and an index.
-
-    python -m punctuation_restoration.data.prepare --recipe recipes/en-zh-ms.yaml --out prepared/
-    python -m punctuation_restoration.data.prepare --texts my_language/ --language xx --tokenizer MODEL --out prepared/
+"""Prepares training data: documents → shards and an index; the command is `punctuation_restoration.cli.prepare`.
 
 Takes a recipe, or texts of one language, and a tokenizer; writes shards of at most 30 MB, `index.json`, `table.md` with
 words and marks. Where a leak check is asked for the index lists the documents that share text with a benchmark, and how
 much. The model is not needed. Documents are split by a hash of their id into train, validation and, on request, test.
 """
 
-import argparse
 import errno
 import sys
 from collections import Counter
@@ -35,42 +31,6 @@ from punctuation_restoration.pipeline.casing import MIXED, casing_of
 OWN_FILES = (".safetensors", ".json", ".md")
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
 BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Prepare the data of a recipe. Gives 0, or 1 after an error message."""
-    args = parse_args(argv)
-    try:
-        recipe = recipes.load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
-        given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
-        recipe = replace(recipe, **given)
-        recipes.check_recipe(recipe, "the recipe")
-        if args.labels:
-            recipe = replace(recipe, model={**recipe.model, **recipes.read_labels(args.labels)})
-        tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
-        prepare(recipe, Path(args.out), tokenizer, args.processes, args.max_words)
-    except (ValueError, OSError, MemoryError, BrokenExecutor) as error:
-        print(f"prepare: {explain(error)}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line of `prepare`."""
-    parser = argparse.ArgumentParser(prog="prepare", description="Documents to training shards.")
-    given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("--recipe", help="recipe file (YAML)")
-    given.add_argument("--texts", nargs="+", help="files or folders of text in one language, instead of a recipe")
-    parser.add_argument("--language", default="xx", help="language code of --texts")
-    parser.add_argument("--out", required=True, help="folder to write")
-    parser.add_argument("--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder")
-    parser.add_argument("--labels", help="file with other labels than those of the tokenizer's model (YAML or JSON)")
-    parser.add_argument("--processes", type=int, default=2, help="worker processes")
-    parser.add_argument("--max-words", type=int, help="stop each source after so many words")
-    for split in ("validation", "test"):
-        what = f"share of documents for {split}; default: the recipe's; a source's own share stands"
-        parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
-    return parser.parse_args(argv)
 
 
 def recipe_for_texts(paths: Sequence[str], language: str, validation: float = 0.05) -> Recipe:
@@ -146,7 +106,7 @@ def prepare_source(
     """
     writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
     skipped, capitalised, leaks = Counter[str](), Counter[str](), list[dict[str, Any]]()
-    n_words = n_passed = 0
+    n_words = 0
     documents = read_documents(source.path, source.text_field)
     for conversion in converted(pool, usable(documents, read_hashes(source.held_out), seen, skipped), source):
         if conversion.n_shared:
@@ -155,15 +115,11 @@ def prepare_source(
         if conversion.packed is None:
             skipped[str(conversion.reason)] += 1
             continue
-        if n_passed < source.skip_words:
-            n_passed += len(conversion.packed.labels)
-            skipped["passed over"] += 1
-            continue
         shares = (source.validation or 0.0, source.test or 0.0)
         split = split_of(conversion.packed.hash, *shares) if source.labelled else "train"
         writers[split].add(conversion.packed)
         capitalised.update(sorted(conversion.capitalised) if split == "train" else ())
-        n_words += len(conversion.packed.labels)
+        n_words += len(conversion.packed.words.labels)
         bar.count(n_words, "words", source.name)
         if source.max_words is not None and n_words >= source.max_words:
             break
@@ -214,7 +170,9 @@ def clear_folder(out: Path) -> None:
         FileExistsError: if it holds files that were not written here.
     """
     if out.exists() and any(path.is_dir() or path.suffix not in OWN_FILES for path in out.iterdir()):
-        raise FileExistsError(f"Expected an empty or prepared folder at {out}, got other files. Choose another --out.")
+        raise FileExistsError(
+            f"Expected an empty or prepared folder at {out}, got other files. Choose another --output."
+        )
     out.mkdir(parents=True, exist_ok=True)
     for path in out.iterdir():
         path.unlink()
@@ -252,7 +210,3 @@ def is_disk_full(error: BaseException) -> bool:
     """Whether an error says that the disk is full; torch and safetensors say so only in their messages."""
     signs = ("No space left on device", "StorageFull", "PytorchStreamWriter failed")
     return getattr(error, "errno", None) == errno.ENOSPC or any(sign in str(error) for sign in signs)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

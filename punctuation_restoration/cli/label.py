@@ -1,0 +1,40 @@
+"""The command `label`: a model's probabilities of every label of prepared text, for a smaller model to learn.
+
+    python -m punctuation_restoration.cli.label --model LARGE --data prepared_for_it/ --output soft/
+    python train.py --encoder SMALL --data prepared/ --soft-labels soft/ --output runs/small
+
+`prepared_for_it/` was prepared with the large model's tokenizer. Documents that are labelled already are passed over:
+a command that was stopped goes on.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write a model's probabilities. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
+    parser = argparse.ArgumentParser(prog="label", description="A model's probabilities, for a smaller one to learn.")
+    parser.add_argument("--model", required=True, help="a punctuation model, folder or Hub id")
+    parser.add_argument("--data", required=True, nargs="+", help="folders prepared with the model's tokenizer")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write, or to go on with")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: a GPU where there is one)")
+    args = parser.parse_args(argv)
+    import torch
+
+    from punctuation_restoration.data.preparation import explain
+    from punctuation_restoration.training.labelling import write_probabilities
+
+    device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        n_words = write_probabilities(args.model, args.data, args.output, device)
+    except (ValueError, OSError) as error:
+        print(f"label: {explain(error)}", file=sys.stderr)
+        return 1
+    print(f"{n_words:,} words labelled in {args.output}.")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
