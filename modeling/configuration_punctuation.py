@@ -6,7 +6,6 @@ Takes what `config.json` holds, gives validated fields. Knows nothing about tens
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from itertools import pairwise
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
@@ -34,8 +33,8 @@ DEFAULT_MARK_LABELS = {
     **dict.fromkeys("?？؟", "QUESTION"),
 }
 
-SLOT_STYLES = ("mask", "mask-stream", "late-mask", "last-piece")
-LATE_STYLES = ("mask-stream", "late-mask")  # slots are computed apart from the pieces, in the last layers
+SLOT_STYLES = ("mask", "last-piece")
+REMOVED_FIELDS = {"mask_layers", "mask_token_id", "pause_edges"}  # in older checkpoints; nothing reads them any more
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
 WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
@@ -61,13 +60,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             that is only removed. By default what `DEFAULT_MARK_LABELS` says, but that a sign of it, in any width,
             means the label that writes it, and a sign before a word (`¿`) the label that writes that alone. Two signs
             are those around one word (`¿?`); they are added where a label writes both.
-        slot_style: `"mask"` puts a `<mask>` after every word (slot filling). In the next two styles slots join in the
-            last layers only, where they read the words but are read by nothing (`docs/design.md`): `"mask-stream"`
-            starts each from the embedding of `<mask>` at the position after its word, `"late-mask"` from the state of
-            the word's last piece and a vector. `"last-piece"` reads the label off that piece (plain tagging).
-        mask_layers: how many of the last layers compute the slots in these two styles; with all of the encoder's layers
-            `"mask-stream"` is slot filling.
-        mask_token_id: id of the tokenizer's `<mask>`, which `"mask-stream"` needs.
+        slot_style: `"mask"` puts a `<mask>` after every word and reads the label there (slot filling); `"last-piece"`
+            reads it off the last piece of each word (tagging).
         calibration_temperature: by what the logits are divided before they become probabilities (Guo et al. 2017,
             section 4.2), found on validation data, so that of the marks with 0.8 eight in ten are right; the pipeline
             does it. More than 1 makes them less sure.
@@ -88,8 +82,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             before.
         head_width: width of the hidden layer of the heads without LSTM (1,568 in the MLM-Punct paper, section III-B).
         head_dropout: dropout before both layers of the head.
-        pause_edges: rising lengths in seconds that part pauses into buckets, each of which has a learned vector that is
-            added to the state of the slot before the head; None for a model that knows no pauses.
         casings: whether the model also says for each word which of `CASINGS` it has, from the same states. Words must
             then be shown in lower case.
         mixed_case: words with capitals inside (`iPhone`), which `"mixed"` is looked up in; those of the training text.
@@ -111,8 +103,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     labels: list[dict[str, str]] | None = None
     mark_labels: dict[str, str | None] | None = None
     slot_style: str = "mask"
-    mask_layers: int = 1
-    mask_token_id: int | None = None
     bidirectional_from: int | None = None
     calibration_temperature: float = 1.0
     thresholds: dict[str, float] | None = None
@@ -124,7 +114,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
-    pause_edges: list[float] | None = None
     casings: bool = False
     mixed_case: list[str] | None = None
     window: int = 120
@@ -172,13 +161,30 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As in transformers; keys of the dictionary that nobody reads are left out, with a warning."""
-        if unknown := cls.unknown_keys(config_dict):
+        """As in transformers; unknown keys are left out with a warning.
+
+        The removed slot style `"late-mask"` is read as `"last-piece"`.
+
+        Raises:
+            ValueError: for the removed slot style `"mask-stream"`, unless `slot_style` is given.
+        """
+        kept = {key: value for key, value in config_dict.items() if key not in REMOVED_FIELDS}
+        if unknown := cls.unknown_keys(kept):
             logger.warning(
                 f"Expected a configuration of known fields, got also {unknown}, which are left out. They may be "
                 "misspelt, or of a later version of punctuation-restoration."
             )
-        return super().from_dict({key: value for key, value in config_dict.items() if key not in unknown}, **kwargs)
+        style = kept.get("slot_style")
+        if style == "late-mask":
+            kept["slot_style"] = "last-piece"
+        elif style == "mask-stream" and "slot_style" not in kwargs:
+            raise ValueError(
+                f"Expected slot_style to be one of {SLOT_STYLES}, got 'mask-stream', which was removed. Train the "
+                "checkpoint further with train.py --from FOLDER --slot-style last-piece."
+            )
+        elif style == "mask-stream":
+            kept["slot_style"] = kwargs["slot_style"]
+        return super().from_dict({key: value for key, value in kept.items() if key not in unknown}, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as they are saved, the Hub's `custom_pipelines` among them where there is one."""
@@ -283,36 +289,17 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """Raises a ValueError if slots or head cannot be so; `from_pretrained` may change their fields."""
         style, shift, first = self.slot_style, self.shift, self.bidirectional_from
         _expect(style in SLOT_STYLES, f"slot_style to be one of {SLOT_STYLES}, got {style!r}. Choose one.")
-        is_late = style in LATE_STYLES
-        has_shift = shift == 0 or (shift > 0 and not is_late)
-        _expect(has_shift, f"a shift of 0 or more, and none beside slot_style {style!r}, got {shift}. Correct it.")
-        encoder = self.get_text_config()
-        n_layers, n_pieces = getattr(encoder, "num_hidden_layers", None), getattr(encoder, "vocab_size", None)
-        _expect(
-            not is_late or 1 <= self.mask_layers <= (n_layers or self.mask_layers),
-            f"mask_layers from 1 to the encoder's {n_layers} layers, got {self.mask_layers}. Correct it.",
-        )
+        _expect(shift >= 0, f"a shift of 0 or more, got {shift}. Correct it.")
+        n_layers = getattr(self.get_text_config(), "num_hidden_layers", None)
         _expect(
             first is None or 0 <= first <= (n_layers or 0),
             f"bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got {first}. Correct it.",
-        )
-        mask_id = -1 if self.mask_token_id is None else self.mask_token_id
-        _expect(
-            style != "mask-stream" or 0 <= mask_id < (n_pieces or mask_id + 1),
-            f"mask_token_id below the encoder's {n_pieces} pieces for slot_style 'mask-stream', got "
-            f"{self.mask_token_id}. Give mask_token_id=tokenizer.mask_token_id; where the tokenizer has no mask, use "
-            "slot_style 'last-piece'.",
         )
         _expect(self.head in HEADS, f"head to be one of {HEADS}, got {self.head!r}. Choose one.")
         _expect(
             self.head_width >= 1 and 0 <= self.head_dropout < 1,
             f"head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
             f"{self.head_dropout}. Correct them.",
-        )
-        rises = all(a < b for a, b in pairwise([0.0, *(self.pause_edges or ())]))
-        _expect(
-            self.pause_edges is None or (self.pause_edges and rises),
-            f"pause_edges as rising lengths above 0, in seconds, or None, got {self.pause_edges}. Correct them.",
         )
         _expect(
             self.lowercase or not self.casings,

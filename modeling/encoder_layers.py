@@ -1,31 +1,17 @@
-"""The layers of encoders and decoders of transformers: found, cut, read both ways, called one by one. Knows no slots.
-
-The letters of shapes are those of `modeling_punctuation`; N is some of the pieces, or others.
-"""
+"""The layers of encoders and decoders of transformers: found, cut, and made to read both ways. Knows no slots."""
 
 import inspect
 from typing import Any
 
-import torch
 from torch import nn
 from transformers import MODEL_MAPPING, PreTrainedModel
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-# Encoders of these classes are built alike: post-norm layers, which `attend` can call one by one.
-LAYERED_ENCODERS = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"}
 
 
 def without_pooler(encoder_config: Any) -> dict[str, bool]:
     """The pooled state of the first piece is never used; encoders that have one can mostly leave its weights out."""
-    encoder_class = encoder_class_of(encoder_config)
+    encoder_class = MODEL_MAPPING.get(type(encoder_config), None)  # None where its code comes from the Hub
     takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class).parameters
     return {"add_pooling_layer": False} if takes_it else {}
-
-
-def encoder_class_of(encoder_config: Any) -> Any:
-    """The class that `AutoModel` builds from a configuration; None where its code comes from the Hub."""
-    return MODEL_MAPPING.get(type(encoder_config), None)
 
 
 def is_causal(encoder: PreTrainedModel) -> bool:
@@ -84,17 +70,3 @@ def layers_of(encoder: PreTrainedModel) -> nn.ModuleList:
             "and bidirectional_from out for this encoder."
         )
     return stacks[0]
-
-
-def attend(layer: Any, states: torch.Tensor, seen: torch.Tensor, is_piece: torch.Tensor | None) -> torch.Tensor:
-    """One layer of an encoder for `states` (B, N, H), which attend to `seen` (B, P, H).
-
-    `is_piece` (B, 1, 1, P) of bool is false at padding; None where nothing is padded.
-    """
-    attention = layer.attention.self
-    projected = attention.query(states), attention.key(seen), attention.value(seen)
-    query, key, value = (part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2) for part in projected)
-    compute = ALL_ATTENTION_FUNCTIONS.get(attention.config._attn_implementation, sdpa_attention_forward)
-    mixed, _ = compute(attention, query, key, value, is_piece)  # (B, N, heads, H / heads)
-    states = layer.attention.output(mixed.flatten(2), states)
-    return layer.output(layer.intermediate(states), states)

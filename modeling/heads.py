@@ -19,9 +19,8 @@ BARRED = -1e4  # log-odds of what cannot be; infinite ones have no gradients
 def build_head(config: Any, hidden_size: int) -> nn.Module:
     """The head of a configuration.
 
-    Its `crf` is None where each slot is labelled for itself, its `pauses` where the model knows none: else vectors, of
-    zeros for bucket 0, which is for a pause of unknown length. Its `casings`, which gives the scores of those of the
-    slots' words, is None where the model does not know them.
+    Its `crf` is None where each slot is labelled for itself. Its `casings`, a linear layer that scores the casings of
+    the slots' words, is None where the model does not know them.
     """
     n_labels = len(config.label_names)
     head: Any
@@ -30,8 +29,6 @@ def build_head(config: Any, hidden_size: int) -> nn.Module:
     else:
         head = SlotClassifier(hidden_size, config.head_width, n_labels, config.head_dropout)
     head.crf = LinearChain(n_labels, config.max_window_pieces) if config.head.endswith("crf") else None
-    n_buckets = len(config.pause_edges or ()) + 2
-    head.pauses = nn.Embedding(n_buckets, hidden_size, padding_idx=0) if config.pause_edges else None
     head.casings = nn.Linear(hidden_size, len(CASINGS)) if config.casings else None
     return head
 

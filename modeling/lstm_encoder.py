@@ -33,15 +33,29 @@ class PunctuationLSTM(PreTrainedModel):
     def forward(self, input_ids: Any = None, inputs_embeds: Any = None, **kwargs: Any) -> BaseModelOutput:
         """The states (B, P, H) of pieces (B, P), or of their embeddings (B, P, E); padding stands behind a text."""
         embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        return BaseModelOutput(last_hidden_state=self.go_on(embedded, self.nothing_read(len(embedded)))[0])
+        return BaseModelOutput(last_hidden_state=self._read(embedded, self._nothing_read(len(embedded)))[0])
 
-    def nothing_read(self, n_texts: int = 1) -> torch.Tensor:
-        """The memory (2, L, B, H) before a text."""
+    def stream_step(
+        self, input_ids: torch.Tensor, memory: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Read on where the last step stopped.
+
+        Args:
+            input_ids: (B, P) the next pieces.
+            memory: (2, L, B, H) what the last step returned; None at the start of a text.
+
+        Returns:
+            The states (B, P, H) of these pieces, and the memory after the last of them.
+        """
+        return self._read(
+            self.embed_tokens(input_ids), self._nothing_read(len(input_ids)) if memory is None else memory
+        )
+
+    def _nothing_read(self, n_texts: int) -> torch.Tensor:
         shape = 2, len(self.layers), n_texts, self.config.hidden_size
         return torch.zeros(shape, device=self.device, dtype=self.dtype)
 
-    def go_on(self, states: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """States (B, P, H) of embeddings (B, P, E) that follow on what a memory (2, L, B, H) holds; and that after."""
+    def _read(self, states: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         kept = []
         with torch.autocast(states.device.type, enabled=False):  # which not every device has for an LSTM
             for number, layer in enumerate(self.layers):

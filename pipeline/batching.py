@@ -31,19 +31,15 @@ def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.T
     """Windows, each with the lists `input_ids` and `slot_positions`, as tensors.
 
     These are (B, P) pieces, padded with `pad_id`, and (B, W) slots, padded with 0. `attention_mask` (B, P) is None
-    where no window is padded. Where some have the list `pauses`, these are (B, W) as well, 0 for all others.
+    where no window is padded.
     """
     input_ids = _padded([window["input_ids"] for window in windows], pad_id)
     attention_mask = _padded([[1] * len(window["input_ids"]) for window in windows], 0)
-    batch = {
+    return {
         "input_ids": input_ids,
         "attention_mask": None if attention_mask.all() else attention_mask,
         "slot_positions": _padded([window["slot_positions"] or [0] for window in windows], 0),
     }
-    if any("pauses" in window for window in windows):
-        rows = (window.get("pauses") or [0] * len(window["slot_positions"]) or [0] for window in windows)
-        batch["pauses"] = _padded(rows, 0)
-    return batch
 
 
 def _padded(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:

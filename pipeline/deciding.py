@@ -40,13 +40,18 @@ def fix(config: Any, found: Sequence[FoundMark | None], known: Mapping[int, str]
 
 
 def decide(
-    document: PreparedItem, each: list[Any], configs: list[Any], choice: Choice, pause: Any = None, final: bool = True
+    document: PreparedItem,
+    each: list[Any],
+    configs: list[Any],
+    choice: Choice,
+    pause: float | None = None,
+    final: bool = True,
 ) -> Reading:
     """What is decided of each word; `each` has the probabilities (W, M) of each model, `configs` its configuration."""
     config, words = configs[0], document.words
     pairs = zip(each, configs, strict=True)
     probabilities = np.mean([calibrated(rows, own.calibration_temperature) for rows, own in pairs], axis=0)
-    if isinstance(pause, int | float) and document.times:
+    if pause is not None and document.times:
         probabilities = weigh_pauses(probabilities, pause_lengths(document.times), pause)
     probabilities = end_sentences(probabilities, _last_before(document.item.turns, words), config)
     nothing = np.eye(len(config.labels))[0]

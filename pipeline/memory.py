@@ -5,14 +5,12 @@ read now                               shall we </s> <pad> ...
 """
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
-from .onnx_export import go_on
 from .windows import Window
 
 
@@ -21,12 +19,11 @@ class MemoryRestorer:
 
     def __init__(self, restore: Any) -> None:
         self._restore = restore
-        self._go_on: Any = partial(go_on, restore.model) if restore.backend == "torch" else restore._probabilities.go_on
         self.forget()
 
     def forget(self) -> None:
         """Begin a new text."""
-        self._memory = self._restore.model.encoder.nothing_read()
+        self._memory: torch.Tensor | None = None
         self._open: list[list[int]] = []
         self._begin = [self._restore.slots.bos_id]  # not read yet
 
@@ -54,7 +51,8 @@ class MemoryRestorer:
 
     def _read(self, ids: list[int], places: list[int]) -> tuple[np.ndarray, torch.Tensor]:
         """Probabilities (W, M) at some places among the pieces that follow on the memory, and the memory after them."""
-        inputs = [torch.tensor([numbers]).to(self._memory.device) for numbers in (ids, places)]
+        model = self._restore.model
+        input_ids, slot_positions = (torch.tensor([numbers], device=model.device) for numbers in (ids, places))
         with torch.inference_mode():
-            logits, memory = self._go_on(*inputs, self._memory)
+            logits, memory = model.stream_step(input_ids, slot_positions, self._memory)
         return logits[0].float().softmax(dim=-1).cpu().numpy(), memory

@@ -31,7 +31,7 @@ from .results import Fixed, PreparedItem, make_result
 from .slots import SlotEncoder
 from .spoken_forms import find_forms, in_addresses
 from .streamer import PunctuationStreamer, in_blocks
-from .timing import pause_buckets, pause_lengths, word_times
+from .timing import word_times
 from .windows import Window, plan_windows
 from .words import WordFinder
 
@@ -39,7 +39,6 @@ TASK = "punctuation-restoration"
 EXISTING = ("complete", "keep", "condition", "replace")
 SIZES = ("window", "left_context", "right_context")
 PREPROCESS_KEYWORDS = (*SIZES, "existing", "pause", "final")
-LEARNED = "learned"  # of `pause`
 DECIDING_KEYWORDS = ("choice", "pause", "final")
 POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "final", "all_scores", "return_words")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
@@ -65,7 +64,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     has what is described below under one more key, `"punctuation"` (`docs/transcripts.md`).
 
     Keywords, at construction or at the call:
-        backend: `"torch"` (default), `"onnx"`, `"onnx-int8"` or `"openvino-int8"`; at construction only.
+        backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`; at construction only.
         ensemble: further models, folders or Hub ids or pipelines, whose scores are averaged with this one's, word by
             word; at construction only. They have the labels of this one; tokenizers, encoders and slots may differ.
             All that is not scores, such as words and signs, is this model's; thresholds are the means of theirs.
@@ -84,8 +83,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         truecase: True gives sentences and the English `I` their capitals, and names, where the model has learned
             which words have them.
         sentences: True adds `"sentences"`: text, and start and end in the input.
-        pause: seconds; a longer pause between words raises the chance of a mark. `"learned"` tells them to a model that
-            was trained with pauses. Either needs times of words; where there are none, it changes nothing.
+        pause: seconds; a longer pause between words raises the chance of a mark. Needs times of words; where there are
+            none, it changes nothing.
         all_scores: True adds `"scores"` to each word: the probability of every label.
         return_words: False spares the list of words, not the edits.
         jieba_dictionary: path of a jieba user dictionary, or words to add; at construction only.
@@ -157,11 +156,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if preprocess.get("existing", "complete") not in EXISTING:
             raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
         pause = kwargs.get("pause")
-        if pause == LEARNED and config.pause_edges is None:
-            what = "a model that was trained with pauses for pause='learned', got one without pause_edges"
-            raise ValueError(f"Expected {what}. Give a length in seconds, such as pause=0.8.")
-        if pause not in (None, LEARNED) and not (isinstance(pause, int | float) and pause > 0):
-            raise ValueError(f"Expected pause in seconds, above 0, or 'learned', got {pause!r}. Correct it.")
+        if pause is not None and not (isinstance(pause, int | float) and pause > 0):
+            raise ValueError(f"Expected pause in seconds, above 0, got {pause!r}. Correct it.")
         if "marks" in postprocess or "thresholds" in postprocess:
             marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", self.thresholds)
             postprocess["choice"] = make_choice(config, marks, thresholds)
@@ -230,9 +226,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         shown = fixed if existing == "condition" else [one if n in given.known else None for n, one in enumerate(fixed)]
         replaced = config.mark_labels if existing == "replace" else ()
         times = None if given.spans is None else word_times(words, given.spans)
-        pauses = pause_lengths(times) if times and given.spans and pause == LEARNED else None
         forms = find_forms([word.spoken for word in words])
-        document = PreparedItem(given, words, found, fixed, forms, replaced, times, pauses)
+        document = PreparedItem(given, words, found, fixed, forms, replaced, times)
         yield from self._windows(document, shown, **sizes)
 
     def _windows(self, document: PreparedItem, shown: Fixed, **sizes: int | None) -> Iterator[dict[str, Any]]:
@@ -241,30 +236,26 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         for number, member in enumerate((self, *self.others)):
             names = member.model.config.label_names
             filled = [decision and names.index(decision.row["name"]) for decision in shown]
-            for window in member.windows(spoken, filled, document.pauses, not document.item.unfinished, **sizes):
+            for window in member.windows(spoken, filled, not document.item.unfinished, **sizes):
                 yield {**window, "member": number, "document": document}
 
     def windows(
-        self, spoken: Sequence[str], filled: Sequence[int | None], pauses: Any, is_over: bool, **sizes: int | None
+        self, spoken: Sequence[str], filled: Sequence[int | None], is_over: bool, **sizes: int | None
     ) -> Iterator[dict[str, Any]]:
         """Windows of some words as this model reads them; no words still give one, which decides nothing.
 
-        `filled` has for each word the label that its slot shows, or None; `pauses` (W,) the seconds of silence after
-        each, or None, of which a model reads nothing that was trained without; `is_over` says whether the text ends.
+        `filled` has for each word the label that its slot shows, or None; `is_over` says whether the text ends.
         """
         config = self.model.config
         pieces = self.slots.pieces(spoken)
         window, left, right = config.window_sizes(**sizes)
         max_pieces = config.max_window_pieces - 2 - config.shift  # <s>, </s>, and padding behind it
         windows = plan_windows(self.slots.n_pieces(pieces, filled), window, left, right, max_pieces)
-        edges = config.pause_edges
-        buckets = None if pauses is None or not edges else pause_buckets(pauses, edges).tolist()
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             ends = is_over and seen.end == len(spoken)
             input_ids, slot_positions = self.slots.assemble(pieces[span], filled[span], ends)
-            heard = {"pauses": buckets[span]} if buckets else {}
-            yield {"input_ids": input_ids, "slot_positions": slot_positions, **heard, "window": seen}
+            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen}
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M)

@@ -39,7 +39,6 @@ class PreparedItem:
     forms: list[Form]  # numbers, times and addresses as they are spoken
     replaced: Iterable[str] = ()  # the marks that are taken out first
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
-    pauses: Any = None  # (W,) seconds of silence after each word, for models that learned what they say
     casings: Any = None  # (W,) what the model says of the letters of each word, where that is settled already
 
 

@@ -42,15 +42,13 @@ class SlotEncoder:
         config: a `PunctuationRestorationConfig`, or anything with its fields.
 
     Attributes:
-        mask_id: the piece that the model reads in an open slot: among the pieces (`"mask"`), or apart from them
-            (`"mask-stream"`); None in the other styles.
-        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown: for the first
-            label unless masks stand among the pieces, for a label whose piece the vocabulary lacks with
-            `"last-piece"`, and for every label of a model with a shift.
+        mask_id: the piece of an open slot with `"mask"`; None with `"last-piece"`.
+        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown. With
+            `"last-piece"` the first label and labels whose piece the vocabulary lacks are not shown; with a shift none.
         shows_marks: whether some label can be shown.
 
     Raises:
-        ValueError: if the tokenizer lacks a piece that the slots' style needs, or has another mask than the model.
+        ValueError: if the tokenizer lacks a piece that the slot style needs.
     """
 
     def __init__(self, tokenizer: Any, config: Any) -> None:
@@ -60,7 +58,7 @@ class SlotEncoder:
         self.bos_id, self.eos_id = self._ends()
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
-        self.mask_id: int | None = self._mask_id() if config.slot_style in ("mask", "mask-stream") else None
+        self.mask_id: int | None = self._mask_id() if self.has_masks else None
         self.fill_ids: list[int | None] = [self._fill_id(index, label) for index, label in enumerate(config.labels)]
         self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
@@ -91,10 +89,9 @@ class SlotEncoder:
 
         A model with open ends reads no `</s>` unless the text `is_over` behind the last word.
 
-        `filled` has for each word the label id that is shown in its slot, or None for a mask; None masks all. Where
-        no masks stand among the pieces (all styles but `"mask"`) only known marks do, as in any text, and the index is
-        that of the word's last piece. With a shift the index is that many pieces later, as many pieces of padding
-        follow `</s>`, and no mark is shown.
+        `filled` has for each word the label id that is shown in its slot, or None; None shows no label. An open slot
+        is a mask, or with `"last-piece"` the last piece of its word. With a shift the index is that many pieces later,
+        as many pieces of padding follow `</s>`, and no mark is shown.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
@@ -148,17 +145,12 @@ class SlotEncoder:
         return next((index for index in found if index is not None), self._split(["."])[0][-1])
 
     def _mask_id(self) -> int:
-        mask_id, config = self.tokenizer.mask_token_id, self.config
+        mask_id = self.tokenizer.mask_token_id
         if mask_id is None:
             raise ValueError(
-                f"Expected a tokenizer with a mask_token for slot_style {config.slot_style!r}, "
-                f"{type(self.tokenizer).__name__} has none. Use the tokenizer of a masked language model (XLM-R, BERT "
-                "and their like), or slot_style 'last-piece'."
-            )
-        if config.slot_style == "mask-stream" and mask_id != config.mask_token_id:
-            raise ValueError(
-                f"Expected the tokenizer whose mask has the id {config.mask_token_id}, which the model reads, got "
-                f"{mask_id}. Use the tokenizer that was saved beside the model."
+                f"Expected a tokenizer with a mask_token for slot_style 'mask', {type(self.tokenizer).__name__} has "
+                "none. Use the tokenizer of a masked language model (XLM-R, BERT and their like), or slot_style "
+                "'last-piece'."
             )
         return mask_id
 
@@ -168,7 +160,7 @@ class SlotEncoder:
         piece = self.tokenizer.convert_tokens_to_ids(label["fill"])
         if piece is not None and piece != self.tokenizer.unk_token_id:
             return piece
-        if index == 0 or self.config.slot_style == "last-piece":  # nothing has to stand there
+        if index == 0 or not self.has_masks:  # nothing has to stand there
             return None
         raise ValueError(
             f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, "

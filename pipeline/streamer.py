@@ -21,7 +21,6 @@ from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Time, join_words
 from .memory import MemoryRestorer
-from .onnx_export import keeps_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class PunctuationStreamer:
             raise ValueError(f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them.")
         if options.get("truecase") and not condition:
             raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
-        self._reader = MemoryRestorer(restore) if keeps_memory(restore.model) and not restore.others else None
+        self._reader = MemoryRestorer(restore) if restore.model.can_stream and not restore.others else None
         self.look_ahead = min(look_ahead, restore.model.config.shift) if self._reader else look_ahead
         self.left_context = left_context
         self.condition = condition

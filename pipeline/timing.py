@@ -40,11 +40,6 @@ def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
     return lengths
 
 
-def pause_buckets(lengths: np.ndarray, edges: Sequence[float]) -> np.ndarray:
-    """The bucket (W,) of each pause: 1 below the first edge, one more from each edge on; 0 where `lengths` is NaN."""
-    return np.where(np.isnan(lengths), 0, 1 + np.searchsorted(edges, lengths, side="right"))
-
-
 def weigh_pauses(probabilities: np.ndarray, lengths: np.ndarray, pause: float) -> np.ndarray:
     """Raise the chance of a mark where the speaker paused.
 

@@ -2,7 +2,6 @@
 
     python -m punctuation_restoration.export OUT --model runs/my-model/best
     python -m punctuation_restoration.export OUT --backend onnx-int8
-    python -m punctuation_restoration.export OUT --backend openvino-int8 --calibration en.txt ms.txt
 
 Takes a trained model (a folder, a checkpoint of a training run, or a name on the Hub); gives a folder with weights,
 tokenizer, configuration, the code that runs them, a README and the licence of the code. Weights that half precision
@@ -24,8 +23,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, pipeline
 from transformers.utils import logging
 
-from punctuation_restoration.openvino_export import export_openvino
-from punctuation_restoration.pipeline.backends import FILES, OPENVINO
+from punctuation_restoration.pipeline.backends import FILES
 from punctuation_restoration.pipeline.onnx_export import export_onnx
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
 from punctuation_restoration.registration import CHECKOUT_MODEL, DEFAULT_MODEL, HUB_MODEL
@@ -41,7 +39,6 @@ def export(
     *,
     replace: bool = False,
     backends: Sequence[str] = (),
-    calibration: Sequence[str | Path] = (),
 ) -> list[Path]:
     """Write the folder, whole or not at all; gives the files in it, by name.
 
@@ -51,8 +48,6 @@ def export(
             models keep the one beside their weights, or get a short card made here.
         replace: whether an earlier export may be replaced.
         backends: backends whose files are written as well, so that their first use need not.
-        calibration: files in UTF-8 that `"openvino-int8"` is calibrated on, with some thousand words of each language
-            of the model; by default the example texts of a checkout.
 
     Raises:
         FileExistsError: if there is something at `output` that may not be replaced.
@@ -61,7 +56,6 @@ def export(
     """
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
-    texts = _calibration_texts(calibration) if OPENVINO in backends else []
     restore: Any = _load(source)
     card = Path(source) / "README.md"
     if source == HUB_MODEL or Path(source).resolve() == CHECKOUT_MODEL:
@@ -75,10 +69,7 @@ def export(
         for name in ("config.json", "tokenizer_config.json"):
             _forget_this_machine(folder / name)
         for backend in backends:
-            if backend == OPENVINO:
-                export_openvino(restore, folder / FILES[backend], texts)
-            else:
-                export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, backend == "onnx-int8")
+            export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, backend == "onnx-int8")
         for path in folder.rglob("*.*"):
             path.chmod(0o644)  # safetensors writes for the owner alone
     return sorted(path for path in output.rglob("*") if path.is_file())
@@ -100,14 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
     add("--force", action="store_true", help="replace an earlier export")
     add("--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well")
-    add("--calibration", nargs="+", type=Path, default=[], metavar="FILE", help="texts for openvino-int8, some "
-        "thousand words of each language (default: the example texts of a checkout)")  # fmt: skip
     args = parser.parse_args(argv)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        options = {"replace": args.force, "backends": args.backend, "calibration": args.calibration}
-        files = export(args.output, args.model, **options)
+        files = export(args.output, args.model, replace=args.force, backends=args.backend)
         size = sum(path.stat().st_size for path in files) / 1e6
         print(f"{args.output}: {len(files)} files, {size:.1f} MB. Send them with `hf upload REPO {args.output}`.")
     except (OSError, ValueError, ImportError) as error:
@@ -126,16 +114,6 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
         raise FileExistsError(f"Expected a new folder, {output} exists. Name another, or replace it with --force.")
     if not all((output / name).is_file() for name in expected):
         raise FileExistsError(f"Expected an earlier export in {output}, it holds something else. Name another folder.")
-
-
-def _calibration_texts(files: Sequence[str | Path]) -> list[str]:
-    paths = [Path(file) for file in files] or sorted(project_file("examples/texts").glob("*.txt"))
-    if not paths:
-        raise ValueError(
-            f"Expected texts to calibrate {OPENVINO} on, found no checkout with examples. Name with --calibration "
-            "files that have some thousand words of each language of the model."
-        )
-    return [path.read_text(encoding="utf-8") for path in paths]
 
 
 def _load(source: str) -> Any:

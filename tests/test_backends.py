@@ -9,12 +9,10 @@ import threading
 
 import pytest
 import torch
-from transformers import AutoModelForTokenClassification, BertConfig, XLMRobertaConfig, pipeline
+from transformers import AutoModelForTokenClassification, pipeline
 
 from punctuation_restoration import export as exporting
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline import backends
+from punctuation_restoration.pipeline import backends, onnx_export
 from punctuation_restoration.pipeline.backends import cpu_has_bf16, make_backend
 
 TEXTS = ["hello are you the 你好我们大家今天 saya is the awak in 北京", "you are", "", "saya awak " * 40]
@@ -27,45 +25,6 @@ def batch_of(n_windows: int = 3, n_pieces: int = 20):
     mask[-1, n_pieces - 6 :] = 0
     input_ids = torch.where(mask.bool(), torch.randint(4, 60, mask.shape), PAD_ID)
     return {"input_ids": input_ids, "attention_mask": mask, "slot_positions": torch.tensor([[2, 5, 9]] * n_windows)}
-
-
-@pytest.mark.parametrize("kind", [BertConfig, XLMRobertaConfig], ids=["bert", "xlm-roberta"])
-def test_reading_only_what_slots_need_gives_what_the_whole_model_gives(kind):
-    encoder = kind(
-        vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=48,
-        max_position_embeddings=40, pad_token_id=PAD_ID,
-    )  # fmt: skip
-    model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder.to_dict())).eval()
-    batch = batch_of()
-    assert model.reads_short
-    for inputs in (batch, {**batch, "attention_mask": None}):
-        whole = model(**inputs, output_hidden_states=True)
-        torch.testing.assert_close(model(**inputs).logits, whole.logits, atol=1e-5, rtol=1e-5)
-        embedded = {**inputs, "inputs_embeds": model.get_input_embeddings()(inputs["input_ids"]), "input_ids": None}
-        whole = model(**embedded, output_attentions=True)
-        torch.testing.assert_close(model(**embedded).logits, whole.logits, atol=1e-5, rtol=1e-5)
-
-
-def test_the_last_layer_is_whole_in_training_where_attention_drops_weights_or_gradients_have_checkpoints(tiny_model):
-    model = PunctuationRestorationModel(tiny_model.config).train()
-    assert not model.reads_short
-    for layer in model.encoder.encoder.layer:
-        layer.attention.self.dropout.p = 0.0
-    assert model.reads_short
-    enable = "activation_checkpointing_enable"
-    getattr(model, enable if hasattr(model, enable) else "gradient_checkpointing_enable")()  # its name before 5.23
-    assert not model.reads_short
-    assert model.eval().reads_short
-
-
-def test_an_encoder_that_is_built_otherwise_is_read_by_its_own_forward_pass(tiny_model):
-    model = PunctuationRestorationModel(tiny_model.config).eval()
-    model.encoder.encoder.layer[-1].forward = lambda states, *args, **kwargs: 2 * states
-    assert not model.reads_short
-    batch = batch_of()
-    states = model.encoder(batch["input_ids"], batch["attention_mask"]).last_hidden_state
-    expected = model.classifier(model.slot_states(states, batch["slot_positions"]))
-    torch.testing.assert_close(model(**batch).logits, expected)
 
 
 def test_an_unknown_backend_is_refused(tiny_model, tiny_tokenizer):
@@ -109,30 +68,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def late_model(tiny_model):
-    """The tiny model, but that masks join in its last layers: what a graph holds at the most."""
-    config = type(tiny_model.config)(**{**tiny_model.config.to_dict(), "slot_style": "late-mask"})
-    model = PunctuationRestorationModel(config).eval()
-    model.load_state_dict(tiny_model.state_dict(), strict=False)
-    torch.manual_seed(5)
-    torch.nn.init.normal_(model.mask_state)
-    return model
-
-
-@pytest.fixture(scope="module")
-def late_checkpoint(late_model, tiny_tokenizer, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("late") / "checkpoint"
-    copy.deepcopy(late_model).save_pretrained(folder)
-    tiny_tokenizer.save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def restorers(cache, late_checkpoint: str):
+def restorers(cache, tiny_checkpoint: str):
     return {
-        name: pipeline("punctuation-restoration", model=late_checkpoint, device="cpu", backend=name)
+        name: pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", backend=name)
         for name in backends.BACKENDS
-        if name != backends.OPENVINO  # tests/test_openvino.py
     }
 
 
@@ -158,13 +97,13 @@ def test_int8_gives_nearly_the_same_probabilities_in_a_smaller_file(restorers):
 
 
 @pytest.mark.slow
-def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, late_model, monkeypatch):
+def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, tiny_model, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("written again")
 
-    monkeypatch.setattr(backends, "export_onnx", refuse)
-    assert make_backend("onnx", late_model, PAD_ID).file == restorers["onnx"]._probabilities.file
-    other = copy.deepcopy(late_model)
+    monkeypatch.setattr(onnx_export, "export_onnx", refuse)
+    assert make_backend("onnx", tiny_model, PAD_ID).file == restorers["onnx"]._probabilities.file
+    other = copy.deepcopy(tiny_model)
     with torch.no_grad():
         other.classifier.out_proj.bias.add_(1.0)
     with pytest.raises(AssertionError, match="written again"):
@@ -172,10 +111,10 @@ def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, la
 
 
 @pytest.mark.slow
-def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, late_checkpoint, tmp_path, monkeypatch):
+def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, tiny_checkpoint, tmp_path, monkeypatch):
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
     folder = tmp_path / "model"
-    shutil.copytree(late_checkpoint, folder)
+    shutil.copytree(tiny_checkpoint, folder)
     beside = folder / backends.FILES["onnx"]
     beside.parent.mkdir()
     shutil.copyfile(restorers["onnx"]._probabilities.file, beside)
@@ -185,12 +124,12 @@ def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, 
 
 
 @pytest.mark.slow
-def test_an_export_with_a_backend_is_used_as_it_is(restorers, late_checkpoint, tmp_path, monkeypatch):
+def test_an_export_with_a_backend_is_used_as_it_is(restorers, tiny_checkpoint, tmp_path, monkeypatch):
     folder = tmp_path / "exported"
     monkeypatch.setattr(
         exporting, "export_onnx", lambda model, path, *args, **kwargs: _copy(restorers["onnx-int8"], path)
     )
-    files = exporting.export(folder, late_checkpoint, backends=["onnx-int8"])
+    files = exporting.export(folder, tiny_checkpoint, backends=["onnx-int8"])
     assert folder / "onnx" / "model_int8.onnx" in files
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
     restore = pipeline("punctuation-restoration", model=str(folder), device="cpu", backend="onnx-int8")
@@ -204,7 +143,7 @@ def _copy(restore, path):
 
 
 @pytest.mark.slow
-def test_two_first_uses_at_once_leave_one_whole_file(restorers, late_model, tmp_path, monkeypatch):
+def test_two_first_uses_at_once_leave_one_whole_file(restorers, tiny_model, tmp_path, monkeypatch):
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
     source = restorers["onnx"]._probabilities.file
     barrier = threading.Barrier(2)
@@ -216,10 +155,10 @@ def test_two_first_uses_at_once_leave_one_whole_file(restorers, late_model, tmp_
         barrier.wait(30)
         os.replace(beside, path)
 
-    monkeypatch.setattr(backends, "export_onnx", write)
+    monkeypatch.setattr(onnx_export, "export_onnx", write)
     files: list[object] = []
     threads = [
-        threading.Thread(target=lambda: files.append(make_backend("onnx", late_model, PAD_ID).file)) for _ in range(2)
+        threading.Thread(target=lambda: files.append(make_backend("onnx", tiny_model, PAD_ID).file)) for _ in range(2)
     ]
     for thread in threads:
         thread.start()
@@ -230,7 +169,7 @@ def test_two_first_uses_at_once_leave_one_whole_file(restorers, late_model, tmp_
 
 
 @pytest.mark.slow
-def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, late_model, tmp_path, monkeypatch):
+def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, tiny_model, tmp_path, monkeypatch):
     source = restorers["onnx"]._probabilities.file
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
 
@@ -239,9 +178,9 @@ def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, l
             raise PermissionError(13, "Permission denied", str(path))
         shutil.copyfile(source, path)
 
-    monkeypatch.setattr(backends, "export_onnx", write)
+    monkeypatch.setattr(onnx_export, "export_onnx", write)
     with pytest.warns(UserWarning, match="HF_HOME"):
-        backend = make_backend("onnx", late_model, PAD_ID)
+        backend = make_backend("onnx", tiny_model, PAD_ID)
     assert isinstance(backend.file, bytes)
     batch = batch_of()
     torch.testing.assert_close(backend(**batch), restorers["onnx"]._probabilities(**batch))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -188,11 +189,13 @@ def test_a_device_that_is_not_here_is_told(
 
 
 def test_what_a_backend_lacks_is_told_without_a_guess_at_the_model(
-    tiny_checkpoint: str, capfd: pytest.CaptureFixture[str]
+    tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert punctuate.main(["--model", tiny_checkpoint, "--backend", "openvino-int8", "--text", "hello"]) == 3
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    assert punctuate.main(["--model", tiny_checkpoint, "--backend", "onnx-int8", "--text", "hello"]) == 3
     message = capfd.readouterr().err
-    assert "or use backend 'onnx-int8'" in message
+    assert "'punctuation-restoration[fast]'" in message
     assert "Hub id" not in message
 
 

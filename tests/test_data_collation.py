@@ -16,7 +16,7 @@ WORDS = "hello you are the best 我们 大家 xyz saya".split()
 LABELS = [1, 0, 0, 0, 2, 0, 1, 0, 3]
 
 
-@pytest.fixture(params=["mask", "late-mask", "last-piece"])
+@pytest.fixture(params=["mask", "last-piece"])
 def slots(request: Any, tiny_tokenizer: Any, tiny_config: Any) -> SlotEncoder:
     config = type(tiny_config)(**{**tiny_config.to_dict(), "slot_style": request.param})
     return SlotEncoder(tiny_tokenizer, config)
@@ -45,8 +45,6 @@ def test_a_batch_has_the_ids_and_slots_of_serving(slots: SlotEncoder) -> None:
 
 
 def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) -> None:
-    if not slots.shows_marks:
-        pytest.skip("tagging has no slots to fill")
     collator = WindowCollator(slots, filled_windows=1.0, max_filled=1.0)
     n_filled = 0
     for seed in range(40):
@@ -60,7 +58,7 @@ def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) ->
         if slots.has_masks:
             shown = [slots.mask_id if label is None else slots.fill_ids[label] for label in filled]
             assert [ids[place] for place in positions] == shown
-        else:  # a late mask starts from the last piece of its word, behind which its mark stands
+        else:  # the mark stands behind the last piece of its word
             assert [ids[place] for place in positions] == [word[-1] for word in pieces]
             assert [ids[place + 1] for place, label in zip(positions, filled, strict=True) if label] == [
                 slots.fill_ids[label] for label in filled if label

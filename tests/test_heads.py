@@ -133,7 +133,6 @@ def test_every_head_learns_in_half_precision_too(tiny_config, head):
     outputs.loss.backward()
     missing = [name for name, weight in model.named_parameters() if weight.grad is None and "embeddings" not in name]
     assert not missing
-    assert (outputs.nll is not None) == ("crf" in head)
     whole = model.eval()(**BATCH).logits.softmax(-1)[SLOTS]
     half = model.to(torch.bfloat16)(**BATCH).logits.float().softmax(-1)[SLOTS]
     torch.testing.assert_close(half, whole, atol=0.25, rtol=0.0)
@@ -141,16 +140,16 @@ def test_every_head_learns_in_half_precision_too(tiny_config, head):
 
 def test_the_loss_of_a_run_is_that_of_the_crf_with_weights_and_smoothing(tiny_config):
     labels = torch.tensor([[1, NOT_SCORED, 2], [0, 3, NOT_SCORED]])
-    outputs = model_with(tiny_config, "crf")(**BATCH, labels=labels)
-    plain = total_loss(outputs.logits, labels, TrainingSettings(), nll=outputs.nll)
+    model = model_with(tiny_config, "crf")
+    outputs = model(**BATCH, labels=labels)
+    nll = model.classifier.crf.losses(outputs.scores, SLOTS, labels)
+    plain = total_loss(outputs.logits, labels, TrainingSettings(), nll=nll)
     torch.testing.assert_close(plain, 4 * outputs.loss)
     pseudo = torch.tensor([False, True])
-    weighted = total_loss(outputs.logits, labels, TrainingSettings(pseudo_weight=0.5), pseudo, nll=outputs.nll)
-    torch.testing.assert_close(weighted, outputs.nll[0].sum() + 0.5 * outputs.nll[1].sum())
+    weighted = total_loss(outputs.logits, labels, TrainingSettings(pseudo_weight=0.5), pseudo, nll=nll)
+    torch.testing.assert_close(weighted, nll[0].sum() + 0.5 * nll[1].sum())
     taught = torch.eye(4)[torch.tensor([[1, 0, 2], [0, 3, 0]])]
-    soft = total_loss(
-        outputs.logits, labels, TrainingSettings(distil_weight=1.0, temperature=1.0), None, taught, outputs.nll
-    )
+    soft = total_loss(outputs.logits, labels, TrainingSettings(distil_weight=1.0, temperature=1.0), None, taught, nll)
     marginals = outputs.logits.log_softmax(-1)
     expected = -(marginals[0, 0, 1] + marginals[0, 2, 2] + marginals[1, 0, 0] + marginals[1, 1, 3])
     torch.testing.assert_close(soft, expected)
@@ -189,14 +188,14 @@ def test_a_run_trains_another_head_from_a_checkpoint_and_goes_on(prepared: str, 
 
 
 @pytest.mark.slow
-def test_onnx_runtime_computes_lstm_and_crf(tiny_config, tmp_path):
+def test_onnx_runtime_computes_a_crf(tiny_config, tmp_path):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     from punctuation_restoration.pipeline.backends import OnnxBackend
     from punctuation_restoration.pipeline.onnx_export import export_onnx
 
     encoder = tiny_config.encoder_config.to_dict() | {"num_hidden_layers": 1}  # writing the graph takes seconds
-    model = model_with(tiny_config, "bilstm-crf", max_window_pieces=16, encoder_config=encoder)
+    model = model_with(tiny_config, "crf", max_window_pieces=16, encoder_config=encoder)
     path = tmp_path / "model.onnx"
     export_onnx(model, path, pad_id=1, in_int8=False)
     torch.manual_seed(1)

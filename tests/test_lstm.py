@@ -17,7 +17,6 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
 from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.memory import MemoryRestorer
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
@@ -84,11 +83,11 @@ def test_padding_of_any_kind_changes_nothing(model: Any, batch: dict[str, torch.
 
 
 def test_cut_anywhere_a_text_leaves_the_same_memory_and_states(model: Any) -> None:
-    embedded = model.encoder.embed_tokens(torch.arange(4, 14)[None])
-    states, memory = model.encoder.go_on(embedded, model.encoder.nothing_read())
-    first, kept = model.encoder.go_on(embedded[:, :3], model.encoder.nothing_read())
-    second, after = model.encoder.go_on(embedded[:, 3:], kept)
-    torch.testing.assert_close(torch.cat([first, second], dim=1), states)
+    input_ids, slots = torch.arange(4, 14)[None], torch.arange(10)[None]
+    logits, memory = model.stream_step(input_ids, slots)
+    first, kept = model.stream_step(input_ids[:, :3], slots[:, :3])
+    second, after = model.stream_step(input_ids[:, 3:], slots[:, :7], kept)
+    torch.testing.assert_close(torch.cat([first, second], dim=1), logits)
     torch.testing.assert_close(after, memory)
 
 
@@ -98,7 +97,6 @@ def test_cut_anywhere_a_text_leaves_the_same_memory_and_states(model: Any) -> No
         (PunctuationLSTMConfig, {"hidden_size": 0}),
         (PunctuationLSTMConfig, {"num_hidden_layers": -1}),
         (PunctuationRestorationConfig, {"shift": -1}),
-        (PunctuationRestorationConfig, {"shift": 1, "slot_style": "late-mask"}),
     ],
 )
 def test_sizes_that_cannot_be_are_refused(build: Any, wrong: dict[str, Any]) -> None:
@@ -142,13 +140,13 @@ def test_a_streamer_labels_words_as_one_pass_over_all_of_them(restore: Any) -> N
 
 def test_each_step_reads_the_open_words_alone(restore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[tuple[int, bool]] = []
-    plain = MemoryRestorer._read
+    plain = restore.model.stream_step
 
-    def counted(self: Any, ids: list[int], places: list[int]) -> Any:
-        read.append((len(ids), places == [0]))  # into the memory, where no slot is asked for
-        return plain(self, ids, places)
+    def counted(input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: Any) -> Any:
+        read.append((input_ids.shape[1], slot_positions.tolist() == [[0]]))  # into the memory: no slot is asked for
+        return plain(input_ids, slot_positions, memory)
 
-    monkeypatch.setattr(MemoryRestorer, "_read", counted)
+    monkeypatch.setattr(restore.model, "stream_step", counted)
     streamer = PunctuationStreamer(restore)
     for _ in range(40):
         streamer.feed_words(["hello"])
@@ -219,25 +217,11 @@ def test_it_is_trained_whole_from_plain_text_and_goes_on(started: Path, texts: s
 
 
 @pytest.mark.slow
-def test_a_stranger_gets_the_same_text_and_onnx_the_same_stream(
-    model: Any, restore: Any, tiny_tokenizer: Any, tmp_path: Path
-) -> None:
-    pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnxscript")
-    build: Any = pipeline
+def test_a_stranger_gets_the_same_text(restore: Any, tmp_path: Path) -> None:
     checkpoint, folder = tmp_path / "lstm", tmp_path / "hub"
     restore.save_pretrained(checkpoint)
-    exporting.export(folder, checkpoint, backends=["onnx", "onnx-int8"])
+    exporting.export(folder, checkpoint)
     assert (folder / "lstm_encoder.py").is_file()
-    expected = [*one_pass(restore, WORDS)]
-    for backend in ("onnx", "onnx-int8"):
-        other = build("punctuation-restoration", model=str(folder), backend=backend)
-        assert Path(other._probabilities.file).parent == folder / "onnx"
-        streamer = PunctuationStreamer(other)
-        steps = [streamer.feed_words([word]) for word in WORDS] + [streamer.flush()]
-        labels = [word["label"] for step in steps for word in step.words]
-        agreed = sum(a == b for a, b in zip(labels, expected, strict=True))
-        assert agreed >= (len(WORDS) if backend == "onnx" else len(WORDS) - 3)
     code = STRANGER.replace('repository, revision="main"', "folder").replace(
         "pretrained(repository", "pretrained(folder"
     )
@@ -246,9 +230,8 @@ def test_a_stranger_gets_the_same_text_and_onnx_the_same_stream(
     assert set(texts.values()) == {restore(" ".join(WORDS))["text"]}
 
 
-def test_what_cannot_be_written_as_onnx_is_refused_by_name(tiny_tokenizer: Any, tmp_path: Path) -> None:
-    pytest.importorskip("onnxscript")
+def test_onnx_is_refused_by_name(tiny_tokenizer: Any, tmp_path: Path) -> None:
     from punctuation_restoration.pipeline.onnx_export import export_onnx
 
-    with pytest.raises(ValueError, match=r"PunctuationLSTM for ONNX, got 'crf'.*Use backend 'torch'"):
-        export_onnx(make_model(tiny_tokenizer, head="crf"), tmp_path / "model.onnx", 1, in_int8=False)
+    with pytest.raises(ValueError, match=r"without an LSTM for ONNX.*Use backend 'torch'"):
+        export_onnx(make_model(tiny_tokenizer), tmp_path / "model.onnx", 1, in_int8=False)

@@ -16,6 +16,7 @@ from transformers import (
     ModernBertConfig,
     RobertaConfig,
     XLMRobertaConfig,
+    modeling_utils,
 )
 
 from punctuation_restoration.modeling import configuration_punctuation
@@ -74,6 +75,10 @@ def test_the_loss_is_the_mean_cross_entropy_of_scored_slots(tiny_model, batch):
     loss = tiny_model(**batch, labels=torch.tensor([[1, -100], [3, -100]])).loss
     assert loss.item() == pytest.approx((expected[0, 0, 1] + expected[1, 0, 3]).item() / 2, rel=1e-5)
     assert tiny_model(**batch, labels=torch.full((2, 2), -100)).loss == 0
+
+
+def test_without_labels_there_is_no_loss(tiny_model, batch):
+    assert tiny_model(**batch).loss is None
 
 
 def test_padding_changes_nothing(tiny_model, batch):
@@ -162,6 +167,32 @@ def test_a_key_that_nobody_reads_is_left_out_of_a_file_with_a_warning(tiny_confi
     with pytest.warns(UserWarning, match=r"\['heads'\], which are left out"):
         config = AutoConfig.from_pretrained(tmp_path)
     assert not hasattr(config, "heads")
+
+
+def test_a_checkpoint_of_late_masks_or_learned_pauses_is_read_as_tagging(tiny_model, batch, tmp_path, monkeypatch):
+    monkeypatch.setattr(configuration_punctuation.logger, "warning", warnings.warn)
+    monkeypatch.setattr(modeling_utils.logger, "warning", warnings.warn)
+    tiny_model.save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights |= {"mask_state": torch.ones(32), "classifier.pauses.weight": torch.ones(4, 32)}
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    fields = json.loads((tmp_path / "config.json").read_text())
+    fields |= {"slot_style": "late-mask", "mask_layers": 2, "mask_token_id": 63, "pause_edges": [0.5]}
+    (tmp_path / "config.json").write_text(json.dumps(fields))
+    with warnings.catch_warnings(action="error"):
+        loaded = PunctuationRestorationModel.from_pretrained(tmp_path)
+    assert loaded.config.slot_style == "last-piece"
+    torch.testing.assert_close(loaded(**batch).logits, tiny_model(**batch).logits)
+
+
+def test_a_checkpoint_of_a_mask_stream_is_refused_by_name_and_can_be_trained_further(tiny_model, tmp_path):
+    tiny_model.save_pretrained(tmp_path)
+    fields = json.loads((tmp_path / "config.json").read_text()) | {"slot_style": "mask-stream"}
+    (tmp_path / "config.json").write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match=r"got 'mask-stream', which was removed\. .* --slot-style last-piece"):
+        PunctuationRestorationModel.from_pretrained(tmp_path)
+    loaded = PunctuationRestorationModel.from_pretrained(tmp_path, slot_style="last-piece")
+    assert loaded.config.slot_style == "last-piece"
 
 
 def test_the_shipped_configuration_has_no_unknown_key(monkeypatch):

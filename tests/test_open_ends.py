@@ -63,7 +63,7 @@ def test_a_stream_is_over_when_it_is_flushed(open_pipeline: Any, monkeypatch: py
 
 
 def test_a_batch_is_made_as_in_serving(tiny_tokenizer: Any, tiny_config: Any) -> None:
-    config = type(tiny_config)(**{**tiny_config.to_dict(), "open_ends": True, "slot_style": "late-mask"})
+    config = type(tiny_config)(**{**tiny_config.to_dict(), "open_ends": True, "slot_style": "last-piece"})
     slots = SlotEncoder(tiny_tokenizer, config)
     pieces = slots.pieces(["hello", "you", "are"])
     words = make_words(np.concatenate(pieces), np.array([len(word) for word in pieces]), np.array([0, 0, 2]))

@@ -94,14 +94,16 @@ def test_a_word_fits_into_the_smallest_window(tiny_tokenizer, tiny_config):
     assert slots.n_pieces(pieces) == [6]
 
 
-def test_without_slots_the_last_piece_of_a_word_stands_for_it(tiny_tokenizer, tiny_config):
+def test_without_masks_the_last_piece_of_a_word_is_its_slot_and_known_marks_stand_behind_it(
+    tiny_tokenizer, tiny_config
+):
     slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="last-piece"))
-    pieces = slots.pieces(["hello", "josh"])
-    ids, positions = slots.assemble(pieces, [1, None])
-    assert _tokens(tiny_tokenizer, ids) == ["<s>", "▁hello", ",", "▁j", "o", "s", "h", "</s>"]
-    assert positions == [1, 6]
-    assert slots.n_pieces(pieces) == [1, 4]
-    assert slots.n_pieces(pieces, [1, None]) == [2, 4]
+    pieces = slots.pieces(["hello", "josh", "is"])
+    ids, positions = slots.assemble(pieces, [1, None, 0])
+    assert _tokens(tiny_tokenizer, ids) == ["<s>", "▁hello", ",", "▁j", "o", "s", "h", "▁is", "</s>"]
+    assert positions == [1, 6, 7]
+    assert slots.n_pieces(pieces) == [1, 4, 1]
+    assert slots.n_pieces(pieces, [1, None, 0]) == [2, 4, 1]
 
 
 def test_a_mark_without_a_piece_is_not_shown_where_nothing_has_to_stand(tiny_tokenizer, tiny_config):
@@ -109,16 +111,6 @@ def test_a_mark_without_a_piece_is_not_shown_where_nothing_has_to_stand(tiny_tok
     slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="last-piece", labels=labels))
     assert slots.shows_marks
     assert slots.n_pieces(slots.pieces(["hello", "is"]), [1, 3]) == [2, 1]
-
-
-def test_late_masks_take_no_piece_but_known_marks_do(tiny_tokenizer, tiny_config):
-    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="late-mask"))
-    pieces = slots.pieces(["hello", "josh", "is"])
-    assert slots.n_pieces(pieces) == [1, 4, 1]
-    ids, positions = slots.assemble(pieces, [1, None, 0])
-    assert _tokens(tiny_tokenizer, ids) == ["<s>", "▁hello", ",", "▁j", "o", "s", "h", "▁is", "</s>"]
-    assert positions == [1, 6, 7]
-    assert sum(slots.n_pieces(pieces, [1, None, 0])) + 2 == len(ids)
 
 
 def test_the_number_of_pieces_counts_the_slot(slots):

@@ -11,7 +11,6 @@ from accelerate.state import AcceleratorState
 from training_runs import arguments, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training import loop
 from punctuation_restoration.training.loop import TrainingRun
 from punctuation_restoration.training.starting import is_out_of_memory
@@ -123,26 +122,6 @@ def test_a_model_that_is_gone_on_from_is_trained_with_dropout(
         call = arguments(prepared, tmp_path / dropout, tiny_checkpoint, "--dropout", dropout, "--max-steps", "1")
         assert run_training(call) == 0
     assert not same(weights(tmp_path / "0"), weights(tmp_path / "0.5"), 1e-6)
-
-
-def test_computing_the_last_layer_at_slots_alone_learns_the_same(
-    prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    called: list[bool] = []
-    forward = PunctuationRestorationModel.forward
-
-    def counted(model: PunctuationRestorationModel, *args: Any, **inputs: Any) -> Any:
-        if model.training:
-            called.append(model.reads_short)
-        return forward(model, *args, **inputs)
-
-    monkeypatch.setattr(PunctuationRestorationModel, "forward", counted)
-    more = ["--dropout", "0", "--max-steps", "3"]
-    assert run_training(arguments(prepared, tmp_path / "slots", no_dropout, *more)) == 0
-    monkeypatch.setattr(PunctuationRestorationModel, "reads_short", False)
-    assert run_training(arguments(prepared, tmp_path / "all", no_dropout, *more)) == 0
-    assert called == [True] * 3 + [False] * 3
-    assert same(weights(tmp_path / "slots"), weights(tmp_path / "all"), 1e-5)
 
 
 def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(

@@ -14,12 +14,12 @@ from pathlib import Path
 from transformers import AutoTokenizer
 
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
-from punctuation_restoration.training.trained_rows import save_plain
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.checkpoints import save_model_folder
+from punctuation_restoration.training.trained_rows import save_plain
 
 # Where these differ, weights of the same shapes mean different things.
-READING = ("labels", "slot_style", "mask_layers", "bidirectional_from", *WORD_KEYS)
+READING = ("labels", "slot_style", "bidirectional_from", *WORD_KEYS)
 HEAD = "classifier.casings."
 
 

@@ -2,8 +2,6 @@ r"""Speed, memory, start-up and size beside the peers', as ratios: every system 
 
     python -m tools.speed --threads 2 --output results/speed.json
     python -m tools.speed --threads 1 --systems torch xlmr-base --rounds 1
-    python -m tools.speed --systems torch onnx-int8 openvino-int8 xlmr-base --model EXPORT-WITH-OPENVINO-FILE \
-        --threads 2 --rounds 2 --output results/openvino.json
     python -m tools.speed --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md README.md
 

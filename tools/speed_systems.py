@@ -6,7 +6,6 @@ Takes requests and gives answers as JSON lines: `{"texts": [...]}` -> `{"wall": 
 
 Systems:
     torch, onnx, onnx-int8        slot filling as users get it, by backend
-    openvino-int8                 the same; `--model` names an export with its file
     tagging-torch, tagging-...    our tagging variant: the same encoder without masks, reading a word's last piece
     xlmr-base                     the shape of XLM-R-base with random weights, as `punctuators` runs it
     xlmr-large                    the shape of XLM-R-large with random weights, as FullStop runs it
@@ -50,7 +49,7 @@ def ours(backend: str, model: str | None, slot_style: str | None = None) -> tupl
         tokenizer = AutoTokenizer.from_pretrained(place)
         restore = build("punctuation-restoration", model=network, tokenizer=tokenizer, backend=backend, device="cpu")
     file = Path(getattr(restore._probabilities, "file", Path(place) / "model.safetensors"))
-    n_bytes = sum(path.stat().st_size for path in file.parent.glob(f"{file.stem}.*"))  # OpenVINO has two files
+    n_bytes = sum(path.stat().st_size for path in file.parent.glob(f"{file.stem}.*"))
     return lambda texts: [one["text"] for one in restore(list(texts), return_words=False)], n_bytes
 
 

@@ -17,7 +17,6 @@ BACKENDS = {
     "torch": ("nothing", "exact; the reference"),
     "onnx": ("`.[fast]`", "the same text"),
     "onnx-int8": ("`.[fast]`", "nearly the same text"),
-    "openvino-int8": ("`.[openvino]`", "nearly the same text"),
 }
 TARGETS = (  # name, system and what it is compared with, text, at least, aim
     ("fastest backend against XLM-R-base", "onnx-int8", "xlmr-base", "talk", 10, 40),

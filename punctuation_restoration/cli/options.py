@@ -28,7 +28,7 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
 EXIT_CODES = """Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model,
 130 interrupted (finished files are kept)."""
 DOUBT = 0.6
-BACKEND_NAMES = ("torch", "onnx", "onnx-int8", "openvino-int8")
+BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
 # What the pipeline's calls take; an option that is not given is left to the model.
 PIPELINE_OPTIONS = (
     "existing", "marks", "thresholds", "truecase", "pause", "final", "batch_size", "window", "left_context",
@@ -137,9 +137,8 @@ def _add_marks(add: Callable[..., Any]) -> None:
     add("--truecase", action="store_true", default=None, help="give sentences and names their capitals")
     add("--unfinished", dest="final", action="store_false", default=None,
         help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
-    add("--pause", type=lambda given: given if given == "learned" else _at_least(0.01)(given), metavar="SECONDS",
-        help="a pause from so many seconds on makes a mark likelier, where words have times; or learned, for a model "
-        "that was trained with pauses")  # fmt: skip
+    add("--pause", type=_at_least(0.01), metavar="SECONDS",
+        help="a pause of this length or more makes a mark likelier, where words have times")  # fmt: skip
 
 
 def _add_model(add: Callable[..., Any]) -> None:
@@ -147,7 +146,7 @@ def _add_model(add: Callable[..., Any]) -> None:
     add("--ensemble", metavar="MODEL", action="append", help="another model, whose scores are averaged with those of "
         "the model; repeatable")  # fmt: skip
     add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
-    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime or openvino")
+    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
     add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
     add("--window", type=_at_least(1), metavar="N", help="words that the model reads at once")

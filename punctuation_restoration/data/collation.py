@@ -9,13 +9,11 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from punctuation_restoration.data.casings import UNKNOWN
-from punctuation_restoration.data.pauses import PauseSimulator
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import Words
 from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.batching import collate
-from punctuation_restoration.pipeline.timing import pause_buckets
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,6 @@ class WindowCollator:
     filled_windows: float = 0.0  # share of windows in which some slots show their true label, where slots can
     max_filled: float = 0.5  # the share of slots filled in such a window is uniform from 0 to this
     augmenter: Callable[[CutWindow], CutWindow] | None = None  # changes each window first
-    simulator: PauseSimulator | None = None  # draws the pauses of each window as it then is
     casings: bool = False  # whether batches have casings, for a model that learns them
 
     def __call__(self, windows: Sequence[CutWindow]) -> dict[str, torch.Tensor]:
@@ -35,8 +32,8 @@ class WindowCollator:
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
             with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is; `soft_labels`
-            (B, W, M) probabilities where a model's are learned, zeros where it has not labelled; `pauses` (B, W) where
-            they are drawn; `casings` (B, W) where they are learned, -100 where none is known. A slot that shows its
+            (B, W, M) probabilities where a model's are learned, zeros where it has not labelled; `casings` (B, W)
+            where they are learned, -100 where none is known. A slot that shows its
             mark has its word's casing too: in use, marks may be known and letters not.
         """
         if self.augmenter:
@@ -46,9 +43,6 @@ class WindowCollator:
         for window, known in zip(windows, filled, strict=True):
             ids, slot_positions = self.slots.assemble(_pieces(window.words), known, window.is_over)
             rows.append({"input_ids": ids, "slot_positions": slot_positions})
-            if self.simulator is not None:
-                pauses = self.simulator(window.words.labels, window.seed)
-                rows[-1]["pauses"] = pause_buckets(pauses, self.simulator.edges).tolist()
         batch = {name: tensor for name, tensor in collate(rows, self.slots.pad_id).items() if tensor is not None}
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
         is_scored = [np.array([label is None for label in known]) for known in filled]

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
-from punctuation_restoration.data.pauses import Pauses
 from punctuation_restoration.data.readers import plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
@@ -89,7 +88,6 @@ class Recipe:
     test: float = 0.0  # share of documents kept for test; 0.1 here and for validation is 80/10/10
     sampling: Sampling = field(default_factory=Sampling)
     augmentation: Augmentation = field(default_factory=Augmentation)
-    pauses: Pauses = field(default_factory=Pauses)  # drawn for a model with `pause_edges`, see `data.pauses`
     spell_numbers: bool = False  # write numbers, amounts and links in words, see `data.normalisation`
     opening_signs: tuple[str, ...] = ()  # languages that get `¿` and `¡`, see `data.openings`, which knows English
     leak_check: tuple[str, ...] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
@@ -238,11 +236,10 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     ):
         if not shares or min(shares) < least or min(shares.values()) < 0:
             raise ValueError(f"Expected {what} with shares in {where}, got {dict(shares)}. Correct them.")
-    numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions, **asdict(recipe.pauses)}
+    numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions}
     for name, share in numbers.items():
-        most = 60 if name.endswith("_length") else 1  # of a pause, in seconds
-        if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= most:
-            raise ValueError(f"Expected {name} in {where} from 0 to {most}, got {share}. Correct it.")
+        if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= 1:
+            raise ValueError(f"Expected {name} in {where} from 0 to 1, got {share}. Correct it.")
     for settings, parts in (
         (sampling, ("document_starts", "document_ends", "sentence_ends", "sentence_starts")),
         (augmentation, ("substitute", "delete")),

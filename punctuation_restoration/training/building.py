@@ -12,15 +12,14 @@ from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.dataset import BatchSource
-from punctuation_restoration.data.pauses import PauseSimulator
 from punctuation_restoration.data.preparation import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.soft_labels import SoftLabels
-from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, LATE_STYLES, WORD_KEYS
-from punctuation_restoration.modeling.encoder_layers import encoder_class_of, layers_of
+from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
+from punctuation_restoration.modeling.encoder_layers import layers_of
 from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
-from punctuation_restoration.modeling.modeling_punctuation import LAYERED_ENCODERS, PunctuationRestorationModel
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 from punctuation_restoration.training.trained_rows import train_rows_only
@@ -37,7 +36,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
             learn, or nothing to start from is named.
     """
     if start:
-        model = load_own_model(start, **new_style(settings, recipe, start))
+        model = load_own_model(start, **new_style(settings, recipe))
         model.set_head(settings.head or model.config.head)
         if "labels" in recipe.model:
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
@@ -53,16 +52,12 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     return model
 
 
-def new_style(settings: TrainingSettings, recipe: Recipe, start: str) -> dict[str, Any]:
+def new_style(settings: TrainingSettings, recipe: Recipe) -> dict[str, Any]:
     """Fields of the configuration that a run changes in the checkpoint that it starts from: how slots are read, what
     is learned besides marks."""
-    style = settings.slot_style
-    keys = ("pause_edges", "open_ends", *(["mask_layers"] if style == "mask-stream" else []))
-    fields: dict[str, Any] = {key: recipe.model[key] for key in keys if key in recipe.model}
-    fields |= {key: value for key, value in (("casings", settings.casings), ("slot_style", style)) if value}
-    if style == "mask-stream":
-        fields["mask_token_id"] = AutoTokenizer.from_pretrained(start).mask_token_id
-    return fields
+    fields = {"open_ends": recipe.model.get("open_ends"), "slot_style": settings.slot_style}
+    fields["casings"] = settings.casings or None  # a run cannot take them away
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
@@ -72,11 +67,10 @@ def start_from_encoder(settings: TrainingSettings, recipe: Recipe) -> Any:
         ValueError: if there is no whole encoder with its tokenizer at that place.
     """
     name = str(settings.encoder)
-    config, tokenizer = read_encoder(name)
-    style = settings.slot_style or best_slot_style(config, tokenizer)
+    config, _ = read_encoder(name)
+    style = settings.slot_style or "last-piece"
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
-    fields.setdefault("mask_token_id", tokenizer.mask_token_id)
     given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from, "casings": settings.casings}
     fields.update({key: value for key, value in given.items() if value is not None})
     try:
@@ -113,26 +107,11 @@ def read_encoder(name: str) -> tuple[Any, Any]:
     return config, tokenizer
 
 
-def best_slot_style(encoder_config: Any, tokenizer: Any) -> str:
-    """The slot style that an encoder learns best with, of those that it can have.
-
-    Late masks cost what tagging costs and can show known marks, but need layers that are called one by one; masks
-    among the pieces need a mask that the encoder was trained with (docs/log.md, "What pays, at equal words").
-    """
-    known = [tokenizer.convert_tokens_to_ids(label["fill"]) for label in DEFAULT_LABELS[1:]]
-    if any(piece in (None, tokenizer.unk_token_id) for piece in known):
-        return "last-piece"
-    encoder_class = encoder_class_of(encoder_config)
-    if encoder_class is not None and encoder_class.__name__ in LAYERED_ENCODERS and not encoder_config.is_decoder:
-        return "late-mask"
-    return "mask" if tokenizer.mask_token is not None else "last-piece"
-
-
 def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
     """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
     limits = [getattr(encoder_config, name, None) for name in ("max_position_embeddings", "sliding_window")]
-    # RoBERTa's first two are not used. Where masks join late, known marks come on top of the pieces of a window.
-    share = 1 + sampling.max_filled if slot_style in LATE_STYLES else 1
+    # RoBERTa's first two are not used. Where no masks stand among the pieces, known marks come on top of them.
+    share = 1 + sampling.max_filled if slot_style == "last-piece" and sampling.filled_windows else 1
     return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
 
 
@@ -241,9 +220,8 @@ def batch_source(
         weights={source.name: source.weight for source in recipe.sources},
         soft_labels=soft.of_shard if soft else None,
     )
-    changes = build_augmenter(recipe, index, slots), build_simulator(recipe, config)
     filled = recipe.sampling.filled_windows, recipe.sampling.max_filled
-    collator = WindowCollator(slots, *filled, *changes, config.casings)
+    collator = WindowCollator(slots, *filled, build_augmenter(recipe, index, slots), config.casings)
     return BatchSource(sampler, collator, *part, settings.accumulate)
 
 
@@ -264,22 +242,6 @@ def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Aug
     return Augmenter(augmentation, slots.unk_id, ordinary)
 
 
-def build_simulator(recipe: Recipe, config: Any) -> PauseSimulator | None:
-    """What draws the recipe's pauses, or None where it has none.
-
-    Raises:
-        ValueError: if the model knows no pauses.
-    """
-    if not recipe.pauses.windows:
-        return None
-    if not config.pause_edges:
-        raise ValueError(
-            "Expected a model that knows pauses for the recipe's pauses, got one without pause_edges. Add pause_edges "
-            "to the recipe's model, as in recipes/pauses.yaml, or leave pauses out."
-        )
-    return PauseSimulator(recipe.pauses, config.labels, stop_label_ids(config.labels), config.pause_edges)
-
-
 def choose_trained(model: Any, slots: Any, n_frozen_layers: int, new_pieces: Sequence[int]) -> None:
     """Freeze the first layers of a model, and its word embeddings but for the rows that are new to its encoder."""
     if not isinstance(model.encoder, PunctuationLSTM):  # which was not pretrained
@@ -291,13 +253,16 @@ def choose_trained(model: Any, slots: Any, n_frozen_layers: int, new_pieces: Seq
 
 
 def set_dropout(model: Any, share: float) -> None:
-    """Set the encoder's dropout of hidden states, in the modules; attention weights get none, which is slow on a CPU.
+    """Set the encoder's dropout of hidden states, in the modules; with 0 the head has none either.
 
-    Decoders mostly have none to set.
+    Attention weights get none, which is slow on a CPU. Decoders mostly have none to set.
     """
     for name, module in model.encoder.named_modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0 if name.endswith(_ATTENTION_DROPOUTS) else share
+    for module in model.classifier.modules() if share == 0 else ():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
 
 
 # Dropout of attention weights, in the classes of transformers: BERT's, ModernBERT's, DistilBERT's, DeBERTa's, MPNet's.

@@ -225,10 +225,12 @@ class TrainingRun:
         inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
         names = [name for name in ("is_pseudo", "soft_labels", "casings") if name in inputs]
         targets: dict[str, Any] = {name: inputs.pop(name) for name in names}
+        labels, is_slot, crf = inputs.pop("labels"), inputs["slot_positions"] != 0, self.model.classifier.crf
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs)
-        targets |= {"nll": outputs.nll, "casing_logits": outputs.casing_logits}
-        return total_loss(outputs.logits, inputs["labels"], self.settings, **targets)
+        targets["nll"] = None if crf is None else crf.losses(outputs.scores, is_slot, labels)
+        targets["casing_logits"] = outputs.casing_logits
+        return total_loss(outputs.logits, labels, self.settings, **targets)
 
     def _join(self) -> None:
         """Make processes that learn apart alike."""
