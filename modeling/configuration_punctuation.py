@@ -3,13 +3,17 @@
 Takes what `config.json` holds, gives validated fields. Knows nothing about tensors or text.
 """
 
+import os
+import shutil
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
-from transformers.utils import logging
+from transformers.dynamic_module_utils import get_cached_module_file, get_relative_import_files
+from transformers.utils import HF_MODULES_CACHE, logging
 
 from .lstm_configuration import PunctuationLSTMConfig
 
@@ -46,6 +50,15 @@ ADDED_KEYS = {
     *("model_type", "auto_map", "custom_pipelines", "name_or_path", "num_labels", "torch_dtype", "output_attentions"),
     *("attn_implementation", "experts_implementation", "per_layer_config", "quantization_config"),
     "use_cache",  # which its Trainer sets
+}
+
+IS_FROM_HUB = __name__.startswith("transformers_modules.")  # this code was loaded from a model's folder
+# How transformers finds the pipeline in a model's folder: a file there, and the name of the class in it.
+PIPELINE_FILE = "restoration_pipeline.py"
+PIPELINE = {
+    "impl": "restoration_pipeline.PunctuationRestorationPipeline",
+    "pt": ["AutoModelForTokenClassification"],
+    "type": "text",
 }
 
 
@@ -149,8 +162,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self.label2id = {name: index for index, name in enumerate(self.label_names)}
         # `pipeline()` demands trust_remote_code as soon as it sees `custom_pipelines`, even where this package has
         # registered the task. Only code that itself came from the Hub may show the field.
-        if not __name__.startswith("transformers_modules."):
-            self._custom_pipelines = kwargs.pop("custom_pipelines", None)
+        if not IS_FROM_HUB:
+            kwargs.pop("custom_pipelines", None)
         super().__post_init__(**kwargs)
 
     @classmethod
@@ -187,11 +200,28 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         return super().from_dict({key: value for key, value in kept.items() if key not in unknown}, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as they are saved, the Hub's `custom_pipelines` among them where there is one."""
-        fields = super().to_dict()
-        if custom_pipelines := fields.pop("_custom_pipelines", None):
-            fields.setdefault("custom_pipelines", custom_pipelines)
-        return fields
+        """All fields as they are saved, with the name of the pipeline's class for the Hub."""
+        return {**super().to_dict(), "custom_pipelines": {self.model_type: PIPELINE}}
+
+    def save_pretrained(self, save_directory: str | os.PathLike[str], **kwargs: Any) -> None:
+        """As in transformers, which copies the code of the model; that of the pipeline is copied beside it.
+
+        So the folder loads where this package is not installed, whoever writes it: a model, a Trainer or a pipeline.
+        """
+        os.makedirs(save_directory, exist_ok=True)
+        for path in self._pipeline_code():
+            shutil.copy(path, save_directory)
+        super().save_pretrained(save_directory, **kwargs)
+
+    def _pipeline_code(self) -> list[str]:
+        """Files of the pipeline: this package's, or those beside the model if this code came from the Hub."""
+        entry = Path(__file__).parents[1] / "pipeline" / PIPELINE_FILE
+        if IS_FROM_HUB:
+            try:
+                entry = Path(HF_MODULES_CACHE, get_cached_module_file(self.name_or_path, PIPELINE_FILE))
+            except OSError:  # a new model, or its folder is gone
+                return []
+        return [str(entry), *get_relative_import_files(entry)]
 
     def _default_mark_labels(self) -> dict[str, str | None]:
         labels = self.labels or ()

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModelForTokenClassification
 from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
@@ -208,10 +207,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             raise ValueError(f"Expected one model to save, got {1 + len(self.others)} in an ensemble. Save each alone.")
         if os.path.isfile(save_directory):
             raise NotADirectoryError(f"Expected a folder to save into, {save_directory} is a file. Name another place.")
-        if not hasattr(self, "_registered_impl"):
-            # This class came from the Hub, where nothing registers it; transformers would leave its code behind.
-            entry = {"impl": type(self), "pt": (AutoModelForTokenClassification,), "type": "text"}
-            self._registered_impl = {TASK: entry}
         super().save_pretrained(save_directory, **kwargs)
 
     def preprocess(

@@ -1,17 +1,18 @@
 """Punctuation for speech recogniser output: registers the configuration, the model and the pipeline with transformers.
 
 After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-restoration")`` works. The import itself
-loads neither transformers nor torch: what is registered is loaded when the part of transformers is that it belongs to.
+loads neither transformers nor torch. ``model=FAST`` names the fast model, of which `default_models` tells the place.
 """
 
 import importlib.util
 import sys
 from pathlib import Path
 
-from punctuation_restoration.registration import DEFAULT_MODEL, register_when_loaded
+from .default_models import DEFAULT_MODEL, FAST
+from .registration import register_when_loaded
 
 __version__ = "0.1.0"
-__all__ = ["DEFAULT_MODEL", "__version__"]
+__all__ = ["DEFAULT_MODEL", "FAST", "__version__"]
 
 # In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
 for _name in ("modeling", "pipeline"):

@@ -1,83 +1,34 @@
-"""Tells transformers about our configuration, model and task. Knows where the default model is, and nothing else.
+"""Tells transformers about our configuration, model and task.
 
-Importing transformers takes seconds; `punctuate --help` should not. So registering waits until somebody else loads it.
+transformers' pipelines take seconds to import, so nothing is registered before somebody imports the module of
+transformers to which it belongs. Both sides may be imported first, and both need each other: `AFTER` says what follows.
 """
 
-import functools
 import importlib
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any
 
-HUB_MODEL = "punctuation-restoration/en-zh-ms"
-CHECKOUT_MODEL = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
-# A checkout carries the model, so that a fresh clone works offline; a wheel names the Hub.
-DEFAULT_MODEL = str(CHECKOUT_MODEL) if (CHECKOUT_MODEL / "config.json").is_file() else HUB_MODEL
+from .default_models import DEFAULT_MODEL, check_model
 
 
-class DefaultModel(dict):
-    """transformers' entry for the default model; says what to do where that can be neither found nor fetched."""
+class DefaultModel(dict[str, Any]):
+    """transformers' entry for the default model; reading it checks that there is one."""
 
     def __getitem__(self, key: str) -> Any:
-        from huggingface_hub import constants, try_to_load_from_cache
-
-        is_cached = DEFAULT_MODEL != HUB_MODEL or isinstance(try_to_load_from_cache(HUB_MODEL, "config.json"), str)
-        if key == "model" and not is_cached and constants.HF_HUB_OFFLINE:
-            raise OSError(
-                f"Expected the default model {HUB_MODEL} in the cache, it is not there and HF_HUB_OFFLINE is set. Run "
-                f"`hf download {HUB_MODEL}` once where there is a network, or pass "
-                'pipeline("punctuation-restoration", model="path/to/checkpoint").'
-            )
+        check_model(DEFAULT_MODEL)
         return super().__getitem__(key)
-
-
-class _Acting(MetaPathFinder):
-    """Finds nothing itself: to what the others find for some names it adds an action, once the module is loaded."""
-
-    def __init__(self, actions: dict[str, Callable[[], object]]) -> None:
-        self.actions = actions
-
-    def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
-        action = self.actions.pop(name, None)  # gone, so that the search below passes this finder by
-        spec = find_spec(name) if action else None
-        if not action or spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def execute_and_act(module: ModuleType) -> None:
-            execute(module)
-            action()
-
-        spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
-        return spec
-
-
-def register_when_loaded() -> None:
-    """Load each part of ours after that of transformers to which it belongs, whoever loads that, and register it."""
-    actions: dict[str, Callable[[], object]] = {}
-    for theirs, ours, action in (
-        ("models.auto.configuration_auto", "modeling.configuration_punctuation", register_configuration),
-        ("models.auto.modeling_auto", "modeling.modeling_punctuation", register_model),
-        ("pipelines", "pipeline.restoration_pipeline", register_task),
-    ):
-        actions[f"punctuation_restoration.{ours}"] = action
-        load = functools.partial(importlib.import_module, f"punctuation_restoration.{ours}")
-        actions[f"transformers.{theirs}"] = load
-    sys.meta_path.insert(0, _Acting(actions))
-    for name in [name for name in actions if name in sys.modules]:
-        actions.pop(name)()
 
 
 def register_configuration() -> None:
     from transformers import AutoConfig
 
-    from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-    from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
+    from .modeling.configuration_punctuation import PunctuationRestorationConfig
+    from .modeling.lstm_configuration import PunctuationLSTMConfig
 
     for kind in (PunctuationRestorationConfig, PunctuationLSTMConfig):
         AutoConfig.register(kind.model_type, kind, exist_ok=True)
@@ -87,30 +38,59 @@ def register_configuration() -> None:
 def register_model() -> None:
     from transformers import AutoModel, AutoModelForTokenClassification
 
-    from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-    from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
-    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+    from .modeling.lstm_encoder import PunctuationLSTM
+    from .modeling.modeling_punctuation import PunctuationRestorationModel as Model
 
     AutoModel.register(PunctuationLSTM.config_class, PunctuationLSTM, exist_ok=True)
-    AutoModelForTokenClassification.register(PunctuationRestorationConfig, PunctuationRestorationModel, exist_ok=True)
-    PunctuationRestorationModel.register_for_auto_class("AutoModelForTokenClassification")
+    AutoModelForTokenClassification.register(Model.config_class, Model, exist_ok=True)
+    Model.register_for_auto_class("AutoModelForTokenClassification")
 
 
 def register_task() -> None:
     from transformers import AutoModelForTokenClassification
     from transformers.pipelines import PIPELINE_REGISTRY
 
-    from punctuation_restoration.pipeline.restoration_pipeline import TASK, PunctuationRestorationPipeline
+    from .pipeline.restoration_pipeline import TASK, PunctuationRestorationPipeline
 
-    if TASK in PIPELINE_REGISTRY.get_supported_tasks():
-        return
-    PIPELINE_REGISTRY.register_pipeline(
-        TASK,
-        pipeline_class=PunctuationRestorationPipeline,
-        pt_model=AutoModelForTokenClassification,  # transformers wants one of its own names here
-        default=DefaultModel(model=(DEFAULT_MODEL, "main")),
-        type="text",
-    )
-    # What a saved pipeline says of itself must not name a folder of this machine.
-    ours: Any = PunctuationRestorationPipeline
-    ours._registered_impl = {TASK: {k: v for k, v in ours._registered_impl[TASK].items() if k != "default"}}
+    # Written straight into the table: `register_pipeline` would have the default model's folder saved with each model.
+    PIPELINE_REGISTRY.supported_tasks[TASK] = {
+        "impl": PunctuationRestorationPipeline,
+        "pt": (AutoModelForTokenClassification,),  # transformers wants one of its own names here
+        "default": DefaultModel(model=(DEFAULT_MODEL, "main")),
+        "type": "text",
+    }
+
+
+AFTER: dict[str, Callable[[], object]] = {}
+for _theirs, _ours, _register in (
+    ("transformers.models.auto.configuration_auto", "modeling.configuration_punctuation", register_configuration),
+    ("transformers.models.auto.modeling_auto", "modeling.modeling_punctuation", register_model),
+    ("transformers.pipelines", "pipeline.restoration_pipeline", register_task),
+):
+    AFTER[_theirs] = partial(importlib.import_module, f"{__package__}.{_ours}")
+    AFTER[f"{__package__}.{_ours}"] = _register
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module as Python does, and then does what `AFTER` says."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        AFTER[module.__name__]()
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of `AFTER` where Python does, and has `_Loader` load them."""
+
+    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name in AFTER else None
+        if spec is not None and spec.origin is not None:
+            spec.loader = _Loader(name, spec.origin)
+        return spec
+
+
+def register_when_loaded() -> None:
+    """Register what belongs to modules that are loaded, and the rest when its module is."""
+    sys.meta_path.insert(0, _Finder())
+    for name in [name for name in AFTER if name in sys.modules]:
+        AFTER[name]()

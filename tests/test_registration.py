@@ -7,7 +7,7 @@ import sys
 import pytest
 from transformers import pipeline
 
-from punctuation_restoration import registration
+from punctuation_restoration import default_models
 
 # transformers comes first, then we; in the end a pipeline is asked for where no model is.
 TRANSFORMERS_FIRST = """
@@ -18,17 +18,20 @@ before = set(sys.modules)
 import punctuation_restoration
 new = sorted({name.split(".")[0] for name in set(sys.modules) - before})
 tasks = PIPELINE_REGISTRY.get_supported_tasks()
-from punctuation_restoration import registration
-registration.DEFAULT_MODEL = registration.HUB_MODEL
+from punctuation_restoration import default_models, registration
+registration.DEFAULT_MODEL = default_models.HUB_MODEL
 from transformers import pipeline
 try:
     pipeline("punctuation-restoration")
 except Exception as error:
     print(json.dumps({"new": new, "tasks": tasks, "error": str(error)}))
 """
-OUR_MODEL_FIRST = """
-import punctuation_restoration.modeling.modeling_punctuation
+OURS_FIRST = """
+import punctuation_restoration.{}
+from transformers import AutoConfig, AutoModelForTokenClassification
 from transformers.pipelines import PIPELINE_REGISTRY
+config = AutoConfig.for_model("punctuation-restoration")
+assert type(config) in AutoModelForTokenClassification._model_mapping
 print(*PIPELINE_REGISTRY.get_supported_tasks())
 """
 
@@ -49,15 +52,16 @@ def test_importing_loads_nothing_heavy_beyond_transformers(transformers_first):
     assert not set(transformers_first["new"]) & heavy
 
 
-def test_the_task_is_there_whatever_is_imported_first(transformers_first):
+def test_the_task_is_there_where_transformers_is_imported_first(transformers_first):
     assert "punctuation-restoration" in transformers_first["tasks"]
-    assert "punctuation-restoration" in _output(OUR_MODEL_FIRST).split()
 
 
-def test_registering_twice_is_harmless():
-    registration.register_configuration()
-    registration.register_model()
-    registration.register_task()
+@pytest.mark.parametrize(
+    "ours",
+    ["default_models", "modeling.configuration_punctuation", "modeling.modeling_punctuation", "pipeline.restoration_pipeline"],
+)
+def test_the_task_is_there_whatever_of_ours_is_imported_first(ours):
+    assert "punctuation-restoration" in _output(OURS_FIRST.format(ours)).split()
 
 
 def test_a_saved_pipeline_names_the_task_and_no_folder_of_this_machine(tiny_pipeline, tmp_path):
@@ -65,7 +69,7 @@ def test_a_saved_pipeline_names_the_task_and_no_folder_of_this_machine(tiny_pipe
     config = json.loads((tmp_path / "config.json").read_text())
     assert list(config["custom_pipelines"]) == ["punctuation-restoration"]
     assert "default" not in config["custom_pipelines"]["punctuation-restoration"]
-    assert str(registration.CHECKOUT_MODEL.parent) not in (tmp_path / "config.json").read_text()
+    assert str(default_models.CHECKPOINTS) not in (tmp_path / "config.json").read_text()
 
 
 def test_without_a_tokenizer_the_error_says_so(tiny_model, tmp_path):
@@ -94,5 +98,5 @@ def test_neither_torch_nor_transformers_is_loaded_before_it_is_needed(code):
 def _output(code: str, **environment: str) -> str:
     """What a program prints that runs at the root."""
     command = [sys.executable, "-c", code]
-    root, environment = registration.CHECKOUT_MODEL.parents[1], {"PATH": "/usr/bin:/bin", **environment}
+    root, environment = default_models.CHECKPOINTS.parent, {"PATH": "/usr/bin:/bin", **environment}
     return subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=True).stdout
