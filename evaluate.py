@@ -1,6 +1,8 @@
-"""Score a model on benchmarks or on your own files: see `punctuation_restoration/cli/evaluate.py`."""
+"""Score a model on benchmarks or on your own files: `punctuation-restoration evaluate`."""
 
-from punctuation_restoration.cli.evaluate import main
+import sys
+
+from punctuation_restoration.cli.commands import main
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(["evaluate", *sys.argv[1:]]))

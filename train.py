@@ -1,4 +1,4 @@
-"""Train a model on prepared data, or on plain text of one language: see `punctuation_restoration/cli/train.py`."""
+"""Train a model on prepared data, or on plain text of one language: `punctuation-restoration train`."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import sys
 if sys.path and os.path.abspath(sys.path[0] or ".") == os.path.dirname(os.path.abspath(__file__)):
     sys.path.append(sys.path.pop(0))
 
-from punctuation_restoration.cli.train import main
+from punctuation_restoration.cli.commands import main
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(["train", *sys.argv[1:]]))

@@ -1,13 +1,11 @@
-"""Writes a model folder exactly as it goes to the Hub; `hf upload` sends it.
+"""Writes a model's folder as the Hub holds it, and sends it there if asked to.
 
-    python -m punctuation_restoration.export OUT --model runs/my-model/best
-    python -m punctuation_restoration.export OUT --backend onnx-int8
+    punctuation-restoration export OUT --model runs/my-model/best
+    punctuation-restoration export OUT --backend onnx-int8 --push-to-hub me/my-model
 
-Takes a trained model (a folder, a checkpoint of a training run, or a name on the Hub); gives a folder with weights,
-tokenizer, configuration, the code that runs them, a README and the licence of the code. Weights that half precision
-holds exactly, as those of a shipped checkpoint, are stored in it, at half the size, and read back as the configuration
-says: fp32. It does not know what is in the code: `save_pretrained` of the pipeline collects that. What the Hub gets is
-what stands in the folder.
+Takes a trained model: a folder, a checkpoint of a training run, or a Hub id. Gives a folder with weights, tokenizer,
+configuration, the code that runs them, a README and the licence of the code. Weights that half precision holds exactly
+are stored in it, at half the size; the configuration says that they are read as fp32.
 """
 
 import argparse
@@ -18,47 +16,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, pipeline
-from transformers.utils import logging
+from .default_models import DEFAULT_MODEL, HUB_MODEL, check_model, place_of
+from .whole_files import written_whole
 
-from punctuation_restoration.pipeline.backends import FILES
-from punctuation_restoration.pipeline.onnx_export import export_onnx
-from punctuation_restoration.pipeline.restoration_pipeline import TASK
-from punctuation_restoration.registration import CHECKOUT_MODEL, DEFAULT_MODEL, HUB_MODEL
-from punctuation_restoration.whole_files import written_whole
-
-# How this machine loaded a tokenizer is no business of those who download it.
+TASK = "punctuation-restoration"
+# How this machine loaded a model or tokenizer is no business of those who download it.
 LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")
 
 
 def export(
-    output: str | Path,
-    model: str | Path | None = None,
-    *,
-    replace: bool = False,
-    backends: Sequence[str] = (),
+    output: str | Path, model: str | Path | None = None, *, replace: bool = False, backends: Sequence[str] = ()
 ) -> list[Path]:
     """Write the folder, whole or not at all; gives the files in it, by name.
 
     Args:
         output: the folder to write.
-        model: folder or Hub id of the model; None for the default model. Its README is the project's model card; other
-            models keep the one beside their weights, or get a short card made here.
+        model: folder or Hub id; None for the default model. Its README is the project's model card; other models keep
+            the one beside their weights, or get a short card made here.
         replace: whether an earlier export may be replaced.
-        backends: backends whose files are written as well, so that their first use need not.
+        backends: `"onnx"` or `"onnx-int8"`, whose files are written too, so that their first use need not write them.
 
     Raises:
-        FileExistsError: if there is something at `output` that may not be replaced.
-        OSError, ValueError: if the model or its tokenizer cannot be read; as transformers tells it.
-        ImportError: if a package is missing that a backend needs.
+        FileExistsError: there is something at `output` that may not be replaced.
+        OSError, ValueError: the model or its tokenizer cannot be read; as transformers reports it.
+        ImportError: a package is missing that a backend needs.
     """
+    from .pipeline.backends import FILES
+    from .pipeline.onnx_export import export_onnx
+
     output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
-    restore: Any = _load(source)
+    restore = _load(source)
     card = Path(source) / "README.md"
-    if source == HUB_MODEL or Path(source).resolve() == CHECKOUT_MODEL:
+    if source in (HUB_MODEL, place_of(HUB_MODEL)):
         card = project_file("model_card.md")
     readme = card.read_text(encoding="utf-8") if card.is_file() else _short_card(restore.model.config)
     with written_whole(output) as folder:
@@ -82,25 +72,28 @@ def project_file(name: str) -> Path:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 0 if all went well, 2 where something was wrong."""
-    parser = argparse.ArgumentParser(
-        prog="python -m punctuation_restoration.export", description=(__doc__ or "").partition("\n\n")[0]
-    )
+    """Run the command; 0 if all went well, 1 after an error message. A wrong command line ends with 2."""
+    about = (__doc__ or "").partition("\n\n")[0]
+    parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
     add = parser.add_argument
     add("output", type=Path, help="folder to write")
     add("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
     add("--force", action="store_true", help="replace an earlier export")
-    add("--backend", nargs="+", default=[], choices=list(FILES), help="write the files of these backends as well")
+    add("--backend", nargs="+", default=[], choices=("onnx", "onnx-int8"), help="write the files of these too")
+    add("--push-to-hub", metavar="NAME", help="send the folder to this repository, such as me/my-model; it is made if "
+        "need be. Log in before with `hf auth login`.")  # fmt: skip
     args = parser.parse_args(argv)
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
     try:
         files = export(args.output, args.model, replace=args.force, backends=args.backend)
-        size = sum(path.stat().st_size for path in files) / 1e6
-        print(f"{args.output}: {len(files)} files, {size:.1f} MB. Send them with `hf upload REPO {args.output}`.")
+        print(f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB.")
+        if args.push_to_hub:
+            from huggingface_hub import HfApi
+
+            repository = HfApi().create_repo(args.push_to_hub, exist_ok=True).repo_id
+            print(HfApi().upload_folder(repo_id=repository, folder_path=args.output))
     except (OSError, ValueError, ImportError) as error:
         print(f"export: {error}", file=sys.stderr)
-        return 2
+        return 1
     return 0
 
 
@@ -119,37 +112,57 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
 def _load(source: str) -> Any:
     """The pipeline on the CPU, in the precision that its configuration names; pickled weights are not read.
 
-    The configuration is asked first: of another model transformers would say only that the task does not fit.
+    The configuration is read first: of another kind of model transformers would say only that the task does not fit.
     """
-    config = AutoConfig.from_pretrained(source)
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    check_model(source)
+    config = transformers.AutoConfig.from_pretrained(source)
     if config.model_type != TASK:
         raise ValueError(
             f"Expected a model of type {TASK} in {source}, got one of type {config.model_type}. Train one from it "
             "with train.py, or give the folder of a trained one."
         )
-    build: Any = pipeline  # its overloads name only the tasks of transformers itself
+    build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
     return build(TASK, model=source, device="cpu", model_kwargs={"use_safetensors": True})
 
 
 def _short_card(config: Any) -> str:
-    """A card for a model of which we know only the configuration."""
+    """A card for a model of which only the configuration is known."""
     marks = ", ".join(f"`{label['before']}…{label['after']}`" for label in config.labels[1:])
-    return (
-        "---\nlibrary_name: transformers\npipeline_tag: token-classification\ntags:\n- punctuation-restoration\n---\n\n"
-        "# Punctuation restoration\n\n"
-        f"Writes {marks} into text that has none, and changes nothing else.\n\n"
-        "```python\nfrom transformers import pipeline\n\n"
-        f'restore = pipeline("{TASK}", model="this/repository", trust_remote_code=True)\n'
-        'print(restore("how are you")["text"])\n```\n\n'
-        "Mandarin text needs `pip install jieba`. Where the package `punctuation-restoration` is installed and "
-        "imported, `trust_remote_code` is not needed.\n\n"
-        "The code in this folder is under the Apache License 2.0 (`LICENSE`). Languages, training data, results, "
-        "limits and the licence of the weights are for those to tell who trained them.\n"
-    )
+    return f"""---
+library_name: transformers
+pipeline_tag: token-classification
+tags:
+- punctuation-restoration
+---
+
+# Punctuation restoration
+
+Writes {marks} into text that has none, and changes nothing else.
+
+```python
+from transformers import pipeline
+
+restore = pipeline("{TASK}", model="this/repository", trust_remote_code=True)
+print(restore("how are you")["text"])
+```
+
+Mandarin text needs `pip install jieba`. Where the package `punctuation-restoration` is installed and imported,
+`trust_remote_code` is not needed.
+
+The code in this folder is under the Apache License 2.0 (`LICENSE`). Whoever trained the model adds here its languages,
+training data, results, limits and the licence of the weights.
+"""
 
 
 def _store_small(path: Path) -> None:
-    """Store fp32 weights in half precision if no bit of them is lost; others are left alone."""
+    """Store fp32 weights in half precision if that changes none of them; others are left alone."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
     if not path.is_file():  # several files, of a model far larger than ours
         return
     weights = load_file(path)
@@ -159,12 +172,9 @@ def _store_small(path: Path) -> None:
 
 
 def _forget_this_machine(path: Path) -> None:
-    """Take out of a configuration, and of those inside it, what tells where and how it was loaded."""
-    text = path.read_text(encoding="utf-8")
-    cleaned = json.loads(text, object_pairs_hook=lambda pairs: {k: v for k, v in pairs if k not in LOCAL_KEYS})
-    if cleaned != json.loads(text):
-        path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    """Remove from a configuration, and from those inside it, where and how it was loaded."""
+    cleaned = json.loads(
+        path.read_text(encoding="utf-8"),
+        object_pairs_hook=lambda pairs: {k: v for k, v in pairs if k not in LOCAL_KEYS},
+    )
+    path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

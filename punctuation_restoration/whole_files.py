@@ -1,7 +1,4 @@
-"""Writes files and folders so that none is ever half there: beside the place first, and renamed when complete.
-
-It knows file systems, and nothing about what is written.
-"""
+"""Writes files and folders so that none is ever half there: beside the place first, and renamed when complete."""
 
 import errno
 import glob
@@ -37,32 +34,26 @@ def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", suffix=UNFINISHED, dir=place.parent) as beside:
         whole = Path(beside) / place.name
         yield whole
-        for path in [whole, *whole.rglob("*")]:
-            if path.is_file():
-                _sync(path)
+        for path in filter(Path.is_file, [whole, *whole.rglob("*")]):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
         if whole.is_file() and place.is_file():
-            whole.chmod(place.stat().st_mode & 0o7777)
-        if not replace:
-            _rename_to_new(whole, place)
-            return
-        is_folder = whole.is_dir()
-        if is_folder and place.exists():
+            shutil.copymode(place, whole)
+        if place.exists() and not replace:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
+        if place.exists() and whole.is_dir():
             place.rename(Path(beside) / "replaced")
         whole.replace(place)
-        if is_folder and os.name == "posix":  # elsewhere folders cannot be opened
-            _sync(place.parent)
 
 
 def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
-    """Write a file, whole or not at all; where a link leads, there. A device or a pipe is written to as it is.
-
-    `content` may come in parts; where they stop with an error, nothing is left behind.
+    """Write a file, whole or not at all. A link is followed; a device or a pipe is written to as it is.
 
     Raises:
         FileExistsError: it exists, and `force` is not set.
-        OSError: it cannot be written, for example because the disk is full; nothing is left behind.
+        OSError: it cannot be written, for example because the disk is full.
     """
-    path = path.resolve() if path.is_symlink() and not is_special(path) else path  # the link itself stays
+    path = path.resolve() if path.is_symlink() and not is_special(path) else path
     place = nullcontext(path) if is_special(path) else written_whole(path, replace=force)
     with place as beside, beside.open("wb") as file:
         file.writelines([content] if isinstance(content, bytes) else content)
@@ -79,22 +70,3 @@ def is_special(path: Path) -> bool:
     """Whether it is a device or a pipe, such as /dev/stdout: it must not be replaced by a file."""
     is_device = path.absolute().parts[:2] == ("/", "dev")  # /dev/stdout may lead to a file
     return path.exists() and not path.is_dir() and (is_device or not path.is_file())
-
-
-def _rename_to_new(whole: Path, place: Path) -> None:
-    """A link fails where the name is taken, even by a program that was faster; a rename would replace it."""
-    try:
-        os.link(whole, place)
-    except OSError as error:  # perhaps a file system without links
-        if isinstance(error, FileExistsError) or place.exists():
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from None
-        whole.replace(place)
-
-
-def _sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, have reached the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,8 +11,8 @@ from transformers import pipeline
 from transformers.utils import logging
 
 from punctuation_restoration import DEFAULT_MODEL, transcripts
+from punctuation_restoration.default_models import HUB_MODEL
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
-from punctuation_restoration.registration import HUB_MODEL
 
 HUB_REVISION = "v0.1.0"  # of the default model, so that its weights do not change under the page
 MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words

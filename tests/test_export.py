@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoConfig, pipeline
+from transformers import Trainer, TrainingArguments, pipeline
 
 import punctuation_restoration
 from punctuation_restoration import export as exporting
@@ -45,6 +45,19 @@ texts["from its parts"] = type(restore)(model=model, tokenizer=tokenizer)(text)[
 config = AutoConfig.from_pretrained(folder, trust_remote_code=True)
 modules = {type(part).__module__.split(".")[0] for part in (config, model, restore)}
 print(json.dumps({"texts": texts, "modules": sorted(modules)}))
+"""
+
+# The last folder is written here, from the first, as by who trains on what the Hub gave.
+STRANGER_TO_FOLDERS = """
+import json, sys
+sys.modules["punctuation_restoration"] = None
+from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
+
+text, *folders = sys.argv[1:]
+for kind in (AutoModelForTokenClassification, AutoTokenizer):
+    kind.from_pretrained(folders[0], trust_remote_code=True).save_pretrained(folders[-1])
+told = [pipeline("punctuation-restoration", model=place, trust_remote_code=True)(text)["text"] for place in folders]
+print(json.dumps(told))
 """
 
 # The page without our package installed; Gradio is left out, it only draws.
@@ -104,6 +117,18 @@ def test_a_stranger_without_our_package_gets_the_same_text(exported, hub_home, t
     settings = (tmp_path / "again" / "config.json").read_text()
     assert REPOSITORY not in settings
     assert str(hub_home) not in settings
+
+
+@pytest.mark.slow
+def test_what_models_and_trainers_write_works_for_a_stranger_too(tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path):
+    tiny_model.save_pretrained(tmp_path / "model")
+    tiny_tokenizer.save_pretrained(tmp_path / "model")
+    arguments = TrainingArguments(str(tmp_path / "run"), report_to=[], use_cpu=True)
+    trainer = Trainer(tiny_model, arguments, processing_class=tiny_tokenizer)
+    trainer.save_model(str(tmp_path / "trainer"))
+    code = STRANGER_TO_FOLDERS
+    told = run(code, TEXT, tmp_path / "model", tmp_path / "trainer", tmp_path / "tuned", home=tmp_path)
+    assert json.loads(told.splitlines()[-1]) == [tiny_pipeline(TEXT)["text"]] * 3
 
 
 def test_with_our_package_nobody_has_to_trust_remote_code(exported, hub_home, tiny_pipeline, monkeypatch):
@@ -191,7 +216,7 @@ def test_the_readme_is_the_one_beside_the_weights_or_tells_what_is_known(exporte
 
 
 def test_the_default_model_gets_the_model_card_of_the_project(exported, tmp_path, monkeypatch):
-    monkeypatch.setattr(exporting, "CHECKOUT_MODEL", exported)
+    monkeypatch.setattr(exporting, "place_of", lambda _: str(exported))
     exporting.export(tmp_path / "default", exported)
     assert (tmp_path / "default" / "README.md").read_bytes() == (ROOT / "model_card.md").read_bytes()
 
@@ -228,17 +253,31 @@ def test_a_pushed_pipeline_is_whole_and_restores_the_same(hub, exported, tiny_pi
     assert pipeline("punctuation-restoration", model=str(hub), device="cpu")(TEXT) == tiny_pipeline(TEXT)
 
 
-def test_a_pushed_model_and_a_pushed_configuration_bring_their_code(hub, tiny_model, tiny_tokenizer, tiny_pipeline):
+def test_a_pushed_model_brings_the_code_of_model_and_pipeline(hub, tiny_model, tiny_tokenizer, tiny_pipeline):
     tiny_model.push_to_hub(REPOSITORY)
-    code = {path.name for path in (ROOT / "modeling").glob("*.py")} - {"__init__.py"}
+    code = {path.name for folder in ("modeling", "pipeline") for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
     assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", "model.safetensors", *code}
     loaded = pipeline("punctuation-restoration", model=str(hub), tokenizer=tiny_tokenizer, device="cpu")
     assert loaded(TEXT) == tiny_pipeline(TEXT)
-    shutil.rmtree(hub)
-    tiny_model.config.push_to_hub(REPOSITORY)
-    code = {"configuration_punctuation.py", "lstm_configuration.py"}
-    assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", *code}
-    assert AutoConfig.from_pretrained(hub).labels == tiny_model.config.labels
+
+
+def test_the_command_makes_the_repository_and_sends_the_folder(tiny_checkpoint, tmp_path, monkeypatch, capsys):
+    sent = {}
+
+    class Hub:
+        def create_repo(self, name, exist_ok):
+            assert exist_ok
+            return type("Url", (), {"repo_id": f"me/{name}"})
+
+        def upload_folder(self, repo_id, folder_path):
+            sent[repo_id] = sorted(path.name for path in Path(folder_path).iterdir())
+            return f"https://hub/{repo_id}"
+
+    monkeypatch.setattr("huggingface_hub.HfApi", Hub)
+    out = tmp_path / "out"
+    assert exporting.main([str(out), "--model", tiny_checkpoint, "--push-to-hub", "mine"]) == 0
+    assert sent == {"me/mine": sorted(path.name for path in out.iterdir())}
+    assert capsys.readouterr().out.endswith("https://hub/me/mine\n")
 
 
 @pytest.mark.slow
@@ -254,13 +293,13 @@ def test_the_folder_of_the_page_is_whole_and_runs_alone(tiny_checkpoint, tiny_pi
     transcript, _ = read_bytes((tmp_path / "talk.srt").read_bytes(), name="talk.srt")
     assert subtitles == restore_transcript(transcript, tiny_pipeline).source()
     assert Path(place).is_relative_to(out)
-    assert model == punctuation_restoration.registration.HUB_MODEL, "without a checkout the weights are the Hub's"
+    assert model == punctuation_restoration.default_models.HUB_MODEL, "without a checkout the weights are the Hub's"
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_what_is_not_an_earlier_export_is_never_replaced(force, tiny_checkpoint, tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("years of work")
-    assert exporting.main([str(tmp_path), "--model", tiny_checkpoint, *force]) == 2
+    assert exporting.main([str(tmp_path), "--model", tiny_checkpoint, *force]) == 1
     assert "Expected" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -283,14 +322,14 @@ def test_the_model_is_never_written_over_itself(exported):
 
 def test_another_kind_of_model_is_refused_with_a_way_out(tiny_config, tmp_path, capsys):
     tiny_config.encoder_config.save_pretrained(tmp_path / "encoder")
-    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "encoder")]) == 2
+    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "encoder")]) == 1
     assert "train.py" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_a_model_without_tokenizer_leaves_nothing_behind(tiny_model, tmp_path, capsys):
     tiny_model.save_pretrained(tmp_path / "model")
-    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 2
+    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 1
     assert "okenizer" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

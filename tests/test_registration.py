@@ -58,7 +58,12 @@ def test_the_task_is_there_where_transformers_is_imported_first(transformers_fir
 
 @pytest.mark.parametrize(
     "ours",
-    ["default_models", "modeling.configuration_punctuation", "modeling.modeling_punctuation", "pipeline.restoration_pipeline"],
+    [
+        "default_models",
+        "modeling.configuration_punctuation",
+        "modeling.modeling_punctuation",
+        "pipeline.restoration_pipeline",
+    ],
 )
 def test_the_task_is_there_whatever_of_ours_is_imported_first(ours):
     assert "punctuation-restoration" in _output(OURS_FIRST.format(ours)).split()

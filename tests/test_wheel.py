@@ -116,7 +116,7 @@ def test_the_installed_package_works_far_from_the_checkout(wheel, tiny_checkpoin
     assert done.returncode == 0, done.stderr
     place, text, n_files = done.stdout.splitlines()
     assert place.split()[0].startswith(str(tmp_path / "site"))
-    assert place.split()[1] == punctuation_restoration.registration.HUB_MODEL
+    assert place.split()[1] == punctuation_restoration.default_models.HUB_MODEL
     assert text == tiny_pipeline("hello are you 大家好")["text"]
     assert int(n_files) > 10
 

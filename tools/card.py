@@ -28,10 +28,10 @@ from safetensors import safe_open
 from transformers import pipeline
 
 from punctuation_restoration.data.summary import markdown_table
+from punctuation_restoration.default_models import DEFAULT_MODEL, HUB_MODEL
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.restoration_pipeline import TASK
-from punctuation_restoration.registration import DEFAULT_MODEL, HUB_MODEL
 from tools import published
 from tools.writing import put_between
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.data.summary import markdown_table
+from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
 from punctuation_restoration.evaluation.counts import add_counts, count_labels
 from punctuation_restoration.evaluation.examples import Example, cut
@@ -25,7 +26,6 @@ from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
-from punctuation_restoration.registration import DEFAULT_MODEL
 from tools.writing import fill, tell
 
 BENCHMARKS = ("iwslt2012-dev", "zh-spoken-valid", "ms-spoken-valid")

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.registration import DEFAULT_MODEL
 from tools.speed_tables import draw, fill, processor_of, ratios, table
 from tools.writing import write_json
 
