@@ -66,47 +66,47 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     """Configuration of a `PunctuationRestorationModel`.
 
     Args:
-        encoder_config: the configuration of any encoder that `AutoModel` builds; a dictionary needs its `model_type`.
-        labels: one dictionary a label with the keys `name`, `before`, `after` (written around the word) and `fill`
-            (the piece that stands in a slot whose label is known). The first label must write nothing.
-        mark_labels: for every mark known in running text the name of the label that it means, or None for a mark
-            that is only removed. By default what `DEFAULT_MARK_LABELS` says, but that a sign of it, in any width,
-            means the label that writes it, and a sign before a word (`¿`) the label that writes that alone. Two signs
-            are those around one word (`¿?`); they are added where a label writes both.
-        slot_style: `"mask"` puts a `<mask>` after every word and reads the label there (slot filling); `"last-piece"`
-            reads it off the last piece of each word (tagging).
-        calibration_temperature: by what the logits are divided before they become probabilities (Guo et al. 2017,
-            section 4.2), found on validation data, so that of the marks with 0.8 eight in ten are right; the pipeline
-            does it. More than 1 makes them less sure.
-        thresholds: for some labels the probability, from logits so divided, from which they are chosen, found on
-            validation data; without one a label must be the most probable.
-        bidirectional_from: the first layer of a causal encoder that reads to the right as well (Dukić & Šnajder 2024,
-            "Looking Right is Sometimes Right", section 3); 0 unmasks all layers, None leaves each as it was trained.
-        lowercase: whether the encoder sees words in lower case, as recognisers write them.
-        words_alone: whether words are split into pieces one by one, a lone `▁` before others dropped, as the first
-            models were trained; otherwise they have the pieces of running text.
-        digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1).
-        shift: so many pieces behind its word a slot is read: all that an encoder that reads to the right only knows of
-            what follows (Li & Lin 2020, section 3.2).
-        open_ends: whether the model was taught what a missing `</s>` means: the text goes on behind what is seen.
-        head: what labels the slots. `"linear"`: two linear layers, each slot for itself; `"bilstm"`: an LSTM over the
-            slots both ways and a linear layer (Alam et al. 2020); `"crf"` and `"bilstm-crf"` let the label of a slot
-            depend on that before it (Makhija et al. 2019), and give marginal probabilities, which all else reads as
-            before.
-        head_width: width of the hidden layer of the heads without LSTM (1,568 in the MLM-Punct paper, section III-B).
-        head_dropout: dropout before both layers of the head.
-        casings: whether the model also says for each word which of `CASINGS` it has, from the same states. Words must
-            then be shown in lower case.
-        mixed_case: words with capitals inside (`iPhone`), which `"mixed"` is looked up in; those of the training text.
-        window, left_context, right_context: words that one forward pass sees at most, and how many of them at each
-            side are context only. Chen et al. (2021, section 3.3) use 120, 35 to 40, and 15; narrower contexts lose
-            nothing here and spare a third of the time (`docs/speed.md`).
-        max_window_pieces: pieces in one window at most, `<s>` and `</s>` included. No longer than in training:
-            positions that were never trained cost accuracy.
+        encoder_config: configuration of any encoder that `AutoModel` builds. A dictionary needs a `model_type`.
+            Default: that of XLM-R base.
+        labels: one dictionary per label with the keys `name`, `before`, `after` (the signs written around the word) and
+            `fill` (the piece that shows the label to the model). The first label must write nothing. Default: `O`,
+            comma, period and question mark.
+        mark_labels: for each mark that may stand in a text, the name of the label it means; None for a mark that has no
+            label and is only removed. A key of two signs (`¿?`) stands for the pair around one word; pairs that a
+            label writes are added. Default: `DEFAULT_MARK_LABELS`, except that a character which one of your labels
+            writes, in any width, maps to that label; an opening sign such as `¿` maps to the label that writes only it.
+        slot_style: where the label of a word is read. `"mask"` (default): at a `<mask>` inserted after the word (slot
+            filling). `"last-piece"`: at the last piece of the word (tagging).
+        bidirectional_from: index of the first layer of a causal encoder that also reads to the right (Dukić & Šnajder
+            2024, "Looking Right is Sometimes Right", section 3). 0: all layers. Default: None, no layer is changed.
+        calibration_temperature: temperature that calibrates the scores (Guo et al. 2017, section 4.2). The pipeline
+            divides the logits by it; values above 1 lower the confidence. Default: 1.
+        thresholds: for some labels the probability, 0 to 1, from which they are chosen. Labels without one are chosen
+            when they are the most probable. Default: none.
+        lowercase: whether the encoder sees words in lower case. Default: True.
+        words_alone: whether each word is tokenised by itself, without the blank before it, as in the first models of
+            this project. Default: False, words get the pieces that they have in running text.
+        digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1). Default: False.
+        shift: look-ahead of a left-to-right encoder, in pieces: the label of a word is read this many pieces after it
+            (Li & Lin 2020, section 3.2). Default: 0.
+        open_ends: whether a missing `</s>` tells the model that the text goes on. Default: False.
+        head: what labels the slots. `"linear"` (default): two linear layers, for each slot alone. `"bilstm"`: an LSTM
+            over the slots in both directions and a linear layer (Alam et al. 2020). `"crf"`, `"bilstm-crf"`: with a CRF
+            behind (Makhija et al. 2019); the logits are then the logarithms of its marginal probabilities.
+        head_width: hidden width of the heads without an LSTM. Default: 1,568 (MLM-Punct, section III-B).
+        head_dropout: dropout before both layers of the head, from 0 to below 1. Default: 0.1.
+        casings: whether the model also predicts for each word which of `CASINGS` it has. Needs `lowercase=True`.
+            Default: False.
+        mixed_case: words with capitals inside, such as `iPhone`. A word of casing `"mixed"` is written as it is here.
+        window: words in one forward pass at most. Default: 120 (Chen et al. 2021, section 3.3).
+        left_context, right_context: words at each side of a window that are read but not labelled. Defaults: 16 and 8;
+            Chen et al. use 35 to 40 and 15, which gains nothing here and costs a third of the time (`docs/speed.md`).
+        max_window_pieces: pieces in one window at most, `<s>` and `</s>` included; 8 or more. Use no more than in
+            training: positions that were never trained cost accuracy. Default: 256.
 
     Raises:
-        ValueError: if one of these does not fit the others, or a key is neither one of these nor transformers' own. In
-            a file such a key is left out, with a warning.
+        ValueError: if a value is impossible or does not fit the others, or a key is unknown. In a file an unknown key
+            is left out with a warning.
     """
 
     model_type = "punctuation-restoration"
@@ -135,27 +135,22 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     max_window_pieces: int = 256
 
     def __post_init__(self, **kwargs: Any) -> None:
-        unknown = self.unknown_keys(kwargs)
-        _expect(not unknown, f"fields of {type(self).__name__}, got also {unknown}. Correct their names.")
-        if self.encoder_config is None:
-            self.encoder_config = AutoConfig.for_model("xlm-roberta")
-        elif not isinstance(self.encoder_config, PreTrainedConfig):
-            what = "encoder_config with a model_type, got one without. Take that of an encoder that AutoModel loads."
-            _expect("model_type" in self.encoder_config, what)
-            is_ours = self.encoder_config["model_type"] == PunctuationLSTMConfig.model_type  # unknown to transformers
-            build: Any = PunctuationLSTMConfig if is_ours else AutoConfig.for_model
-            self.encoder_config = build(**self.encoder_config)
+        if unknown := self.unknown_keys(kwargs):
+            raise ValueError(f"Expected fields of {type(self).__name__}, got also {unknown}. Correct their names.")
+        self.encoder_config = _built_encoder_config(self.encoder_config)
         self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
-        self._check_labels()
+        self._check_labels(self.labels)
         self.mark_labels = self._default_mark_labels() if self.mark_labels is None else dict(self.mark_labels)
-        self._check_mark_labels()
-        temperature, most = self.calibration_temperature, self.max_window_pieces
-        _expect(temperature > 0, f"a calibration_temperature above 0, got {temperature}. Use 1 for none.")
-        self.check_thresholds(self.thresholds or {})
+        self._check_mark_labels(self.mark_labels)
         self.mark_labels |= self.pairs
+        if not self.calibration_temperature > 0:
+            got = self.calibration_temperature
+            raise ValueError(f"Expected a calibration_temperature above 0, got {got}. Use 1 for none.")
+        self.check_thresholds(self.thresholds or {})
         self.check_model()
         self.window_sizes()
-        _expect(most >= 8, f"max_window_pieces of 8 or more, got {most}. Raise it.")
+        if self.max_window_pieces < 8:
+            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
         self.id2label = dict(enumerate(self.label_names))
@@ -268,81 +263,109 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """
         given = ((window, self.window), (left_context, self.left_context), (right_context, self.right_context))
         window, left, right = (own if size is None else size for size, own in given)
-        _expect(
-            all(isinstance(size, int) and size >= 0 for size in (window, left, right)) and window > left + right,
-            f"whole numbers of words with window greater than left_context plus right_context, got window {window!r}, "
-            f"left_context {left!r} and right_context {right!r}. Widen the window or narrow the contexts.",
-        )
+        are_sizes = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
+        if not are_sizes or window <= left + right:
+            raise ValueError(
+                f"Expected whole numbers of words with window greater than left_context plus right_context, got window "
+                f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the "
+                "contexts."
+            )
         return window, left, right
 
-    def _check_labels(self) -> None:
-        wanted, labels, names = {"name", "before", "after", "fill"}, self.labels or [], []
+    @staticmethod
+    def _check_labels(labels: list[dict[str, str]]) -> None:
+        wanted = {"name", "before", "after", "fill"}
         for index, label in enumerate(labels):
-            _expect(
-                set(label) == wanted and all(isinstance(value, str) for value in label.values()),
-                f"label {index} to have the text keys {sorted(wanted)}, got {label!r}. Give all four; `before` and "
-                "`after` may be empty.",
+            if set(label) != wanted or not all(isinstance(value, str) for value in label.values()):
+                raise ValueError(
+                    f"Expected label {index} to have the text keys {sorted(wanted)}, got {label!r}. Give all four; "
+                    "`before` and `after` may be empty."
+                )
+            if not label["name"] or not label["fill"]:
+                raise ValueError(f"Expected label {index} to have a name and a fill piece, got {label!r}. Name both.")
+        names = [label["name"] for label in labels]
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise ValueError(f"Expected two or more labels with different names, got {names}. Rename or add labels.")
+        if labels[0]["before"] or labels[0]["after"]:
+            raise ValueError(
+                f"Expected the first label to write nothing, got {labels[0]!r}. Put the no-mark label first."
             )
-            is_named = label["name"] and label["fill"]
-            _expect(is_named, f"label {index} to have a name and a fill piece, got {label!r}. Name both.")
-            names.append(label["name"])
-        is_table = len(names) == len(set(names)) > 1
-        _expect(is_table, f"two or more labels with different names, got {names}. Rename or add labels.")
-        is_nothing = not labels[0]["before"] + labels[0]["after"]
-        _expect(is_nothing, f"the first label to write nothing, got {labels[0]!r}. Put the no-mark label first.")
 
-    def _check_mark_labels(self) -> None:
-        marks, names = self.mark_labels or {}, self.label_names
-        for mark, name in marks.items():
-            is_sign = mark in self.pairs or (len(mark) == 1 and not mark.isalnum() and not mark.isspace())
-            _expect(is_sign, f"each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
-            is_label = name in (None, *names)
-            _expect(is_label, f"mark {mark!r} to mean one of {names} or None, got {name!r}. Change mark_labels.")
-        unknown = {sign for label in self.labels or () for sign in label["after"] + label["before"]} - set(marks)
-        _expect(
-            not unknown,
-            f"every sign that a label writes among mark_labels, {sorted(unknown)} are missing. Add them, so that "
-            "restored text is read back as it was written.",
-        )
+    def _check_mark_labels(self, mark_labels: dict[str, str | None]) -> None:
+        names = self.label_names
+        for mark, name in mark_labels.items():
+            if mark not in self.pairs and (len(mark) != 1 or mark.isalnum() or mark.isspace()):
+                raise ValueError(f"Expected each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
+            if name is not None and name not in names:
+                raise ValueError(
+                    f"Expected mark {mark!r} to mean one of {names} or None, got {name!r}. Change mark_labels."
+                )
+        written = {sign for label in self.labels or () for sign in label["after"] + label["before"]}
+        if missing := sorted(written - set(mark_labels)):
+            raise ValueError(
+                f"Expected every sign that a label writes among mark_labels, {missing} are missing. Add them, so that "
+                "restored text is read back as it was written."
+            )
 
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
-        """Raises a ValueError if one is not a probability, or for no label that writes something."""
+        """Check thresholds for this model's labels.
+
+        Raises:
+            ValueError: if one is not a probability, or is for no label that writes something.
+        """
         names = self.label_names[1:]
-        is_table = isinstance(thresholds, Mapping)
-        _expect(is_table, f"thresholds as {{label: probability}}, got {thresholds!r}. Name the labels, among {names}.")
+        if not isinstance(thresholds, Mapping):
+            raise ValueError(
+                f"Expected thresholds as {{label: probability}}, got {thresholds!r}. Name the labels, among {names}."
+            )
         for name, limit in thresholds.items():
-            is_limit = name in names and isinstance(limit, int | float) and 0 <= limit <= 1
-            what = f"thresholds for labels among {names}, each from 0 to 1, got {name!r}: {limit!r}. Correct them."
-            _expect(is_limit, what)
+            if name not in names or not isinstance(limit, int | float) or not 0 <= limit <= 1:
+                raise ValueError(
+                    f"Expected thresholds for labels among {names}, each from 0 to 1, got {name!r}: {limit!r}. Correct "
+                    "them."
+                )
 
     def check_model(self) -> None:
-        """Raises a ValueError if slots or head cannot be so; `from_pretrained` may change their fields."""
-        style, shift, first = self.slot_style, self.shift, self.bidirectional_from
-        _expect(style in SLOT_STYLES, f"slot_style to be one of {SLOT_STYLES}, got {style!r}. Choose one.")
-        _expect(shift >= 0, f"a shift of 0 or more, got {shift}. Correct it.")
-        n_layers = getattr(self.get_text_config(), "num_hidden_layers", None)
-        _expect(
-            first is None or 0 <= first <= (n_layers or 0),
-            f"bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got {first}. Correct it.",
-        )
-        _expect(self.head in HEADS, f"head to be one of {HEADS}, got {self.head!r}. Choose one.")
-        _expect(
-            self.head_width >= 1 and 0 <= self.head_dropout < 1,
-            f"head_width of 1 or more and head_dropout from 0 to below 1, got {self.head_width} and "
-            f"{self.head_dropout}. Correct them.",
-        )
-        _expect(
-            self.lowercase or not self.casings,
-            "lowercase=True beside casings, got False: the model would see the capitals that it is to write. Set one "
-            "of them to the other value.",
-        )
-        _expect(
-            all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()),
-            f"mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it.",
-        )
+        """Check the fields that decide how the model is built; `from_pretrained` may change them.
+
+        Raises:
+            ValueError: if one is impossible or does not fit the others.
+        """
+        n_layers, first = getattr(self.get_text_config(), "num_hidden_layers", None), self.bidirectional_from
+        if self.slot_style not in SLOT_STYLES:
+            raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
+        if self.shift < 0:
+            raise ValueError(f"Expected a shift of 0 or more, got {self.shift}. Correct it.")
+        if first is not None and not 0 <= first <= (n_layers or 0):
+            raise ValueError(
+                f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got {first}. "
+                "Correct it."
+            )
+        if self.head not in HEADS:
+            raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")
+        if self.head_width < 1:
+            raise ValueError(f"Expected head_width of 1 or more, got {self.head_width}. Correct it.")
+        if not 0 <= self.head_dropout < 1:
+            raise ValueError(f"Expected head_dropout from 0 to below 1, got {self.head_dropout}. Correct it.")
+        if self.casings and not self.lowercase:
+            raise ValueError(
+                "Expected lowercase=True beside casings, got False: the model would see the capitals that it is to "
+                "write. Set one of them to the other value."
+            )
+        if not all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()):
+            raise ValueError(
+                f"Expected mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it."
+            )
 
 
-def _expect(holds: Any, what: str) -> None:
-    """Raises a ValueError unless that holds; `what` says what was expected, what came, and what to do."""
-    if not holds:
-        raise ValueError(f"Expected {what}")
+def _built_encoder_config(given: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:
+    if isinstance(given, PreTrainedConfig):
+        return given
+    if given is None:
+        return AutoConfig.for_model("xlm-roberta")
+    if "model_type" not in given:
+        raise ValueError(
+            "Expected encoder_config with a model_type, got one without. Take that of an encoder that AutoModel loads."
+        )
+    is_ours = given["model_type"] == PunctuationLSTMConfig.model_type  # unknown to transformers
+    return PunctuationLSTMConfig(**given) if is_ours else AutoConfig.for_model(**given)

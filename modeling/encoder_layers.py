@@ -9,7 +9,7 @@ from transformers import MODEL_MAPPING, PreTrainedModel
 
 def without_pooler(encoder_config: Any) -> dict[str, bool]:
     """The pooled state of the first piece is never used; encoders that have one can mostly leave its weights out."""
-    encoder_class = MODEL_MAPPING.get(type(encoder_config), None)  # None where its code comes from the Hub
+    encoder_class: Any = MODEL_MAPPING.get(type(encoder_config), None)  # None where its code comes from the Hub
     takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class).parameters
     return {"add_pooling_layer": False} if takes_it else {}
 

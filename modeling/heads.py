@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from .configuration_punctuation import CASINGS
+from .configuration_punctuation import CASINGS, PunctuationRestorationConfig
 
 NOT_SCORED = -100  # label of a slot that takes no part in the loss
 BARRED = -1e4  # log-odds of what cannot be; infinite ones have no gradients
 
 
-def build_head(config: Any, hidden_size: int) -> nn.Module:
+def build_head(config: PunctuationRestorationConfig, hidden_size: int) -> nn.Module:
     """The head of a configuration.
 
     Its `crf` is None where each slot is labelled for itself. Its `casings`, a linear layer that scores the casings of

@@ -40,13 +40,14 @@ class PunctuationRestorationModel(PreTrainedModel):
     Loads with `AutoModelForTokenClassification`: the tokens that it classifies are the slots.
     """
 
+    config: PunctuationRestorationConfig
     config_class = PunctuationRestorationConfig
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
     accepts_loss_kwargs = False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
     # Of slot style "late-mask" and of learned pauses, which were removed.
-    _keys_to_ignore_on_load_unexpected = (r"^mask_state$", r"^classifier\.pauses\.")
+    _keys_to_ignore_on_load_unexpected = [r"^mask_state$", r"^classifier\.pauses\."]  # noqa: RUF012
     _supports_sdpa = True
     _supports_flash_attn = True
     _supports_flex_attn = True
@@ -159,10 +160,10 @@ class PunctuationRestorationModel(PreTrainedModel):
             ValueError: if `slot_positions` is missing or does not fit `labels`, or there are casings that the model
                 does not know.
         """
-        slot_positions = self._checked(slot_positions, labels, casings)
+        slots = self._checked(slot_positions, labels, casings)
         inputs = {"input_ids": input_ids, "inputs_embeds": inputs_embeds, "attention_mask": attention_mask}
         read = self.encoder(**inputs, **{**kwargs, "return_dict": True})
-        slot_states, is_slot = at_slots(read.last_hidden_state, slot_positions), slot_positions != 0
+        slot_states, is_slot = at_slots(read.last_hidden_state, slots), slots != 0
         crf, casing_head = self.classifier.crf, self.classifier.casings
         scores = self.classifier(slot_states, is_slot)
         logits = scores if crf is None else crf(scores, is_slot)

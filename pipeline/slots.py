@@ -15,7 +15,9 @@ Traditional Han words have the pieces of their simplified form.
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Protocol
+
+from transformers import PreTrainedTokenizerBase
 
 from .conventions import UNSPACED, script_of
 from .simplified import SIMPLIFIED
@@ -31,6 +33,19 @@ def as_shown(spoken: Iterable[str], lowercase: bool, digits_as_zero: bool) -> li
     words = [word.lower() for word in spoken] if lowercase else list(spoken)
     words = [DIGIT.sub("0", word) for word in words] if digits_as_zero else words
     return [word.translate(SIMPLIFIED) if script_of(word) == "Han" else word for word in words]
+
+
+class SlotConfig(Protocol):
+    """What a `SlotEncoder` reads of a `PunctuationRestorationConfig`, which says what each field means."""
+
+    labels: list[dict[str, str]]
+    slot_style: str
+    lowercase: bool
+    words_alone: bool
+    digits_as_zero: bool
+    shift: int
+    open_ends: bool
+    max_window_pieces: int
 
 
 class SlotEncoder:
@@ -51,7 +66,7 @@ class SlotEncoder:
         ValueError: if the tokenizer lacks a piece that the slot style needs.
     """
 
-    def __init__(self, tokenizer: Any, config: Any) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, config: SlotConfig) -> None:
         self.tokenizer, self.config = tokenizer, config
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
@@ -63,7 +78,7 @@ class SlotEncoder:
         self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
-        self._blank = self._split([BEFORE + " "])[0][len(self._before) :] or [tokenizer.convert_tokens_to_ids("▁")]
+        self._blank: Sequence[int | None] = self._split([BEFORE + " "])[0][len(self._before) :] or [self._id_of("▁")]
         self._cache: dict[str, list[int]] = {}
 
     def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
@@ -154,10 +169,14 @@ class SlotEncoder:
             )
         return mask_id
 
+    def _id_of(self, piece: str) -> int | None:
+        found = self.tokenizer.convert_tokens_to_ids(piece)
+        return found if isinstance(found, int) else None
+
     def _fill_id(self, index: int, label: dict[str, str]) -> int | None:
         if self.config.shift or (index == 0 and not self.has_masks):
             return None
-        piece = self.tokenizer.convert_tokens_to_ids(label["fill"])
+        piece = self._id_of(label["fill"])
         if piece is not None and piece != self.tokenizer.unk_token_id:
             return piece
         if index == 0 or not self.has_masks:  # nothing has to stand there
