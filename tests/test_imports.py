@@ -1,57 +1,35 @@
-"""Which file may import which: stages import only stages before them, and the two folders stand on their own."""
+"""Which file may import what: the Hub gets the two folders as they are, and what is imported is declared."""
 
 import ast
+import re
 import sys
+import tomllib
+from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-
-# The pipeline in the order of its stages: a file imports only files above it. One that composes imports what it likes.
-ORDER = [
-    "conventions",
-    "simplified",
-    "segmentation",
-    "word_patterns",
-    "casing",
-    "words",
-    "spoken_forms",
-    "marks",
-    "slots",
-    "windows",
-    "batching",
-    "onnx_export",
-    "backends",
-    "decoding",
-    "ensemble",
-    "pairs",
-    "edits",
-    "speech",
-    "placed_values",
-    "recognisers",
-    "items",
-    "timing",
-    "results",
-    "deciding",
-    "completing",
-    "memory",
-    "streamer",
-    "restoration_pipeline",
-]
-NEEDED = {
-    "huggingface_hub",
-    "jieba",
-    "numpy",
-    "onnx",  # only where one of its backends is asked for, and not looked for by transformers
-    "onnxruntime",
-    "onnxscript",
-    "regex",
-    "safetensors",
-    "torch",
-    "transformers",
-}  # what the Hub's users have
 FILES = sorted([*ROOT.glob("pipeline/*.py"), *ROOT.glob("modeling/*.py")])
+OURS = sorted(path for path in ROOT.glob("**/*.py") if ".venv" not in path.parts)
+LIBRARY = [*FILES, *sorted(ROOT.glob("punctuation_restoration/**/*.py"))]
+BROUGHT_BY = packages_distributions()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def _declared(*extras):
+    """Distributions that the project asks for: its core, and some extras."""
+    lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] for extra in extras)]
+    return {re.match(r"[\w-]+", line)[0].replace("-", "_") for lines in lists for line in lines}
+
+
+def _undeclared(path, *extras):
+    """Packages that a file imports, inside functions too, and that are not declared."""
+    roots = {module.split(".")[0] for level, module, _ in _imports(path) if not level} - set(sys.stdlib_module_names)
+    known = {*_declared(*extras), "punctuation_restoration"}
+    names = {root: {name.lower().replace("-", "_") for name in BROUGHT_BY.get(root, [root])} for root in roots}
+    return {root for root in roots if not names[root] & known}
 
 
 def _imports(path):
@@ -63,10 +41,6 @@ def _imports(path):
             yield from ((0, alias.name, []) for alias in node.names)
 
 
-def test_every_file_of_the_pipeline_has_its_place():
-    assert {path.stem for path in ROOT.glob("pipeline/*.py")} - {"__init__"} == set(ORDER)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_imports_are_those_that_the_hub_can_copy(path):
     for level, module, names in _imports(path):
@@ -75,16 +49,21 @@ def test_imports_are_those_that_the_hub_can_copy(path):
             assert level == 1, f"{path.name}: from ..{module} import {names}"
             assert module is not None, f"{path.name}: from . import {names}"
             assert (path.parent / f"{module}.py").is_file(), f"{path.name}: from .{module}"
-        else:
-            root = module.split(".")[0]
-            assert root in sys.stdlib_module_names | NEEDED, f"{path.name}: import {module}"
+    assert not _undeclared(path, "fast")
 
 
-@pytest.mark.parametrize("name", ORDER)
-def test_a_stage_imports_only_stages_before_it(name):
-    for level, module, _ in _imports(ROOT / "pipeline" / f"{name}.py"):
-        if level:
-            assert ORDER.index(module) < ORDER.index(name), f"{name} imports {module}"
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_what_the_library_imports_is_declared(path):
+    assert not _undeclared(path, "train", "evaluate", "fast")
+
+
+@pytest.mark.parametrize("folder", ["modeling", "pipeline"])
+def test_stages_import_only_stages_before_them(folder):
+    paths = (ROOT / folder).glob("*.py")
+    before = {path.stem: {module for level, module, _ in _imports(path) if level} for path in paths}
+    order = list(TopologicalSorter(before).static_order())  # raises a CycleError
+    assert set(order) == set(before)
+    assert not any("restoration_pipeline" in stages for stages in before.values())  # it alone composes
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -100,9 +79,6 @@ def test_no_line_of_prose_looks_like_an_import(path):
 def test_no_two_files_of_the_hub_have_one_name():
     names = [path.name for path in FILES if path.name != "__init__.py"]
     assert len(names) == len(set(names))
-
-
-OURS = sorted(path for path in ROOT.glob("**/*.py") if ".venv" not in path.parts)
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: f"{path.parent.name}/{path.stem}")

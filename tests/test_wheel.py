@@ -60,6 +60,7 @@ def test_every_module_of_every_folder_is_in_the_wheel(names):
     modules = tracked(*(f"{folder}/*.py" for folder in FOLDERS))
     assert {f"punctuation_restoration/{name}" for name in modules} <= names
     assert tracked("punctuation_restoration/*.py") <= names
+    assert "punctuation_restoration/py.typed" in names
 
 
 def test_no_folder_of_code_is_forgotten():
@@ -91,7 +92,17 @@ def test_the_wheel_is_small_and_light(wheel):
         lines = archive.read(metadata).decode().splitlines()
     required = [line for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line]
     names = {re.match(r"Requires-Dist: ([\w-]+)", line).group(1) for line in required}
-    assert names == {"huggingface-hub", "jieba", "numpy", "regex", "rich", "torch", "transformers"}
+    assert names == {
+        "huggingface-hub",
+        "jieba",
+        "numpy",
+        "regex",
+        "rich",
+        "safetensors",
+        "torch",
+        "tqdm",
+        "transformers",
+    }
 
 
 def test_the_installed_package_works_far_from_the_checkout(wheel, tiny_checkpoint, tiny_pipeline, tmp_path):
