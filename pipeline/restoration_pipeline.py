@@ -31,7 +31,7 @@ from .slots import SlotEncoder
 from .spoken_forms import find_forms, in_addresses
 from .streamer import PunctuationStreamer, in_blocks
 from .timing import word_times
-from .windows import Window, plan_windows
+from .windows import Window, windows_of
 from .words import WordFinder
 
 TASK = "punctuation-restoration"
@@ -243,9 +243,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """
         config = self.model.config
         pieces = self.slots.pieces(spoken)
-        window, left, right = config.window_sizes(**sizes)
-        max_pieces = config.max_window_pieces - 2 - config.shift  # <s>, </s>, and padding behind it
-        windows = plan_windows(self.slots.n_pieces(pieces, filled), window, left, right, max_pieces)
+        windows = windows_of(self.slots.n_pieces(pieces, filled), config, **sizes)
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             ends = is_over and seen.end == len(spoken)

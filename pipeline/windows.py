@@ -7,6 +7,7 @@ window 2                | left context     | decided ............ | right contex
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,25 @@ class Window:
     def kept(self) -> slice:
         """Which of its words are decided, counted from its own first one."""
         return slice(self.keep_from - self.first, self.keep_to - self.first)
+
+
+def room_of(config: Any) -> int:
+    """Pieces of words and slots that a window has room for, beside `<s>`, `</s>` and the padding of a shift."""
+    return config.max_window_pieces - 2 - config.shift
+
+
+def windows_of(n_pieces: Sequence[int], config: Any, **sizes: int | None) -> list[Window]:
+    """The windows of a text as a model reads it, in serving, in validation, and to label text.
+
+    Args:
+        n_pieces: of each word with its slot.
+        config: of the model, a `PunctuationRestorationConfig`.
+        sizes: `window`, `left_context` and `right_context` in words, in place of the configuration's.
+
+    Raises:
+        ValueError: where the sizes do not fit together.
+    """
+    return plan_windows(n_pieces, *config.window_sizes(**sizes), room_of(config))
 
 
 def plan_windows(

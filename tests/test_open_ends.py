@@ -119,11 +119,12 @@ def test_a_window_is_over_where_it_was_cut_behind_a_sentence(
 
 
 def test_held_out_documents_are_over_at_their_end_and_not_where_they_are_cut(
-    index: dict[str, Any], tiny_config: Any
+    index: dict[str, Any], tiny_config: Any, tiny_tokenizer: Any
 ) -> None:
     config = type(tiny_config)(**{**tiny_config.to_dict(), "window": 40, "left_context": 2, "right_context": 2})
     path = index["sources"][0]["splits"]["validation"]["shards"][0]["file"]
-    found = [scored.window.is_over for scored in source_windows(path, config)]
+    slots = SlotEncoder(tiny_tokenizer, config)
+    found = [scored.window.is_over for scored in source_windows(path, slots)]
     assert sum(found) == 3
     assert found[-1]
-    assert not any(scored.window.is_over for scored in source_windows(path, config, n_words=90))
+    assert not any(scored.window.is_over for scored in source_windows(path, slots, n_words=90))

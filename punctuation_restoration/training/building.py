@@ -20,6 +20,7 @@ from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.modeling.encoder_layers import layers_of
 from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.windows import room_of
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 from punctuation_restoration.training.trained_rows import train_rows_only
@@ -212,7 +213,7 @@ def batch_source(
     soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
     sampler = WindowSampler(
         index,
-        fitting_lengths(recipe.sampling, config.max_window_pieces),
+        fitting_lengths(recipe.sampling, 2 + room_of(config)),  # no padding behind `</s>` in the samplers' lengths
         settings.pieces_per_batch * settings.accumulate * part[1],
         int(slots.has_masks),
         stop_label_ids(config.labels),

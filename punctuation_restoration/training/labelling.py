@@ -37,7 +37,8 @@ class Labeller:
         use_fp32_attention(self.model)
         self.index = shards.read_index(*data)
         check_pieces_fit(self.model, self.index, name)
-        self.collator = WindowCollator(SlotEncoder(AutoTokenizer.from_pretrained(name), self.model.config))
+        self.slots = SlotEncoder(AutoTokenizer.from_pretrained(name), self.model.config)
+        self.collator = WindowCollator(self.slots)
 
     @property
     def n_words(self) -> int:
@@ -46,7 +47,7 @@ class Labeller:
 
     def probabilities(self, path: Path, documents: Sequence[int] | None = None) -> np.ndarray:
         """The model's probabilities (n_words, M) of the words of a shard, or of some of its documents in turn."""
-        windows = source_windows(path, self.model.config, documents=documents)
+        windows = source_windows(path, self.slots, documents=documents)
         firsts = np.cumsum([0, *(scored.kept.stop - scored.kept.start for scored in windows)])
         probabilities = np.zeros((firsts[-1], len(self.model.config.label_names)), dtype=np.float32)
         # A byte a label is kept: half precision loses nothing of it.

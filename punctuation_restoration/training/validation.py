@@ -24,7 +24,7 @@ from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.batching import batches_by_length
 from punctuation_restoration.pipeline.decoding import Choice, decode
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.pipeline.windows import plan_windows
+from punctuation_restoration.pipeline.windows import windows_of
 from punctuation_restoration.training.building import load_own_model
 
 BATCH_PIECES = 4096
@@ -58,7 +58,7 @@ class Validation:
         self.windows: list[ScoredWindow] = []
         for source_id, n_words in enumerate(words_to_take(self.index, self.words_per_language)):
             for shard in sources[source_id]["splits"]["validation"]["shards"]:
-                taken = source_windows(Path(shard["file"]), self.config, n_words, source_id)
+                taken = source_windows(Path(shard["file"]), self.slots, n_words, source_id)
                 n_words -= sum(scored.kept.stop - scored.kept.start for scored in taken)
                 self.windows += taken
 
@@ -149,11 +149,11 @@ def words_to_take(index: Mapping[str, Any], words_per_language: int) -> list[int
 
 
 def source_windows(
-    path: Path, config: Any, n_words: int | None = None, source_id: int = 0, documents: Sequence[int] | None = None
+    path: Path, slots: Any, n_words: int | None = None, source_id: int = 0, documents: Sequence[int] | None = None
 ) -> list[ScoredWindow]:
-    """Windows over the documents of a shard, until `n_words` words are scored; None scores all.
+    """Windows over the documents of a shard, as the pipeline cuts them, until `n_words` words are scored.
 
-    `documents` are the places of those that are wanted, in their order; None wants all.
+    None scores all words. `documents` are the places of those that are wanted, in their order; None wants all.
     """
     stream = WordStream(path, 0)
     borders = document_borders(stream.arrays)
@@ -165,10 +165,8 @@ def source_windows(
             break
         document_end, end_word = end_word, min(end_word, first_word + left)
         left -= end_word - first_word
-        n_places = stream.piece_counts[first_word:end_word].astype(np.int64) + (config.slot_style == "mask")
-        for plan in plan_windows(
-            n_places.tolist(), config.window, config.left_context, config.right_context, config.max_window_pieces - 2
-        ):
+        n_pieces = stream.piece_counts[first_word:end_word].astype(np.int64) + int(slots.has_masks)
+        for plan in windows_of(n_pieces.tolist(), slots.config):
             words = stream.words(first_word + plan.first, plan.end - plan.first)
             window = CutWindow(words, is_over=first_word + plan.end == document_end)
             windows.append(ScoredWindow(window, plan.kept, source_id))
