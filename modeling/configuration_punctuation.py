@@ -41,6 +41,7 @@ SLOT_STYLES = ("mask", "last-piece")
 REMOVED_FIELDS = {"mask_layers", "mask_token_id", "pause_edges"}  # in older checkpoints; nothing reads them any more
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
 WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
+STORED_BITS = (8, None)
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
 # How a word is written in the middle of a sentence: as it came, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
@@ -103,6 +104,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             Chen et al. use 35 to 40 and 15, which gains nothing here and costs a third of the time (`docs/speed.md`).
         max_window_pieces: pieces in one window at most, `<s>` and `</s>` included; 8 or more. Use no more than in
             training: positions that were never trained cost accuracy. Default: 256.
+        stored_bits: 8 in the file of a model whose encoder is stored as whole numbers of 8 bits with scales (see
+            `eight_bits.py`); None where weights are stored as they are, and in a model that is loaded. Written by
+            `save_pretrained(folder, stored_bits=8)`. Default: None.
 
     Raises:
         ValueError: if a value is impossible or does not fit the others, or a key is unknown. In a file an unknown key
@@ -133,6 +137,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     left_context: int = 16
     right_context: int = 8
     max_window_pieces: int = 256
+    stored_bits: int | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         if unknown := self.unknown_keys(kwargs):
@@ -198,7 +203,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """All fields as they are saved, with the name of the pipeline's class for the Hub."""
         return {**super().to_dict(), "custom_pipelines": {self.model_type: PIPELINE}}
 
-    def save_pretrained(self, save_directory: str | os.PathLike[str], **kwargs: Any) -> None:
+    def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
         """As in transformers, which copies the code of the model; that of the pipeline is copied beside it.
 
         So the folder loads where this package is not installed, whoever writes it: a model, a Trainer or a pipeline.
@@ -206,14 +211,14 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         os.makedirs(save_directory, exist_ok=True)
         for path in self._pipeline_code():
             shutil.copy(path, save_directory)
-        super().save_pretrained(save_directory, **kwargs)
+        super().save_pretrained(save_directory, *args, **kwargs)
 
     def _pipeline_code(self) -> list[str]:
         """Files of the pipeline: this package's, or those beside the model if this code came from the Hub."""
         entry = Path(__file__).parents[1] / "pipeline" / PIPELINE_FILE
         if IS_FROM_HUB:
             try:
-                entry = Path(HF_MODULES_CACHE, get_cached_module_file(self.name_or_path, PIPELINE_FILE))
+                entry = Path(HF_MODULES_CACHE, get_cached_module_file(str(self.name_or_path), PIPELINE_FILE))
             except OSError:  # a new model, or its folder is gone
                 return []
         return [str(entry), *get_relative_import_files(entry)]
@@ -340,6 +345,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             raise ValueError(
                 f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got {first}. "
                 "Correct it."
+            )
+        if self.stored_bits not in STORED_BITS:
+            raise ValueError(
+                f"Expected stored_bits of {STORED_BITS}, got {self.stored_bits}. The weights are stored in a way that "
+                "this version cannot read: update punctuation-restoration."
             )
         if self.head not in HEADS:
             raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")

@@ -16,6 +16,7 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import PunctuationRestorationConfig
+from .eight_bits import SCALE, apply_scales, expect_scales, in_8_bits
 from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
 from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
 from .lstm_configuration import PunctuationLSTMConfig
@@ -53,7 +54,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     _supports_flex_attn = True
     _supports_attention_backend = True
 
-    def __init__(self, config: PunctuationRestorationConfig) -> None:
+    def __init__(self, config: PunctuationRestorationConfig, will_be_loaded: bool = False) -> None:
         super().__init__(config)
         config.check_model()
         encoder: Any = config.encoder_config
@@ -63,6 +64,10 @@ class PunctuationRestorationModel(PreTrainedModel):
         self.classifier: Any = build_head(config, config.get_text_config().hidden_size)
         if config.bidirectional_from is not None:
             unmask_layers(self.encoder, config.bidirectional_from)
+        if not will_be_loaded:
+            self.config.stored_bits = None  # of a file, from which only the configuration was read
+        elif config.stored_bits:
+            expect_scales(self.encoder)
         self.post_init()
 
     @classmethod
@@ -103,7 +108,8 @@ class PunctuationRestorationModel(PreTrainedModel):
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         """As in transformers, but weights that are missing or unreadable are an error, not a warning.
 
-        With `casings=True` a checkpoint that knows no casings gets a head for them, which needs training.
+        Weights stored in 8 bits become floats of the dtype asked for. With `casings=True` a checkpoint that knows no
+        casings gets a head for them, which needs training.
 
         Raises:
             OSError: if there is no checkpoint, or its weights cannot be read.
@@ -114,7 +120,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         new = {"classifier.casings.weight", "classifier.casings.bias"} if may_be_new else set()
         place = pretrained_model_name_or_path
         try:
-            loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, **kwargs)
+            loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, will_be_loaded=True, **kwargs)
         except SafetensorError as error:
             raise OSError(
                 f"Expected safetensors weights in {place}, could not read them: {error}. Download or copy the "
@@ -127,7 +133,33 @@ class PunctuationRestorationModel(PreTrainedModel):
                 f"Expected weights for all of this model in {place}, {len(missing)} are missing, such as "
                 f"{missing[:3]}. Use a complete checkpoint, or from_encoder to start a new model from an encoder."
             )
+        if any(name.endswith(SCALE) for name in report["unexpected_keys"]):
+            raise ValueError(
+                f"Expected weights as they are in {place}, whose configuration has no stored_bits, found scales of "
+                "weights in 8 bits. Use the config.json that belongs to them."
+            )
+        if model.config.stored_bits:
+            apply_scales(model.encoder)
+            model.config.stored_bits = None
         return (model, report) if wants_info else model
+
+    def save_pretrained(self, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
+        """As in transformers; with `stored_bits=8` the matrices of the encoder are stored in 8 bits.
+
+        Such a file has a quarter of the size. This model itself stays as it is.
+
+        Raises:
+            ValueError: for other `stored_bits` than 8 and None.
+        """
+        self.config.stored_bits = stored_bits
+        try:
+            self.config.check_model()
+            if stored_bits:
+                weights = kwargs.get("state_dict") or self.state_dict()
+                kwargs["state_dict"] = in_8_bits(weights, self.encoder, "encoder.")
+            super().save_pretrained(*args, **kwargs)
+        finally:
+            self.config.stored_bits = None
 
     @can_return_tuple
     def forward(
