@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from punctuation_restoration.data.dataset import BatchSource, read_ahead
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler, stream_probabilities
 from punctuation_restoration.data.shards import (
@@ -20,6 +19,7 @@ from punctuation_restoration.data.shards import (
     write_split,
 )
 from punctuation_restoration.data.streams import WordStream
+from punctuation_restoration.training.batches import BatchSource, read_ahead
 
 STOPS = [2, 3]
 

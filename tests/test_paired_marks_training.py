@@ -8,12 +8,14 @@ import torch
 from hypothesis import given, settings
 from spanish import IDS, LABEL_KEYS, LABELS, NAMES, RECIPE, find_words
 from test_properties import texts as any_texts
+from training_runs import arguments
 
-from punctuation_restoration.cli.prepare import main as run_prepare
+from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
-from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.shards import open_shard, read_index
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
 from punctuation_restoration.training.label_growth import with_labels
 
@@ -96,17 +98,25 @@ def test_rewritten_english_has_all_nine_labels(rewritten, capsys):
     }
 
 
-def test_a_label_that_no_source_has_is_an_error_with_the_counts(english, tiny_checkpoint, tmp_path, capsys):
-    with pytest.raises(
-        ValueError, match=r"got none of \['OPEN_EXCLAMATION', .*'FULL_QUESTION'\].*PERIOD 200.*signs mean"
-    ):
-        prepare(recipe(english), tmp_path / "out", tiny_checkpoint, 1)
-    assert not (tmp_path / "out" / "index.json").exists()
+def test_labels_that_no_source_has_are_left_out_with_a_warning_and_the_others_are_learned(
+    english, tiny_checkpoint, tmp_path, capsys
+):
+    index = prepare(recipe(english), tmp_path / "out", tiny_checkpoint, 1)
+    left = ["O", "COMMA", "PERIOD", "CLOSE_EXCLAMATION", "CLOSE_QUESTION"]
+    said = capsys.readouterr().err
+    assert "left out of the labels, since no source has them: OPEN_EXCLAMATION" in said
+    assert "PERIOD 200" in said
+    names = [label["name"] for label in index["labels"]]
+    assert [name for name in left if name in names] == names
+    assert set(NAMES) - set(names) == set(index["left_out"])
+    split = index["sources"][0]["splits"]["train"]
+    counted = np.bincount(np.concatenate([open_shard(shard["file"])["labels"] for shard in split["shards"]]))
+    assert counted.tolist() == split["n_labels"]
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps(LABEL_KEYS))
-    call = ["--texts", str(english), "--labels", str(labels), "--tokenizer", tiny_checkpoint, "--processes", "1"]
-    assert run_prepare([*call, "--output", str(tmp_path / "out")]) == 1
-    assert "prepare: Expected every label in some source" in capsys.readouterr().err
+    call = arguments(str(tmp_path / "out"), tmp_path / "run", tiny_checkpoint, "--labels", str(labels))
+    assert run_training([*call, "--max-steps", "2"]) == 0
+    assert PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / "final").label_names == names
 
 
 def test_every_other_zero_is_a_warning_with_the_counts(english, tiny_checkpoint, tmp_path, capsys):

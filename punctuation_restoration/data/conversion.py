@@ -7,16 +7,15 @@ each has a copy of the converter, with its tokenizer and word finder.
 """
 
 import functools
-import itertools
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from punctuation_restoration.data.ahead import mapped_ahead
 from punctuation_restoration.data.casings import casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.openings import with_openings
@@ -30,8 +29,6 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
 
 N_AHEAD = 64  # documents sent before the first comes back
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +64,9 @@ class Converter:
         """Convert one document of a source, or say why not."""
         n_shared, n_stretches = 0, 0
         if self.leak_check:
-            if self.leak_check.sentence_in(document.text):
+            sentence, n_shared, n_stretches = self.leak_check(document.text)
+            if sentence:
                 return Conversion(document.id, None, "holds a sentence of a benchmark")
-            n_shared, n_stretches = self.leak_check.shared(document.text)
             if n_shared > self.recipe.max_leak * n_stretches:
                 return Conversion(document.id, None, "in a benchmark", n_shared, n_stretches)
         spoken, labels = self.words_and_labels(document, source.language)
@@ -151,20 +148,6 @@ def start_workers(converter: Converter, n_processes: int) -> Executor:
 def converted(pool: Executor, documents: Iterable[SourceDocument], source: Source) -> Iterator[Conversion]:
     """Convert the documents of a source in a pool of `start_workers`, in order."""
     return mapped_ahead(pool, functools.partial(_convert, source=source), documents, N_AHEAD)
-
-
-def mapped_ahead(pool: Executor, function: Callable[[T], R], items: Iterable[T], n_ahead: int) -> Iterator[R]:
-    """What a function gives for each item, in order; a pool computes `n_ahead` items ahead of who reads."""
-    waiting = (pool.submit(function, item) for item in items)
-    running = deque(itertools.islice(waiting, n_ahead))
-    try:
-        while running:
-            result = running.popleft().result()
-            running.extend(itertools.islice(waiting, 1))
-            yield result
-    finally:  # the caller may stop early
-        for future in running:
-            future.cancel()
 
 
 def _start(converter: Converter) -> None:

@@ -37,21 +37,25 @@ class LeakCheck:
         files = [file for path in paths for file in list_files(Path(path))]
         tables = {file: list(sentence_table(file)) for file in files}
         texts = (text for file in files if not tables[file] for text in benchmark_texts(file))
-        self.hashes = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, texts)]))
+        self.hashes = np.unique(
+            np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, map(letters_of, texts))])
+        )
         self.sentences = sorted({letters_of(sentence) for table in tables.values() for sentence in table} - {""})
 
-    def shared(self, text: str) -> tuple[int, int]:
-        """How many of the kept stretches of a text are in a benchmark, and how many it has."""
-        hashes = stretch_hashes(text)
-        if not len(hashes) or not len(self.hashes):
-            return 0, len(hashes)
-        places = np.minimum(self.hashes.searchsorted(hashes), len(self.hashes) - 1)
-        return int((self.hashes[places] == hashes).sum()), len(hashes)
+    def __call__(self, text: str) -> tuple[str | None, int, int]:
+        """What a text shares with benchmarks.
 
-    def sentence_in(self, text: str) -> str | None:
-        """The letters of a sentence that a text holds, or None."""
-        letters = letters_of(text) if self.sentences else ""
-        return next((sentence for sentence in self.sentences if sentence in letters), None)
+        Returns:
+            The letters of a benchmark's sentence that the text holds, or None; how many of the text's kept stretches are
+            in a benchmark; how many kept stretches it has.
+        """
+        letters = letters_of(text)
+        sentence = next((sentence for sentence in self.sentences if sentence in letters), None)
+        hashes = stretch_hashes(letters)
+        if not len(hashes) or not len(self.hashes):
+            return sentence, 0, len(hashes)
+        places = np.minimum(self.hashes.searchsorted(hashes), len(self.hashes) - 1)
+        return sentence, int((self.hashes[places] == hashes).sum()), len(hashes)
 
 
 def letters_of(text: str) -> str:
@@ -59,9 +63,8 @@ def letters_of(text: str) -> str:
     return _NOT_LETTERS.sub("", text).lower().translate(SIMPLIFIED)
 
 
-def stretch_hashes(text: str) -> np.ndarray:
-    """Hashes of the kept stretches of a text, (n,) uint64, in order."""
-    letters = letters_of(text)
+def stretch_hashes(letters: str) -> np.ndarray:
+    """Hashes of the kept stretches of a text, given as its letters alone: (n,) uint64, in order."""
     length = HAN_LETTERS if 2 * len(_HAN.findall(letters)) > len(letters) else LETTERS
     if len(letters) < length:
         return np.zeros(0, dtype=np.uint64)

@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import recipe as recipes
@@ -24,9 +25,10 @@ from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
 from punctuation_restoration.data.recipe import Filters, Recipe, Source, held_out_shares
 from punctuation_restoration.data.shards import ShardWriter, distinct_names, hash_id, read_hashes, split_of
-from punctuation_restoration.data.summary import SPLITS, check_labels, describe, table
+from punctuation_restoration.data.summary import SPLITS, describe, missing_labels, table
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
+from punctuation_restoration.whole_files import written_whole
 
 OWN_FILES = (".safetensors", ".json", ".md")
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
@@ -47,7 +49,7 @@ def prepare(
     """Convert every source of a recipe and write shards and index to `out`. Gives the index.
 
     Raises:
-        ValueError: if a source cannot be read, no document of any source is usable, or a label is in none.
+        ValueError: if a source cannot be read, or no document of any source is usable.
         FileExistsError: if `out` holds something else.
     """
     if not tokenizer:
@@ -88,8 +90,16 @@ def prepare(
     if not any(row["splits"]["train"]["n_words"] for row in rows):
         why = "; ".join(describe(row) for row in rows)
         raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
-    if warning := check_labels(index, "labels" in recipe.model):
+    lacking, warning = missing_labels(index)
+    if warning:
         print(warning, file=sys.stderr)
+    if lacking and "labels" in recipe.model:  # asked for by the recipe; those of a trained model stay
+        leave_out(index, lacking, out)
+        print(
+            f"Warning: left out of the labels, since no source has them: {', '.join(lacking)}. To learn them, add text "
+            "that has their marks, or say in mark_labels which signs mean them.",
+            file=sys.stderr,
+        )
     shards.write_index(out, index)
     (out / "table.md").write_text(table(index), encoding="utf-8")
     print(table(index))
@@ -134,6 +144,21 @@ def prepare_source(
         "splits": {split: writer.finish() for split, writer in writers.items()},
     }
     return row, leaks, capitalised
+
+
+def leave_out(index: dict[str, Any], names: Sequence[str], out: Path) -> None:
+    """Take labels that no word has out of an index, and out of the numbering of its shards in `out`."""
+    kept = [number for number, label in enumerate(index["labels"]) if label["name"] not in names]
+    new_ids = np.zeros(len(index["labels"]), dtype=np.uint8)
+    new_ids[kept] = np.arange(len(kept))
+    index["labels"] = [index["labels"][number] for number in kept]
+    index["left_out"] = list(names)
+    for counts in (counts for row in index["sources"] for counts in row["splits"].values()):
+        counts["n_labels"] = [counts["n_labels"][number] for number in kept if number < len(counts["n_labels"])]
+        for shard in counts["shards"]:
+            arrays = shards.open_shard(out / shard["file"])
+            with written_whole(out / shard["file"]) as beside:
+                shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, beside)
 
 
 def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:

@@ -3,14 +3,14 @@
 Takes a YAML file (or its dictionary), gives checked, frozen settings. Reads no training text.
 """
 
-import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args
 
 import yaml
+from dacite import Config, MissingValueError, UnexpectedDataError, WrongTypeError, from_dict
 
 from punctuation_restoration.data.readers import plain_stem
 
@@ -124,6 +124,16 @@ def read_labels(path: str | Path) -> dict[str, Any]:
     return {key: fields[key] for key in LABEL_KEYS if key in fields}
 
 
+def labels_without(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """A recipe's `model` without some labels; signs that meant them are removed, or mean what they usually do."""
+    left = dict(fields)
+    if "labels" in fields:
+        left["labels"] = [label for label in fields["labels"] if label["name"] not in names]
+    if fields.get("mark_labels"):
+        left["mark_labels"] = {sign: None if name in names else name for sign, name in fields["mark_labels"].items()}
+    return left
+
+
 def _read_content(path: Path) -> dict[str, Any]:
     """The dictionary of a recipe file, its base merged in."""
     try:
@@ -158,13 +168,15 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     Raises:
         ValueError: for an unknown key, a value of the wrong type, a name twice or shares outside 0 to 1.
     """
-    content = dict(content)
+    content = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
     defaults = content.pop("filters", {})
-    content["sources"] = [
-        {**_named(row), "filters": {**defaults, **row.get("filters", {})}} if isinstance(row, Mapping) else row
-        for row in content.get("sources", ())
-    ]
-    recipe = settings_from(Recipe, content, where)
+    sources = []
+    for number, row in enumerate(content.pop("sources", ()), 1):
+        here = f"{where}, source {number}"
+        if not isinstance(row, Mapping):
+            raise ValueError(f"Expected keys and values in {here}, got {row!r}. Correct it.")
+        sources.append(checked(Source, {**_named(row), "filters": {**defaults, **row.get("filters", {})}}, here))
+    recipe = checked(Recipe, {**content, "sources": tuple(sources)}, where)
     check_recipe(recipe, where)
     return recipe
 
@@ -173,38 +185,29 @@ def _named(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": plain_stem(Path(str(row.get("path", "")))), **row}
 
 
-def settings_from(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
+def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
     """Build the dataclass `kind` from keys and values; dataclasses in it are built likewise.
 
     Raises:
         ValueError: for unknown or missing keys, or a value that is not of the field's type.
     """
-    hints = get_type_hints(kind)
-    unknown = sorted(set(values) - set(hints))
-    if unknown:
-        raise ValueError(f"Expected in {where} only the keys {sorted(hints)}, got {unknown}. Check the spelling.")
-    fields: Any = dataclasses.fields(kind)  # type: ignore[arg-type]
-    unset = [own.name for own in fields if own.default is own.default_factory is dataclasses.MISSING]
-    missing = [name for name in unset if name not in values]
-    if missing:
-        raise ValueError(f"Expected in {where} the keys {missing}, which are not there. Add them.")
-    return kind(**{name: _fitting(hints[name], value, name, where) for name, value in values.items()})
+    try:
+        return from_dict(kind, values, Config(strict=True, type_hooks={int: _no_bool, float: _no_bool}))
+    except UnexpectedDataError as error:
+        keys = sorted(map(str, error.keys))
+        raise ValueError(f"Expected only known keys in {where}, got {keys}. Check the spelling.") from error
+    except MissingValueError as error:
+        raise ValueError(f"Expected the key '{error.field_path}' in {where}, it is not there. Add it.") from error
+    except WrongTypeError as error:
+        path, wanted = str(error.field_path), error.field_type
+        got = functools.reduce(lambda own, key: own[key], path.split("."), values)
+        name = wanted.__name__ if isinstance(wanted, type) and not get_args(wanted) else wanted
+        raise ValueError(f"Expected {path} in {where} to be {name}, got {got!r}. Correct it.") from error
 
 
-def _fitting(hint: Any, value: Any, name: str, where: str) -> Any:
-    """A value as the type of its field wants it."""
-    if dataclasses.is_dataclass(hint) and isinstance(value, Mapping):
-        return settings_from(hint, value, f"{where}, {name}")  # type: ignore[arg-type]
-    if get_origin(hint) is tuple and isinstance(value, list | tuple):
-        kind, one = get_args(hint)[0], name.removesuffix("s")
-        return tuple(_fitting(kind, part, f"{one} {number}", where) for number, part in enumerate(value, 1))
-    kinds = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
-    accepted = (*kinds, int) if float in kinds else kinds
-    if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in kinds):
-        names = ["keys and values" if dataclasses.is_dataclass(kind) else kind.__name__ for kind in kinds]
-        wanted = " or ".join(names).replace("NoneType", "None")
-        raise ValueError(f"Expected {name} in {where} to be {wanted}, got {value!r}. Correct it.")
-    return value
+def _no_bool(value: Any) -> Any:
+    """A value where a number belongs; True and False, which Python takes for numbers, become text."""
+    return str(value) if isinstance(value, bool) else value
 
 
 def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
@@ -221,31 +224,40 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     """
     sampling, augmentation = recipe.sampling, recipe.augmentation
     names = [source.name for source in recipe.sources]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"Expected different source names in {where}, got {twice} twice. Give each a 'name'.")
     held_out = [(recipe.validation, recipe.test), *(held_out_shares(source, recipe) for source in recipe.sources)]
-    if any(min(pair) < 0 or sum(pair) >= 1 for pair in held_out) or any(source.weight < 0 for source in recipe.sources):
-        raise ValueError(
-            "Expected a validation share and a test share of 0 or more, below 1 together, and weights of 0 or more in "
-            f"{where}. Correct them."
-        )
-    for what, least, shares in (
-        ("window lengths of 8 pieces or more", 8, sampling.lengths),
-        ("numbers of stops from 1 on", 1, sampling.stops),
+    shares = {**asdict(sampling), **asdict(augmentation), **sampling.questions}
+    outside = [
+        f"{name} from 0 to 1, got {share}"
+        for name, share in shares.items()
+        if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= 1
+    ]
+    parts = sampling.document_starts + sampling.document_ends + sampling.sentence_ends + sampling.sentence_starts
+    for is_wrong, expected in (
+        (
+            len(set(names)) < len(names),
+            f"different source names, got {sorted({n for n in names if names.count(n) > 1})} twice",
+        ),
+        (
+            any(min(pair) < 0 or sum(pair) >= 1 for pair in held_out),
+            "a validation share and a test share of 0 or more, below 1 together",
+        ),
+        (any(source.weight < 0 for source in recipe.sources), "weights of 0 or more"),
+        (
+            not _are_shares(sampling.lengths, 8),
+            f"window lengths of 8 pieces or more with shares, got {sampling.lengths}",
+        ),
+        (not _are_shares(sampling.stops, 1), f"numbers of stops from 1 on with shares, got {sampling.stops}"),
+        (outside, "; ".join(outside)),
+        (
+            parts > 1,
+            f"document_starts, document_ends, sentence_ends and sentence_starts of 1 at most together, got {parts}",
+        ),
+        (augmentation.substitute + augmentation.delete > 1, "substitute and delete of 1 at most together"),
+        (sampling.temperature <= 0, f"a temperature above 0, got {sampling.temperature}"),
     ):
-        if not shares or min(shares) < least or min(shares.values()) < 0:
-            raise ValueError(f"Expected {what} with shares in {where}, got {dict(shares)}. Correct them.")
-    numbers = {**asdict(sampling), **asdict(augmentation), **sampling.questions}
-    for name, share in numbers.items():
-        if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= 1:
-            raise ValueError(f"Expected {name} in {where} from 0 to 1, got {share}. Correct it.")
-    for settings, parts in (
-        (sampling, ("document_starts", "document_ends", "sentence_ends", "sentence_starts")),
-        (augmentation, ("substitute", "delete")),
-    ):
-        if sum(getattr(settings, name) for name in parts) > 1:
-            listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
-            raise ValueError(f"Expected {listed} in {where} to add up to 1 at most. Lower one.")
-    if sampling.temperature <= 0:
-        raise ValueError(f"Expected a temperature above 0 in {where}, got {sampling.temperature}. Raise it.")
+        if is_wrong:
+            raise ValueError(f"Expected in {where} {expected}. Correct it.")
+
+
+def _are_shares(shares: Mapping[int, float], least: int) -> bool:
+    return bool(shares) and min(shares) >= least and min(shares.values()) >= 0

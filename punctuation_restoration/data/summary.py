@@ -46,14 +46,10 @@ def table(index: Mapping[str, Any]) -> str:
     return markdown_table(head, lines, n_left=2) + "\n"
 
 
-def check_labels(index: Mapping[str, Any], are_asked_for: bool) -> str | None:
-    """A warning that names each label that some source has not, with the counts; None where all have all.
+def missing_labels(index: Mapping[str, Any]) -> tuple[list[str], str | None]:
+    """Labels besides the usual four that no source has; and a warning of each label that some source has not, or None.
 
-    Sources without labels, or without words, do not count. `are_asked_for`: the labels were named for this data, and
-    are not those of a trained model.
-
-    Raises:
-        ValueError: if labels were asked for, and one that is none of the usual four is in no source.
+    Sources without labels, or without words, do not count.
     """
     labels, usual = index["labels"], [(label["before"], label["after"]) for label in DEFAULT_LABELS]
     counts = {}
@@ -61,18 +57,15 @@ def check_labels(index: Mapping[str, Any], are_asked_for: bool) -> str | None:
         splits = [np.pad(own["n_labels"], (0, len(labels) - len(own["n_labels"]))) for own in row["splits"].values()]
         if row["is_labelled"] and np.any(splits):
             counts[row["name"]] = np.sum(splits, axis=0).astype(int)
-    total = np.sum([np.zeros(len(labels), dtype=int), *counts.values()], axis=0).tolist()
+    if not counts:
+        return [], None
+    total = np.sum(list(counts.values()), axis=0).tolist()
     said = "Counts: " + ", ".join(f"{label['name']} {n:,}" for label, n in zip(labels, total, strict=True))
     unusual = [label["name"] for label in labels if (label["before"], label["after"]) not in usual]
     without = {label["name"]: [name for name, own in counts.items() if not own[n]] for n, label in enumerate(labels)}
-    lacking = [name for name in unusual if counts and len(without[name]) == len(counts)]
-    if lacking and are_asked_for:
-        raise ValueError(
-            f"Expected every label in some source, got none of {lacking}. {said}. Add text that has their marks, say "
-            "in mark_labels which signs mean them, or leave them out of the labels."
-        )
     missing = [f"no {label} in {', '.join(names)}" for label, names in without.items() if names]
-    return f"Warning: {'; '.join(missing)}. {said}." if missing else None
+    lacking = [name for name in unusual if len(without[name]) == len(counts)]
+    return lacking, f"Warning: {'; '.join(missing)}. {said}." if missing else None
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_left: int = 1) -> str:

@@ -11,7 +11,6 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
-from punctuation_restoration.data.dataset import BatchSource
 from punctuation_restoration.data.preparation import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.sampling import WindowSampler
@@ -21,6 +20,7 @@ from punctuation_restoration.modeling.encoder_layers import layers_of
 from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.windows import room_of
+from punctuation_restoration.training.batches import BatchSource
 from punctuation_restoration.training.label_growth import with_labels
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 from punctuation_restoration.training.trained_rows import train_rows_only

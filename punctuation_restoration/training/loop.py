@@ -19,9 +19,9 @@ import torch
 from accelerate import Accelerator
 from torch.optim.lr_scheduler import LambdaLR
 
-from punctuation_restoration.data.dataset import Batch, BatchSource, read_ahead
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.training import checkpoints, optimisation
+from punctuation_restoration.training.batches import Batch, BatchSource, read_ahead
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.run_log import RunLog
 from punctuation_restoration.training.settings import TrainingSettings

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.data.dataset import Batch
 from punctuation_restoration.data.progress import ProgressBar
+from punctuation_restoration.training.batches import Batch
 
 
 class RunLog:

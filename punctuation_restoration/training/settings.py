@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args, get_type_hints
 
-from punctuation_restoration.data.recipe import settings_from
+from punctuation_restoration.data.recipe import checked
 from punctuation_restoration.modeling.configuration_punctuation import HEADS, SLOT_STYLES
 from punctuation_restoration.training.optimisation import OPTIMISERS
 from punctuation_restoration.training.precision import PRECISIONS
@@ -120,7 +120,7 @@ def settings_of(
     limits = {own.name: own.metadata["limits"] for own in fields(TrainingSettings)}
     from_model = {key: value for key, value in recipe_model.items() if key in MODEL_KEYS}
     given = {key: value for key, value in arguments.items() if key in limits}
-    settings = settings_from(TrainingSettings, {**from_model, **recipe_training, **given}, "the training settings")
+    settings = checked(TrainingSettings, {**from_model, **recipe_training, **given}, "the training settings")
     for name, limit in limits.items():
         value = getattr(settings, name)
         if limit in RANGES and value is not None and not RANGES[limit](value):

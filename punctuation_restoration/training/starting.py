@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.preparation import explain, is_disk_full, prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
+from punctuation_restoration.data.recipe import Recipe, labels_without, load_recipe, read_labels
 from punctuation_restoration.data.shards import INDEX_NAME, read_index
 from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_model
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -108,6 +108,7 @@ def build_run(
     kept = checkpoints.load_state(resumed) if resumed else None
     place = str(resumed or start or "")
     torch.manual_seed(settings.seed)  # a new classifier is drawn
+    recipe = replace(recipe, model=labels_without(recipe.model, index.get("left_out", ())))
     model = build_model(settings, recipe, index, place)
     tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
     slots = SlotEncoder(tokenizer, model.config)
