@@ -1,7 +1,7 @@
-"""The page: restore punctuation in a text or a transcript, and see how sure the model is.
+"""The page: restore punctuation in a text or a transcript, and see where the model is unsure.
 
-    python app.py                                     the default model, on http://127.0.0.1:7860
-    PUNCTUATION_MODEL=path/or/id python app.py        another model
+    python app.py                                                 our models, on http://127.0.0.1:7860
+    PUNCTUATION_RESTORATION_MODEL=path/or/id python app.py        another model
 
 Nothing that a visitor writes is logged or kept; files are deleted after ten minutes. It needs no network once the model
 is there.
@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import MAX_CHARACTERS, MAX_FILE_BYTES, PageRestorer
-from views import NO_TEXT, NOTHING_TO_SHOW, certainty_html, highlights, masks_html, speed_line
+from restorer import ACCURATE, MAX_CHARACTERS, MAX_FILE_BYTES, QUICK, PageRestorer
+from views import EMPTY, doubts_html, speed_line
 
+from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
 from punctuation_restoration.transcripts import WRITABLE
 
 # Visitors' files lie in a folder of their own, which goes when the server does.
@@ -45,16 +46,13 @@ EXAMPLES = {
 }
 MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends")]
 EVERY_MARK = ("All marks that the model knows", "all")  # where these are more
-EXISTING_CHOICES = [
-    ("Keep, and let the model see them where others are missing", "complete"),
-    ("Keep, unseen", "keep"),
-    ("Keep, seen", "condition"),
-    ("Replace", "replace"),
-]
-
-HOW = """The model never sees a sentence as you do. It reads your words in lower case, cut into *pieces*, and
-says after the last piece of each word what belongs there: a comma, a period, a question mark, or nothing. Marks that it
-is shown are pieces like the others. Your words are not changed. Below are the first words of your own text."""
+EXISTING_CHOICES = {
+    "complete": "Keep, and let the model see them where others are missing",
+    "keep": "Keep, unseen by the model",
+    "condition": "Keep, seen by the model",
+    "replace": "Replace",
+}
+MODEL_CHOICES = {ACCURATE: "Accurate: the best marks", QUICK: "Fast: small, for live captions and slow machines"}
 
 
 def build(restorer: PageRestorer) -> gr.Blocks:
@@ -67,12 +65,9 @@ def build(restorer: PageRestorer) -> gr.Blocks:
         with gr.Tabs():
             with gr.Tab("Text"):
                 typed = _text_tab()
-                with gr.Accordion("How it works: what the model sees", open=False):
-                    gr.Markdown(HOW)
-                    typed["outputs"].append(gr.HTML(NOTHING_TO_SHOW, label="Masks", elem_id="masks"))
             with gr.Tab("File"):
                 upload = _file_tab()
-        options = _options([*MARKS_CHOICES, EVERY_MARK] if restorer.has_more_marks else MARKS_CHOICES)
+        options = _options(restorer)
         show = _connect_text(restorer, typed, options)
         restore_file = _connect_file(restorer, upload, options)
         _connect_options(options, (typed, show), (upload, restore_file))
@@ -114,9 +109,9 @@ def _text_tab() -> dict[str, Any]:
             restored = gr.Textbox(
                 label="Restored text", lines=5, max_lines=16, interactive=False, buttons=["copy"], elem_id="restored"
             )
-            certain = gr.HTML(NO_TEXT, container=True, elem_id="certain")
+            doubts = gr.HTML(EMPTY, elem_id="doubts")
             about = gr.Markdown(elem_id="about")
-    return {"spoken": spoken, "live": live, "press": press, "outputs": [restored, certain, about]}
+    return {"spoken": spoken, "live": live, "press": press, "outputs": [restored, doubts, about]}
 
 
 def _file_tab() -> dict[str, Any]:
@@ -139,16 +134,22 @@ def _file_tab() -> dict[str, Any]:
     return upload
 
 
-def _options(marks: list[tuple[str, str]]) -> list[Any]:
+def _options(restorer: PageRestorer) -> list[Any]:
+    """The fields of the options, in the order of `PageRestorer.restore`."""
+    marks = [*MARKS_CHOICES, EVERY_MARK] if restorer.has_more_marks else MARKS_CHOICES
+    existing = [(EXISTING_CHOICES[name], name) for name in EXISTING]
+    models = [(MODEL_CHOICES[name], name) for name in restorer.models]
+    model = gr.Radio(models, value=ACCURATE, label="Model", visible=len(models) > 1, elem_id="model")
     with gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"), gr.Row():
         return [
             gr.Radio(marks, value="basic", label="Marks", elem_id="marks"),
-            gr.Radio(EXISTING_CHOICES, value="complete", label="Marks that the text has", elem_id="existing"),
+            gr.Radio(existing, value=EXISTING[0], label="Marks that the text has", elem_id="existing"),
             gr.Checkbox(False, label="Capitals", elem_id="truecase"),
             gr.Slider(
                 0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
                 info="0: the model's own settings",
             ),
+            model,
         ]  # fmt: skip
 
 
@@ -157,20 +158,18 @@ def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[A
     spoken = typed["spoken"]
 
     @_told()
-    def show(text: str, marks: str, existing: str, *others: Any) -> tuple[Any, ...]:
+    def show(text: str, *given: Any) -> tuple[Any, ...]:
         if not text.strip():
-            return "", NO_TEXT, "", NOTHING_TO_SHOW
-        restored = restorer.restore(text, marks, existing, *others)
-        words = restored["words"]
-        certain = certainty_html(highlights(text, restored["edits"], words))
-        masks = masks_html(restorer.slots(text, words, existing), words)
-        return restored["text"], certain, speed_line(words, restored["seconds"]), masks
+            return "", EMPTY, ""
+        done = restorer.restore(text, *given)
+        doubts = doubts_html(text, done["edits"], done["words"])
+        return done["text"], doubts, speed_line(done["words"], done["seconds"])
 
     def show_live(text: str, is_live: bool, *given: Any) -> tuple[Any, ...]:
-        if not is_live:
+        if text.strip() and not is_live:
             return (gr.skip(),) * len(typed["outputs"])
         if len(text) > LIVE_CHARACTERS:
-            return gr.skip(), gr.skip(), "A long text: press **Restore**.", gr.skip()
+            return gr.skip(), gr.skip(), "A long text: press **Restore**."
         return show(text, *given)
 
     gr.on([typed["press"].click, spoken.submit], show, [spoken, *options], typed["outputs"], **ONE_AT_A_TIME)
@@ -238,4 +237,4 @@ def _told() -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    launch(build(PageRestorer(os.environ.get("PUNCTUATION_MODEL"), os.environ.get("PUNCTUATION_REVISION"))))
+    launch(build(PageRestorer(revision=os.environ.get("PUNCTUATION_REVISION"))))

@@ -1,84 +1,72 @@
-"""What the page shows of a restored text: marks by certainty, the masks that the model saw.
+"""What the page shows of a restored text: the decisions that the model doubts, and what else it considered.
 
-Takes a text and what the pipeline gave for it, gives strings and lists for Gradio. It knows no model and no page.
+Takes a text and what the pipeline gave for it, gives strings for Gradio. It knows no model and no page.
 """
 
 import html
-from collections.abc import Mapping, Sequence
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-SURE, LIKELY, UNSURE, OWN = "sure (90 % and more)", "likely (70 to 90 %)", "unsure (below 70 %)", "was in the text"
-LIMITS = ((0.9, SURE), (0.7, LIKELY))
-# The names that the page's style sheet gives their colours.
-CLASSES = {SURE: "sure", LIKELY: "likely", UNSURE: "unsure", OWN: "own"}
-TITLE = '<p class="certain-title">How sure the model is of each mark</p>'
-NO_TEXT = f'{TITLE}<p class="empty">Your text, with a colour for each mark that was put in.</p>'
-NOTHING_TO_SHOW = "<p>Type or choose a sentence, and its masks will stand here.</p>"
+SHARE, SURE = 10, 0.6  # one decision is shown for ten marks, but none of this probability or more
+LEAST = 0.05  # what is less probable is no alternative
+EMPTY = '<p class="hint">Places that the model is unsure of will be underlined here.</p>'
+HINT = "Underlined: where the model is least sure. Touch or hover over one to see what else it considered."
+SURE_HINT = "The model is sure of every mark."
 
 
-def certainty_of(decided: Mapping[str, Any]) -> str:
-    """The name of how sure a mark is, by its edit or its word."""
-    if decided["source"] == "input":
-        return OWN
-    return next((name for limit, name in LIMITS if decided["score"] >= limit), UNSURE)
+def doubtful(words: Sequence[Mapping[str, Any]]) -> set[int]:
+    """Indices of the words whose marks, or lack of one, the model is least sure of: one for ten marks, rounded up."""
+    own = [index for index, word in enumerate(words) if word["source"] == "model" and word["score"] < SURE]
+    n_shown = math.ceil(sum(bool(word["mark"]) for word in words) / SHARE)
+    return set(sorted(own, key=lambda index: words[index]["score"])[:n_shown])
 
 
-def highlights(
+def parts(
     text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
-) -> list[tuple[str, Mapping[str, Any] | None]]:
-    """The restored text in parts: each mark with its edit, everything else with None.
+) -> Iterator[tuple[str, int | None]]:
+    """The restored text in parts: each word with its inserted mark and its index, all else with None."""
+    waiting, place = deque(sorted(edits, key=itemgetter("start"))), 0
 
-    Joined, the parts are the restored text. A mark that stands in the text already comes as an edit that puts it in its
-    own place.
-    """
-    ends = [*(word["start"] for word in words[1:]), len(text)]
-    own = [
-        {**word, "start": text.index(mark, word["end"]), "removed": mark, "inserted": mark}
-        for word, end in zip(words, ends, strict=False)
-        if word["source"] == "input" and (mark := word["mark"]) and mark in text[word["end"] : end]
-    ]
-    parts: list[tuple[str, Mapping[str, Any] | None]] = []
-    place = 0
-    for edit in sorted([*edits, *own], key=itemgetter("start")):
-        parts += [(text[place : edit["start"]], None), (edit["inserted"], edit if edit["label"] else None)]
-        place = edit["start"] + len(edit["removed"])
-    return [part for part in [*parts, (text[place:], None)] if part[0]]
+    def until(end: int, with_mark: bool = False) -> str:
+        """The restored text up to `end`, and with the next mark that was inserted."""
+        nonlocal place
+        made = ""
+        while waiting and (waiting[0]["start"] < end or with_mark):
+            edit = waiting.popleft()
+            with_mark &= edit["start"] < end or not edit["label"]
+            made += text[place : edit["start"]] + edit["inserted"]
+            place = edit["start"] + len(edit["removed"])
+        made, place = made + text[place:end], max(place, end)
+        return made
+
+    for index, word in enumerate(words):
+        yield until(word["start"]), None
+        yield until(word["end"], with_mark=bool(word["mark"]) and word["source"] == "model"), index
+    yield until(len(text)), None
+    assert not waiting
 
 
-def certainty_html(parts: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
-    """What `highlights` gives, its marks coloured, each with its probability as a title; and what the colours mean."""
-    shown = []
-    names = dict(CLASSES)
-    if not any(edit and certainty_of(edit) == OWN for _, edit in parts):
-        del names[OWN]
-    for text, edit in parts:
-        said = html.escape(text)
-        if edit:
-            kind = certainty_of(edit)
-            title = kind if kind == OWN else f"{edit['label'].lower()}, {edit['score']:.0%}"
-            said = f'<mark class="{CLASSES[kind]}" title="{html.escape(title)}">{said}</mark>'
+def doubts_html(text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]) -> str:
+    """The restored text, its doubtful places underlined; each shows its alternatives when it is touched or focused."""
+    shown, doubts = [], doubtful(words)
+    for part, index in parts(text, edits, words):
+        said = html.escape(part)
+        if index in doubts:
+            choices = html.escape(alternatives(words[index]["scores"]))
+            said = (
+                f'<span class="doubt" tabindex="0">{said}<span class="choices" role="tooltip">{choices}</span></span>'
+            )
         shown.append(said)
-    legend = "".join(f'<li><span class="{name}"></span>{kind}</li>' for kind, name in names.items())
-    return f'{TITLE}<p class="certain">{"".join(shown)}</p><ul class="legend" aria-label="Colours">{legend}</ul>'
+    return f'<p class="shown">{"".join(shown)}</p><p class="hint">{HINT if doubts else SURE_HINT}</p>'
 
 
-def masks_html(slots: Sequence[tuple[str, str]], words: Sequence[Mapping[str, Any]]) -> str:
-    """Each of the first words with its pieces, what stands in its slot (`slots` has both), and what was decided."""
-    if not slots:
-        return NOTHING_TO_SHOW
-    items = []
-    for (pieces, slot), word in zip(slots, words, strict=False):
-        percent = "" if word["source"] == "input" else f" {word['score']:.0%}"
-        mark = word["mark"] or "no mark"
-        kind = CLASSES[certainty_of(word)] if word["mark"] else "none"
-        items.append(
-            f'<li><span class="pieces">{html.escape(pieces)}</span> <span class="slot">{html.escape(slot)}</span> '
-            f'<span class="choice {kind}">{html.escape(mark)}{percent}</span></li>'
-        )
-    n_more = len(words) - len(slots)
-    more = f"<p>and {n_more:,} words more.</p>" if n_more else ""
-    return f'<ol class="masks">{"".join(items)}</ol>{more}'
+def alternatives(scores: Mapping[str, float]) -> str:
+    """Labels and their probabilities, the likeliest first."""
+    ranked = sorted(((score, label) for label, score in scores.items() if score >= LEAST), reverse=True)
+    return ", ".join(f"{'no mark' if label == 'O' else label.lower()} {score:.0%}" for score, label in ranked)
 
 
 def speed_line(words: Sequence[Mapping[str, Any]], seconds: float) -> str:

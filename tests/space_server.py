@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SPACE = ROOT / "space"
-OPTIONS = ("all", "keep", False, 0.0)  # marks, existing, truecase, threshold
+OPTIONS = ("all", "keep", False, 0.0, "accurate")  # marks, existing, truecase, threshold, model
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def serve(folder: Path, model: str, n_seconds: float = 300) -> Iterator[Server]:
         port = free.getsockname()[1]
     server = Server(f"http://127.0.0.1:{port}", folder / "log.txt")
     environment = {
-        **os.environ, "PUNCTUATION_MODEL": model, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT),
+        **os.environ, "PUNCTUATION_RESTORATION_MODEL": model, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT),
         "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1",
     }  # fmt: skip
     with open(server.log, "w", encoding="utf-8") as log:

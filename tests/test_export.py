@@ -67,7 +67,7 @@ from pathlib import Path
 from restorer import DEFAULT_MODEL, PageRestorer, transcripts
 import views
 folder, model, text = Path(sys.argv[1]), *sys.argv[2:]
-restorer = PageRestorer(model)
+restorer = PageRestorer({"accurate": model})
 written, _ = restorer.restore_file(folder / "talk.srt", folder)
 told = [restorer.restore(text)["text"], written.read_text(encoding="utf-8"), transcripts.__file__, DEFAULT_MODEL]
 print(json.dumps(told))

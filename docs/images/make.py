@@ -3,7 +3,6 @@
 python docs/images/make.py            needs Chromium and Playwright; CJK fonts for readable Mandarin
 """
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -34,7 +33,7 @@ def show_file(page: Page) -> None:
 
 
 def main() -> None:
-    served = app.build(PageRestorer(os.environ.get("PUNCTUATION_MODEL")))
+    served = app.build(PageRestorer())
     _, url, _ = app.launch(served, prevent_thread_lock=True, quiet=True)
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright:
