@@ -140,7 +140,7 @@ def sample(tmp_path: Path) -> Path:
 
 
 def arguments(pool: Path, sample: Path, out: Path, changed: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
-    given = {"pool": pool, "sample": sample, "out": out, "language": "en", "words": 300, **changed}
+    given = {"pool": pool, "sample": sample, "output": out, "language": "en", "words": 300, **changed}
     return [part for name, value in given.items() for part in (f"--{name}", str(value))]
 
 
@@ -168,9 +168,8 @@ def test_the_nearest_documents_are_chosen_and_the_held_out_ones_kept(
         assert hashes(tmp_path / "out", split)[name] == hashes(pool, split)[name] != []
     report = json.loads((tmp_path / "out" / "choice.json").read_text(encoding="utf-8"))
     assert [row["name"] for row in report["sources"]] == ["talks", "letters"]
-    assert [row["share_of_choice"] for row in report["sources"]] == [1, 0]
-    assert report["chosen_words"] == rows["talks"]["n_words"]
-    assert report["highest_perplexity"] < report["sources"][1]["perplexity"]
+    assert [row["chosen_words"] for row in report["sources"]] == [rows["talks"]["n_words"], 0]
+    assert report["sources"][0]["perplexity"] < report["sources"][1]["perplexity"]
     printed = capsys.readouterr().out
     assert "stops: {1: 0.667, 2: 0.333}" in printed
     assert "| letters |" in printed
@@ -228,7 +227,7 @@ def test_neither_the_pool_nor_another_folder_is_written_over(
     assert main(arguments(pool, sample, pool)) == 1
     assert "Expected --output to be another folder than the pool" in capsys.readouterr().err
     assert main(arguments(pool, sample, sample.parent)) == 1
-    assert "Choose another --out" in capsys.readouterr().err
+    assert "Choose another --output" in capsys.readouterr().err
     assert sorted(path.name for path in pool.iterdir()) == before
 
 

@@ -15,11 +15,12 @@ import psutil
 import pytest
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 from training_runs import arguments, run_one_of_two, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.training.starting import hold_folder
+from punctuation_restoration.training.starting import build_accelerator, hold_folder
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,10 +61,14 @@ def run_two(call: list[str], said: Path) -> str:
     return said.read_text()
 
 
-def launch_two(call: list[str]) -> str:
+TORCHRUN = "torch.distributed.run --standalone --nproc-per-node 2"
+ACCELERATE = "accelerate.commands.launch --multi_gpu --num_processes 2 --num_machines 1 --mixed_precision no"
+
+
+def launch_two(launcher: str, call: list[str]) -> str:
     """Run two processes as the documents say, to their end. Gives what they said."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"]
-    run = subprocess.Popen([*command, *call], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", *launcher.split(), "train.py", *call]
+    run = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         said, errors = run.communicate(timeout=200)
     finally:
@@ -77,8 +82,13 @@ def launch_two(call: list[str]) -> str:
 
 
 @pytest.mark.slow
-def test_two_processes_survive_kill_9(prepared: str, no_dropout: str, tmp_path: Path) -> None:
-    """Both are killed at once, and the same call goes on to what one process learns from the same steps."""
+def test_two_processes_survive_kill_9(
+    prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are killed at once, and the same call goes on to what one process learns from the same steps.
+
+    So do two processes that accelerate starts.
+    """
     more = ["--max-steps", "12", "--dropout", "0"]
     call = arguments(prepared, tmp_path / "two", no_dropout, *more, "--log-every", "1")
     run = start_two(call, tmp_path / "said")
@@ -91,11 +101,14 @@ def test_two_processes_survive_kill_9(prepared: str, no_dropout: str, tmp_path: 
     finally:
         kill(run)
     assert {process.exitcode for process in run} == {-signal.SIGKILL}
-    said = launch_two(call)
+    said = launch_two(TORCHRUN, call)
     assert "Going on from" in said
     assert "2 processes" in said
     assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert "2 processes" in launch_two(ACCELERATE, arguments(prepared, tmp_path / "launched", no_dropout, *more))
+    assert same(weights(tmp_path / "launched"), weights(tmp_path / "one"), 1e-5)
     assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
 
 
@@ -138,6 +151,17 @@ def test_processes_apart_take_the_mean_of_what_each_learned(
         shutil.rmtree(tmp_path / "together" / "checkpoints" / f"step-{step}")
     assert "(step 3)" in run_two(together, tmp_path / "said")
     assert same(weights(tmp_path / "together"), unbroken)
+
+
+def test_the_number_format_is_accelerates_unless_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda: True)
+    for launched, asked, expected in (("no", "auto", "no"), ("bf16", "auto", "bf16"), ("bf16", "fp32", "no")):
+        monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", launched)
+        assert build_accelerator("cpu", asked)[0].mixed_precision == expected
+        AcceleratorState._reset_state(reset_partial_state=True)  # it holds on to the first format
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    with pytest.raises(ValueError, match="Expected the device cuda, got cpu"):
+        build_accelerator("cuda", "fp32")
 
 
 def test_a_folder_takes_one_run_at_a_time(

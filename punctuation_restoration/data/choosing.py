@@ -51,12 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(describe_stops(sample))
         ranking = rank(index, NgramModel(sample.words, sample.starts), sample)
         chosen = ranking.best(args.words)
-        report = summary(index, sample, ranking, chosen)
-        write_choice(index, chosen, args.output, report)
+        rows = summary(index, ranking, chosen)
+        write_choice(index, chosen, args.output, {"stops": stop_shares(sample.stops)[1], "sources": rows})
     except (ValueError, OSError, MemoryError) as error:
         print(f"choosing: {explain(error)}", file=sys.stderr)
         return 1
-    print(table(report))
+    print(table(rows))
     return 0
 
 
@@ -145,14 +145,15 @@ class Ranking:
     surprisals: np.ndarray  # mean -ln p of a word; the perplexity is its exponential
     is_sample: np.ndarray  # the same document is in the sample
 
-    def first(self, order: np.ndarray, n_words: int) -> np.ndarray:
-        """Which documents are chosen: the first ones in an order, until they have `n_words` words; (n_documents,) bool.
+    def best(self, n_words: int) -> np.ndarray:
+        """The documents of lowest perplexity outside the sample, until they have `n_words` words; (n_documents,) bool.
 
         Raises:
             ValueError: if there are fewer words outside the sample, or none are asked for.
         """
         if n_words < 1:
             raise ValueError(f"Expected --words of 1 or more, got {n_words}. Raise it.")
+        order = np.argsort(self.surprisals, kind="stable")
         order = order[~self.is_sample[order]]
         ends = np.cumsum(self.n_words[order])
         n_there = int(ends[-1]) if len(ends) else 0
@@ -163,10 +164,6 @@ class Ranking:
         chosen = np.zeros(len(self.n_words), dtype=bool)
         chosen[order[: int(ends.searchsorted(n_words)) + 1]] = True
         return chosen
-
-    def best(self, n_words: int) -> np.ndarray:
-        """The documents of lowest perplexity, as by `first`."""
-        return self.first(np.argsort(self.surprisals, kind="stable"), n_words)
 
 
 def rank(index: Mapping[str, Any], model: NgramModel, sample: Sample) -> Ranking:
@@ -186,48 +183,26 @@ def rank(index: Mapping[str, Any], model: NgramModel, sample: Sample) -> Ranking
     return Ranking(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def summary(index: Mapping[str, Any], sample: Sample, ranking: Ranking, chosen: np.ndarray) -> dict[str, Any]:
-    """What was ranked, as JSON can hold it: the sample, and every source with its share in the choice, nearest first.
+def summary(index: Mapping[str, Any], ranking: Ranking, chosen: np.ndarray) -> list[dict[str, Any]]:
+    """Every source with its words, those that were chosen, and the perplexity of all, nearest first.
 
-    A perplexity is over all words of a source. Documents that are in the sample count nowhere but in `in_both`.
+    Documents that are in the sample do not count.
     """
-    n_chosen = int(ranking.n_words[chosen].sum())
     rows = []
     for source_id, row in enumerate(index["sources"]):
         own = (ranking.source_ids == source_id) & ~ranking.is_sample
         if own.any():
-            taken = own & chosen
-            counts = {"documents": own.sum(), "words": ranking.n_words[own].sum(),
-                      "chosen_documents": taken.sum(), "chosen_words": ranking.n_words[taken].sum()}  # fmt: skip
-            perplexity = round(float(np.exp(np.average(ranking.surprisals[own], weights=ranking.n_words[own]))), 1)
-            share = round(float(counts["chosen_words"] / n_chosen), 4)
-            whole = {name: int(count) for name, count in counts.items()}
-            rows.append({"name": row["name"], **whole, "perplexity": perplexity, "share_of_choice": share})
-    share, stops = stop_shares(sample.stops)
-    return {
-        "sample": {
-            "documents": len(sample.starts),
-            "words": len(sample.words),
-            "utterances": sample.stops.total(),
-            "share_with_stops": share,
-            "stops": stops,
-        },
-        "in_both": int(ranking.is_sample.sum()),
-        "chosen_words": n_chosen,
-        "highest_perplexity": round(float(np.exp(ranking.surprisals[chosen].max())), 1),
-        "sources": sorted(rows, key=lambda row: row["perplexity"]),
-    }
+            n_words, n_chosen = int(ranking.n_words[own].sum()), int(ranking.n_words[own & chosen].sum())
+            perplexity = float(np.exp(np.average(ranking.surprisals[own], weights=ranking.n_words[own])))
+            counts = {"words": n_words, "chosen_words": n_chosen, "perplexity": round(perplexity, 1)}
+            rows.append({"name": row["name"], **counts})
+    return sorted(rows, key=lambda row: row["perplexity"])
 
 
-def table(report: Mapping[str, Any]) -> str:
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The sources, nearest first, as Markdown."""
-    head = ["source", "documents", "words", "perplexity", "chosen documents", "chosen words", "of the choice"]
-    rows = (
-        [row["name"], f"{row['documents']:,}", f"{row['words']:,}", f"{row['perplexity']:,.1f}",
-         f"{row['chosen_documents']:,}", f"{row['chosen_words']:,}", f"{row['share_of_choice']:.1%}"]
-        for row in report["sources"]
-    )  # fmt: skip
-    return markdown_table(head, rows)
+    cells = ([row["name"], *(f"{row[key]:,}" for key in ("words", "perplexity", "chosen_words"))] for row in rows)
+    return markdown_table(["source", "words", "perplexity", "chosen words"], cells)
 
 
 def of_language(index: Mapping[str, Any], language: str) -> dict[str, Any]:

@@ -46,8 +46,8 @@ class LeakCheck:
         """What a text shares with benchmarks.
 
         Returns:
-            The letters of a benchmark's sentence that the text holds, or None; how many of the text's kept stretches are
-            in a benchmark; how many kept stretches it has.
+            The letters of a benchmark's sentence that the text holds, or None; how many of its kept stretches are in a
+            benchmark; how many kept stretches it has.
         """
         letters = letters_of(text)
         sentence = next((sentence for sentence in self.sentences if sentence in letters), None)
