@@ -41,7 +41,8 @@ def windows_of(n_pieces: Sequence[int], config: Any, **sizes: int | None) -> lis
     Raises:
         ValueError: where the sizes do not fit together.
     """
-    return plan_windows(n_pieces, *config.window_sizes(**sizes), room_of(config))
+    window, left, right = config.window_sizes(**sizes)
+    return plan_windows(n_pieces, window, left, right, room_of(config))
 
 
 def plan_windows(

@@ -162,7 +162,7 @@ class TrainingRun:
             state.seconds = time.perf_counter() - started
             if self.progress() >= 1 or (settings.patience and state.n_stale >= settings.patience):
                 break
-            rate = self.schedule.get_last_lr()[0]
+            rate = float(self.schedule.get_last_lr()[0])
             loss, n_words = self._take_step(batches)
             state.step += 1
             state.seconds = time.perf_counter() - started
