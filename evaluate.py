@@ -1,8 +1,10 @@
 """Score a model on benchmarks or on your own files: `punctuation-restoration evaluate`."""
 
-import sys
+import functools
 
-from punctuation_restoration.cli.commands import main
+from punctuation_restoration.cli.commands import run
+
+main = functools.partial(run, "evaluate")
 
 if __name__ == "__main__":
-    raise SystemExit(main(["evaluate", *sys.argv[1:]]))
+    raise SystemExit(main())

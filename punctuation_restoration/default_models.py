@@ -21,6 +21,17 @@ DEFAULT_MODEL = os.environ.get(VARIABLE) or place_of(HUB_MODEL)
 FAST = place_of(HUB_FAST)
 
 
+def find_model(name: str | None = None) -> str:
+    """The folder or Hub id that a command's `--model` names: `fast`, another of its own, or None for the default model.
+
+    Raises:
+        OSError: it is one of ours, and is not there.
+    """
+    model = FAST if name == "fast" else name or DEFAULT_MODEL
+    check_model(model)
+    return model
+
+
 def check_model(model: str) -> None:
     """Make sure that one of our models is there or can be fetched; transformers takes half a minute to find that out.
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .default_models import DEFAULT_MODEL, HUB_MODEL, check_model, place_of
+from .default_models import HUB_MODEL, find_model, place_of
 from .whole_files import written_whole
 
 TASK = "punctuation-restoration"
@@ -44,7 +44,7 @@ def export(
     from .pipeline.backends import FILES
     from .pipeline.onnx_export import export_onnx
 
-    output, source = Path(output).absolute(), str(model or DEFAULT_MODEL)
+    output, source = Path(output).absolute(), find_model(model and str(model))
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     restore = _load(source)
     card = Path(source) / "README.md"
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
     add = parser.add_argument
     add("output", type=Path, help="folder to write")
-    add("--model", help="folder or Hub id of the model (default: the one that the pipeline loads)")
+    add("--model", help="folder or Hub id; fast for the fast model (default: the one that the pipeline loads)")
     add("--force", action="store_true", help="replace an earlier export")
     add("--backend", nargs="+", default=[], choices=("onnx", "onnx-int8"), help="write the files of these too")
     add("--push-to-hub", metavar="NAME", help="send the folder to this repository, such as me/my-model; it is made if "
@@ -118,7 +118,6 @@ def _load(source: str) -> Any:
 
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    check_model(source)
     config = transformers.AutoConfig.from_pretrained(source)
     if config.model_type != TASK:
         raise ValueError(

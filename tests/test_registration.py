@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 from transformers import pipeline
@@ -105,3 +106,30 @@ def _output(code: str, **environment: str) -> str:
     command = [sys.executable, "-c", code]
     root, environment = default_models.CHECKPOINTS.parent, {"PATH": "/usr/bin:/bin", **environment}
     return subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_model_of_ours_that_is_not_there_is_an_error_at_once_with_two_ways_on(tmp_path):
+    environment = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    code = f"from punctuation_restoration.default_models import *; find_model({default_models.HUB_FAST!r})"
+    started = time.perf_counter()
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        _output(code, **environment)
+    assert time.perf_counter() - started < 10
+    message = failed.value.stderr.splitlines()[-1]
+    assert f"Expected the model {default_models.HUB_FAST} in the cache or on the Hub" in message
+    assert 'model="path/to/model"' in message
+    assert f"hf download {default_models.HUB_FAST}" in message
+
+
+def test_an_environment_variable_names_the_default_model(tmp_path):
+    code = "from punctuation_restoration import *; from punctuation_restoration.default_models import find_model\n"
+    told = _output(code + "print(DEFAULT_MODEL, find_model(), FAST)", PUNCTUATION_RESTORATION_MODEL=str(tmp_path))
+    assert told.split()[:2] == [str(tmp_path)] * 2
+    assert told.split()[2].endswith("en-zh-ms-fast")
+
+
+def test_commands_know_the_fast_model_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(default_models, "FAST", str(tmp_path))
+    assert default_models.find_model("fast") == str(tmp_path)
+    assert default_models.find_model("me/mine") == "me/mine"
+    assert default_models.find_model() == default_models.DEFAULT_MODEL

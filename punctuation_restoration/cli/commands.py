@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that the first argument names, with the arguments after it; returns its exit code."""
     name, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
     if name in COMMANDS:
-        return _run(name, rest)
+        return run(name, rest)
     parser = argparse.ArgumentParser(
         prog="punctuation-restoration", usage="%(prog)s COMMAND ...", description=__doc__,
         epilog="commands:\n" + "\n".join(f"  {name:9} {about}" for name, (about, *_) in COMMANDS.items()),
@@ -40,11 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.error(f"Expected a command out of {', '.join(COMMANDS)}, got {name!r}. Choose one.")
 
 
-def _run(name: str, arguments: Sequence[str]) -> int:
-    """Run a command; where a package is missing, say which extra brings it."""
+def run(name: str, argv: Sequence[str] | None = None) -> int:
+    """Run one command; where a package is missing, say which extra brings it. Returns its exit code."""
     _, module, extra = COMMANDS[name]
     try:
-        return importlib.import_module(f"punctuation_restoration.{module}").main(arguments)
+        return importlib.import_module(f"punctuation_restoration.{module}").main(argv)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "punctuation_restoration":
             raise

@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="evaluate.py", description="Score a model on benchmarks or on your own files."
+        prog="punctuation-restoration evaluate", description="Score a model on benchmarks or on your own files."
     )
     add = parser.add_argument
     add("--model", help="folder or name of the model (default: the one that the pipeline loads)")

@@ -15,7 +15,9 @@ from pathlib import Path
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write a model's probabilities. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
-    parser = argparse.ArgumentParser(prog="label", description="A model's probabilities, for a smaller one to learn.")
+    parser = argparse.ArgumentParser(
+        prog="punctuation-restoration label", description="A model's probabilities, for a smaller one to learn."
+    )
     parser.add_argument("--model", required=True, help="a punctuation model, folder or Hub id")
     parser.add_argument("--data", required=True, nargs="+", help="folders prepared with the model's tokenizer")
     parser.add_argument("--output", required=True, type=Path, help="folder to write, or to go on with")

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..default_models import find_model
+
 HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 
 
@@ -19,7 +21,7 @@ class OptionError(Exception):
 def load_pipeline(
     model: str | None = None, device: str | None = None, options: Mapping[str, Any] | None = None, **construction: Any
 ) -> Any:
-    """The pipeline, silently; None stands for transformers' own choice.
+    """The pipeline, silently; `model` is a folder, a Hub id, `"fast"`, or None for the default model.
 
     `options` are keywords of its calls, to be checked; `construction` are those with which it is made (`backend`,
     `dtype`, `ensemble`, `jieba_dictionary`).
@@ -28,6 +30,10 @@ def load_pipeline(
         ModelError: it cannot be loaded; with what to do.
         OptionError: it does not know an option, or a value cannot be.
     """
+    try:
+        model = find_model(model)
+    except OSError as error:
+        raise ModelError(str(error)) from error
     places = [str(place) for place in (model, *(construction.get("ensemble") or ())) if place]
     for place in places:
         if not HUB_ID.fullmatch(place) and not Path(place).exists():

@@ -142,7 +142,7 @@ def _add_marks(add: Callable[..., Any]) -> None:
 
 
 def _add_model(add: Callable[..., Any]) -> None:
-    add("--model", "-m", help="folder or Hub id")
+    add("--model", "-m", help="folder or Hub id; fast for the fast model")
     add("--ensemble", metavar="MODEL", action="append", help="another model, whose scores are averaged with those of "
         "the model; repeatable")  # fmt: skip
     add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")

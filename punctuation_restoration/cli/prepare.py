@@ -38,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line of `prepare`."""
-    parser = argparse.ArgumentParser(prog="prepare", description="Documents to training shards.")
+    parser = argparse.ArgumentParser(
+        prog="punctuation-restoration prepare", description="Documents to training shards."
+    )
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("--recipe", help="recipe file (YAML)")
     given.add_argument("--texts", nargs="+", help="files or folders of text in one language, instead of a recipe")

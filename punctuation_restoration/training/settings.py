@@ -88,7 +88,7 @@ MODEL_KEYS = ("encoder", "layers", "slot_style", "casings", "head", "bidirection
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line of `train.py`. Settings that were not given are absent, so that the recipe's stand."""
-    parser = argparse.ArgumentParser(prog="train.py", description="Train a punctuation model.")
+    parser = argparse.ArgumentParser(prog="punctuation-restoration train", description="Train a punctuation model.")
     parser.add_argument("--recipe", help="recipe file (YAML); without it the defaults hold")
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
     parser.add_argument("--language", default="xx", help="language code of texts under --data")
