@@ -109,14 +109,15 @@ class SlotEncoder:
         as many pieces of padding follow `</s>`, and no mark is shown.
         """
         ids, slot_positions = [self.bos_id], []
+        shift = self.config.shift  # read once: a configuration of transformers is slow to ask
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
             ids.extend(word)
             slot_id = self._slot_id(label)
-            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + self.config.shift)
+            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + shift)
             if slot_id is not None:
                 ids.append(slot_id)
         end = [self.eos_id] if is_over or not self.config.open_ends else []
-        return [*ids, *end, *[self.pad_id] * self.config.shift], slot_positions
+        return [*ids, *end, *[self.pad_id] * shift], slot_positions
 
     def _slot_id(self, label: int | None) -> int | None:
         """The piece of a slot among the others: its mask, the label that it shows, or None."""

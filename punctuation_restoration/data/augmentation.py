@@ -3,7 +3,6 @@
 Takes a cut window, gives a cut window. Works on the arrays of pieces; knows nothing of slots, which come afterwards.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +20,7 @@ class Augmenter:
 
     settings: Augmentation
     unk_id: int  # piece of an unknown word
-    random_ids: Sequence[int]  # pieces that may replace a word's, (n,)
+    random_ids: np.ndarray  # (n,) pieces that may replace a word's
 
     def __call__(self, window: CutWindow) -> CutWindow:
         """The window, changed; itself where nothing was drawn."""
@@ -47,7 +46,7 @@ class Augmenter:
             n_times[0] = 1
         pieces = np.full(n_words, self.unk_id, dtype=words.piece_ids.dtype)
         is_random = substituted & (generator.random(n_words) < settings.random_pieces)
-        pieces[is_random] = np.asarray(self.random_ids)[generator.integers(len(self.random_ids), size=is_random.sum())]
+        pieces[is_random] = self.random_ids[generator.integers(len(self.random_ids), size=is_random.sum())]
         order = np.repeat(np.arange(n_words), n_times)  # the word that each new word was
         is_inserted = inserted[order] & (np.diff(order, append=-1) == 0)  # the first of two
         return self._fitting(words, order, is_inserted, is_inserted | substituted[order], pieces)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import AutoConfig, AutoTokenizer
 
@@ -239,7 +240,7 @@ def build_augmenter(recipe: Recipe, index: Mapping[str, Any], slots: Any) -> Aug
     augmentation = recipe.augmentation
     if not augmentation.rate:
         return None
-    ordinary = sorted(set(range(index["n_vocabulary"])) - set(slots.tokenizer.all_special_ids))
+    ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
     return Augmenter(augmentation, slots.unk_id, ordinary)
 
 
