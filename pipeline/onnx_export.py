@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
-FORMAT = 7  # raised when files made by an earlier version of this module should not be used any more
+FORMAT = 8  # raised when files made by an earlier version of this module should not be used any more
 
 
 def fingerprint(model: Any) -> str:
@@ -102,11 +102,13 @@ class _Graph(nn.Module):
         self.model.set_attn_implementation("eager")  # whose products ONNX Runtime computes fast
         if in_int8:
             self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
-            width = getattr(model.config.get_text_config(), "intermediate_size", None)
-            for owner in list(self.model.encoder.modules()):
-                for name, part in list(owner.named_children()):
-                    if isinstance(part, nn.Linear) and part.in_features == width:
-                        setattr(owner, name, _LinearByPiece(part))
+        width = getattr(model.config.get_text_config(), "intermediate_size", None)
+        for owner in list(self.model.encoder.modules()):
+            for name, part in list(owner.named_children()):
+                if type(part).__name__.endswith("RMSNorm"):
+                    setattr(owner, name, _RMSNorm(part))
+                elif in_int8 and isinstance(part, nn.Linear) and part.in_features == width:
+                    setattr(owner, name, _LinearByPiece(part))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, slot_positions: Tensor) -> tuple[Tensor, ...]:
         outputs = self.model(input_ids, attention_mask, slot_positions)
@@ -127,6 +129,19 @@ class _Int8Embedding(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         return self.words[input_ids].to(torch.float32) * self.scales[input_ids]
+
+
+class _RMSNorm(nn.Module):
+    """The normalisation of Gemma, Llama and their like, in the operations that ONNX Runtime fuses into one."""
+
+    def __init__(self, norm: nn.Module) -> None:
+        super().__init__()
+        self.eps: float = getattr(norm, "eps", None) or getattr(norm, "variance_epsilon", None) or 1e-6
+        ones = torch.ones_like(norm.get_parameter("weight"))
+        self.scale = nn.Buffer(norm(ones).detach() * (1 + self.eps) ** 0.5)  # the weight, to which Gemma adds 1
+
+    def forward(self, states: Tensor) -> Tensor:
+        return states / (states.pow(2).mean(-1, keepdim=True) + self.eps).sqrt() * self.scale
 
 
 class _LinearByPiece(nn.Module):

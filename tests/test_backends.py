@@ -9,9 +9,11 @@ import threading
 
 import pytest
 import torch
-from transformers import AutoModelForTokenClassification, pipeline
+from transformers import AutoModelForTokenClassification, Gemma3TextConfig, pipeline
 
 from punctuation_restoration import export as exporting
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline import backends, onnx_export
 from punctuation_restoration.pipeline.backends import cpu_has_bf16, make_backend
 
@@ -127,7 +129,7 @@ def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, 
 def test_an_export_with_a_backend_is_used_as_it_is(restorers, tiny_checkpoint, tmp_path, monkeypatch):
     folder = tmp_path / "exported"
     monkeypatch.setattr(
-        exporting, "export_onnx", lambda model, path, *args, **kwargs: _copy(restorers["onnx-int8"], path)
+        onnx_export, "export_onnx", lambda model, path, *args, **kwargs: _copy(restorers["onnx-int8"], path)
     )
     files = exporting.export(folder, tiny_checkpoint, backends=["onnx-int8"])
     assert folder / "onnx" / "model_int8.onnx" in files
@@ -196,3 +198,23 @@ def test_a_backend_can_be_sent_to_another_process(restorers):
 @pytest.mark.slow
 def test_other_users_may_read_the_file(restorers):
     assert stat.S_IMODE(os.stat(restorers["onnx"]._probabilities.file).st_mode) & stat.S_IRGRP
+
+
+@pytest.mark.slow
+def test_onnx_runtime_computes_an_encoder_like_gemma(cache, tmp_path):
+    encoder = Gemma3TextConfig(
+        vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2, head_dim=16,
+        num_key_value_heads=1, sliding_window=64, layer_types=["sliding_attention", "full_attention"],
+        use_bidirectional_attention=True, pad_token_id=PAD_ID, initializer_range=0.2,
+    )  # fmt: skip
+    torch.manual_seed(4)
+    config = PunctuationRestorationConfig(encoder_config=encoder, slot_style="last-piece", head_width=24)
+    model = PunctuationRestorationModel(config).eval()
+    for name, weight in model.encoder.named_parameters():
+        if "norm" in name:
+            torch.nn.init.normal_(weight, std=0.3)
+    batch = batch_of()
+    expected = make_backend("torch", model, PAD_ID)(**batch)
+    got = {name: make_backend(name, model, PAD_ID)(**batch) for name in ("onnx", "onnx-int8")}
+    torch.testing.assert_close(got["onnx"], expected, atol=1e-4, rtol=1e-3)
+    assert (got["onnx-int8"] - expected).abs().mean() < 0.05

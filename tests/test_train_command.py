@@ -124,6 +124,17 @@ def test_a_model_that_is_gone_on_from_is_trained_with_dropout(
     assert not same(weights(tmp_path / "0"), weights(tmp_path / "0.5"), 1e-6)
 
 
+def test_no_dropout_is_none_in_the_head_either(
+    prepared: str, tiny_checkpoint: str, no_dropout: str, tmp_path: Path
+) -> None:
+    for name, start in (
+        ("with", tiny_checkpoint),
+        ("without", no_dropout),
+    ):  # a head that has dropout, one that has not
+        assert run_training(arguments(prepared, tmp_path / name, start, "--dropout", "0", "--max-steps", "2")) == 0
+    assert same(weights(tmp_path / "with"), weights(tmp_path / "without"))
+
+
 def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(
     prepared: str, tiny_checkpoint: str, tmp_path: Path
 ) -> None:
