@@ -46,13 +46,13 @@ def export(
 
     output, source = Path(output).absolute(), find_model(model and str(model))
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
-    restore = _load(source)
+    restore, stored_bits = _load(source)
     card = Path(source) / "README.md"
     if source in (HUB_MODEL, place_of(HUB_MODEL)):
         card = project_file("model_card.md")
     readme = card.read_text(encoding="utf-8") if card.is_file() else _short_card(restore.model.config)
     with written_whole(output) as folder:
-        restore.save_pretrained(folder)
+        restore.save_pretrained(folder, stored_bits=stored_bits)
         _store_small(folder / "model.safetensors")
         (folder / "README.md").write_text(readme, encoding="utf-8")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
@@ -109,8 +109,10 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
         raise FileExistsError(f"Expected an earlier export in {output}, it holds something else. Name another folder.")
 
 
-def _load(source: str) -> Any:
-    """The pipeline on the CPU, in the precision that its configuration names; pickled weights are not read.
+def _load(source: str) -> tuple[Any, int | None]:
+    """The pipeline on the CPU, in the precision that its configuration names, and in how many bits it was stored.
+
+    Pickled weights are not read.
 
     The configuration is read first: of another kind of model transformers would say only that the task does not fit.
     """
@@ -125,7 +127,8 @@ def _load(source: str) -> Any:
             "with train.py, or give the folder of a trained one."
         )
     build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-    return build(TASK, model=source, device="cpu", model_kwargs={"use_safetensors": True})
+    restore = build(TASK, model=source, device="cpu", model_kwargs={"use_safetensors": True})
+    return restore, config.stored_bits
 
 
 def _short_card(config: Any) -> str:

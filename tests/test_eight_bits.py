@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer, pipeline
 
+from punctuation_restoration.export import export
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
@@ -66,6 +67,16 @@ def test_a_pipeline_reads_and_writes_such_a_folder(stored: Path, tmp_path: Path,
     restore.save_pretrained(tmp_path, stored_bits=8)
     again = pipeline("punctuation-restoration", model=str(tmp_path), trust_remote_code=True, device="cpu")
     assert again(text)["text"] == restore(text)["text"]
+
+
+def test_an_export_is_stored_as_its_model_was(stored: Path, tmp_path: Path) -> None:
+    export(tmp_path / "out", stored)
+    before, after = (load_file(folder / "model.safetensors") for folder in (stored, tmp_path / "out"))
+    assert {name: weight.dtype for name, weight in before.items()} == {
+        name: weight.dtype for name, weight in after.items()
+    }
+    for name, weight in before.items():
+        torch.testing.assert_close(after[name], weight)
 
 
 def test_a_row_of_zeros_and_an_lstm_are_stored_too(tmp_path: Path) -> None:
