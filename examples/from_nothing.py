@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Learn the pieces, and write model and tokenizer."""
     args = parse_args(argv)
     recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, "xx")
-    config = start_config(recipe, args.shift, {name: getattr(args, name) for name in SIZES})
+    config: Any = start_config(recipe, args.shift, {name: getattr(args, name) for name in SIZES})
     tokenizer = learn_pieces(recipe_words(recipe, config, args.max_words), args.pieces)
     config.encoder_config.vocab_size = len(tokenizer)  # fewer, where the texts have no more
     torch.manual_seed(args.seed)
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def start_config(recipe: Recipe, shift: int, sizes: Mapping[str, int]) -> PunctuationRestorationConfig:
+def start_config(recipe: Recipe, shift: int, sizes: Mapping[str, Any]) -> PunctuationRestorationConfig:
     """What the recipe says of the model, and an LSTM of these sizes as its encoder."""
     encoder = PunctuationLSTMConfig(**sizes)
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
@@ -64,7 +64,7 @@ def recipe_words(recipe: Recipe, config: PunctuationRestorationConfig, max_words
 
     Held-out documents are among them: they, too, are text without marks. Each source gives `max_words` at most.
     """
-    finder = WordFinder(config.mark_labels)
+    finder = WordFinder(config.mark_labels or ())
     for source in recipe.sources:
         documents = read_documents(Path(recipe.root) / source.path, source.text_field)
         words = (word for text in documents for word in text.words or [word.spoken for word in finder(text.text)])

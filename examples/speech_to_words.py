@@ -69,7 +69,7 @@ class OnnxWhisper(WhisperForConditionalGeneration):
             # Keys of what was heard are made in the first step, and come out empty in all others.
             if name.startswith("present") and not (goes_on and ".encoder." in name):
                 self.past[name.replace("present", "past_key_values")] = found[name].numpy()
-        weights = {
+        weights: dict[str, Any] = {
             kind: tuple(found[name] for name in names if name.startswith(kind))  # these tell when a word was said
             for kind in ("decoder_attentions", "cross_attentions")
         }
@@ -94,7 +94,7 @@ def read_wave(path: str | Path) -> np.ndarray:
 def recognise(samples: np.ndarray, folder: str | Path, language: str = "en") -> dict[str, Any]:
     """What was said, and when each word was: `{"text", "chunks": [{"text", "timestamp": (start, end)}]}`."""
     processor = WhisperProcessor.from_pretrained(folder)
-    listen = pipeline(
+    listen: Any = pipeline(
         "automatic-speech-recognition",
         model=OnnxWhisper(Path(folder)),
         tokenizer=processor.tokenizer,

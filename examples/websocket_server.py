@@ -40,7 +40,7 @@ def take(streamer: PunctuationStreamer, message: str | bytes) -> StreamStep:
     ((kind, value),) = request.items()
     if kind == "flush":
         return streamer.flush()
-    steps = {"words": streamer.feed_words, "text": streamer.feed, "hypothesis": streamer.hypothesize}
+    steps: dict[str, Any] = {"words": streamer.feed_words, "text": streamer.feed, "hypothesis": streamer.hypothesize}
     if kind not in steps or not isinstance(value, list if kind == "words" else str):
         raise ValueError(f"Expected words as a list, text or hypothesis as a string, got {kind!r}. Correct it.")
     return steps[kind](value)

@@ -44,7 +44,7 @@ def export(
     from .pipeline.backends import FILES
     from .pipeline.onnx_export import export_onnx
 
-    output, source = Path(output).absolute(), find_model(model and str(model))
+    output, source = Path(output).absolute(), find_model(str(model) if model else None)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     restore, stored_bits = _load(source)
     card = Path(source) / "README.md"
