@@ -6,6 +6,7 @@ import pickle
 import shutil
 import stat
 import threading
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,9 @@ from punctuation_restoration import export as exporting
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline import backends, onnx_export
-from punctuation_restoration.pipeline.backends import cpu_has_bf16, make_backend
+from punctuation_restoration.pipeline.backends import cpu_has_bf16
+
+make_backend: Any = backends.make_backend
 
 TEXTS = ["hello are you the 你好我们大家今天 saya is the awak in 北京", "you are", "", "saya awak " * 40]
 PAD_ID = 1

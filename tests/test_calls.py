@@ -73,7 +73,7 @@ def whisperx() -> dict[str, Any]:
 
 
 def attributes(thing: Any) -> dict[str, Any]:
-    return thing._asdict() if isinstance(thing, tuple) else vars(thing)
+    return vars(thing) if hasattr(thing, "__dict__") else thing._asdict()
 
 
 def letters(text: str) -> str:
@@ -190,7 +190,7 @@ def test_words_beside_the_segments_are_marked_too(restore):
 
 
 def test_words_without_times_stay_without_also_where_the_first_is_one(restore):
-    given = [{"word": "2014"}, {"word": "was", "start": 0.1, "end": 0.4}, {"word": "21"}]
+    given: list[dict[str, Any]] = [{"word": "2014"}, {"word": "was", "start": 0.1, "end": 0.4}, {"word": "21"}]
     assert [word.keys() for word in restore(given)] == [word.keys() for word in given]
 
 
@@ -213,6 +213,9 @@ def test_what_faster_whisper_returns_comes_back_as_a_pair(restore):
 
 class Reply:
     """As the packages of services give it."""
+
+    text: str
+    segments: list[Any]
 
     def __init__(self, **fields: Any):
         self.__dict__ |= fields

@@ -126,14 +126,12 @@ def test_a_step_is_a_function_of_seed_and_step(index: dict[str, Any]) -> None:
 def test_processes_and_accumulation_share_out_the_same_windows(
     index: dict[str, Any], n_processes: int, n_accumulated: int
 ) -> None:
-    whole = BatchSource(sampler(index), list)
+    whole: Any = BatchSource(sampler(index), list)
     seeds = sorted(window.seed for window in whole.step(4)[0])
-    parts = [
-        window.seed
-        for process in range(n_processes)
-        for batch in BatchSource(sampler(index), list, process, n_processes, n_accumulated).step(4)
-        for window in batch
+    sources: list[Any] = [
+        BatchSource(sampler(index), list, process, n_processes, n_accumulated) for process in range(n_processes)
     ]
+    parts = [window.seed for source in sources for batch in source.step(4) for window in batch]
     assert sorted(parts) == seeds
 
 
