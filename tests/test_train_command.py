@@ -1,5 +1,6 @@
 """Whole training runs on a few sentences and a tiny model: resumed exactly, the same however they are shared out."""
 
+import itertools
 import json
 import shutil
 from pathlib import Path
@@ -12,7 +13,6 @@ from training_runs import arguments, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.training import loop
-from punctuation_restoration.training.loop import TrainingRun
 from punctuation_restoration.training.starting import is_out_of_memory
 from punctuation_restoration.training.validation import Validation
 
@@ -47,15 +47,15 @@ def test_a_killed_run_goes_on_exactly_averages_of_weights_too(
         arguments(prepared, tmp_path / name, tiny_checkpoint, "--average-decay", "0.5") for name in ("whole", "broken")
     )
     assert run_training(whole) == 0
-    take_step = TrainingRun._take_step
+    n_taken, total_loss = itertools.count(), loop.total_loss
 
-    def die_at_seven(run: TrainingRun, batches: Any) -> Any:
-        if run.state.step == 7:
+    def die_at_seven(*given: Any, **named: Any) -> Any:
+        if next(n_taken) == 7:
             raise KeyboardInterrupt
-        return take_step(run, batches)
+        return total_loss(*given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(TrainingRun, "_take_step", die_at_seven)
+        patch.setattr(loop, "total_loss", die_at_seven)
         with pytest.raises(KeyboardInterrupt):
             run_training(broken)
     assert not (tmp_path / "broken" / "final").exists()
@@ -235,8 +235,8 @@ def test_a_loss_that_is_no_number_stops_the_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    loss = TrainingRun._loss
-    monkeypatch.setattr(TrainingRun, "_loss", lambda run, batch: loss(run, batch) * float("nan"))
+    loss = loop.total_loss
+    monkeypatch.setattr(loop, "total_loss", lambda *given, **named: loss(*given, **named) * float("nan"))
     assert run_training(arguments(prepared, tmp_path, tiny_checkpoint)) == 1
     assert "Expected a finite loss at step 0, got nan" in capsys.readouterr().err
     assert not (tmp_path / "checkpoints").exists()
@@ -276,12 +276,12 @@ def test_running_out_of_memory_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError(
             "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: not enough memory: you tried to allocate"
         )
 
-    monkeypatch.setattr(TrainingRun, "_take_step", fail)
+    monkeypatch.setattr(loop, "total_loss", fail)
     assert run_training(arguments(prepared, tmp_path, tiny_checkpoint)) == 1
     assert "Lower --pieces-per-batch" in capsys.readouterr().err
     assert not is_out_of_memory(RuntimeError("shapes differ"))

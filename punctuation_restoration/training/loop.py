@@ -69,14 +69,14 @@ class TrainingRun:
     def __post_init__(self) -> None:
         settings, accelerator, optimiser = self.settings, self.accelerator, self.optimiser
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
-        # accelerate's own computes in the number format of training, which `_loss` asks for; validation and `compile`
-        # want the plain one.
+        # accelerate has wrapped `forward` to compute in the number format of training. `_loss` asks for that itself;
+        # validation computes as serving does.
         accelerator.unwrap_model(self.prepared, keep_fp32_wrapper=False)
         if settings.compile:
             self.model.encoder.compile(dynamic=True)
         self.apart = accelerator.num_processes > 1 and settings.local_steps > 1  # each process takes steps alone
         self.last_scores: dict[str, Any] = {}
-        self._time_used = 0.0
+        self._time_used = self._time_share()
         self._scored_step, self._joined_step = -1, self.state.step
         self.schedule = LambdaLR(optimiser, self._rate, last_epoch=self.state.step - 1)
 
@@ -98,11 +98,15 @@ class TrainingRun:
 
     def progress(self) -> float:
         """How much of the run is over, 0 to 1: by steps, or by time where that runs out first."""
-        # Processes that learn apart wait for each other at lines of progress only, not at each step.
-        if self.settings.time_limit and (not self.apart or self.state.step % self.settings.log_every == 0):
-            by_time = self.state.seconds / (60 * self.settings.time_limit)
-            self._time_used = float(self._reduced(by_time, "mean"))  # all must stop at the same step
+        # Processes that take steps alone must not wait for each other at every step: they agree when they log.
+        if not self.apart or self.state.step % self.settings.log_every == 0:
+            self._time_used = self._time_share()
         return max(self.state.step / self.settings.max_steps, self._time_used)
+
+    def _time_share(self) -> float:
+        """How much of the time limit is used, 0 without one: the mean of all processes, which stop at the same step."""
+        limit = self.settings.time_limit
+        return float(self._reduced(self.state.seconds / (60 * limit), "mean")) if limit else 0.0
 
     def _rate(self, step: int) -> float:
         """What the full learning rates are multiplied with at a step."""
