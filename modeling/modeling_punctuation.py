@@ -90,7 +90,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if isinstance(config, PunctuationRestorationConfig):
             raise ValueError(
                 f"Expected a pretrained encoder, {name_or_path} is a punctuation model already. Load it with "
-                "from_pretrained; to train it further, give it to train.py as --from."
+                "from_pretrained; to train it further, give it to train.py as --model."
             )
         pooler = without_pooler(config)
         encoder = AutoModel.from_pretrained(name_or_path, revision=revision, dtype=torch.float32, **pooler)

@@ -194,7 +194,7 @@ def test_a_gguf_file_is_refused_with_the_way_out(folders, tmp_path, capsys):
 
 
 def test_a_punctuation_model_is_no_encoder(tiny_checkpoint, folders, tmp_path, capsys):
-    assert "give it to train.py as --from" in _said(capsys, tiny_checkpoint, folders / "prepared", tmp_path / "out")
+    assert "give it to train.py as --model" in _said(capsys, tiny_checkpoint, folders / "prepared", tmp_path / "out")
 
 
 def test_a_folder_that_is_none_of_that_is_refused(folders, tmp_path, capsys):

@@ -1,6 +1,6 @@
 """The command `label`: a model's probabilities of every label of prepared text, for a smaller model to learn.
 
-    python -m punctuation_restoration.cli.label --model LARGE --data prepared_for_it/ --output soft/
+    punctuation-restoration label --model LARGE --data prepared_for_it/ --output soft/
     python train.py --encoder SMALL --data prepared/ --soft-labels soft/ --output runs/small
 
 `prepared_for_it/` was prepared with the large model's tokenizer. Documents that are labelled already are passed over:

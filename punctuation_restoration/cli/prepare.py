@@ -1,7 +1,7 @@
 """The command `prepare`: training data from a recipe, or from texts of one language.
 
-    python -m punctuation_restoration.cli.prepare --recipe recipes/en-zh-ms.yaml --output prepared/
-    python -m punctuation_restoration.cli.prepare --texts texts/ --language xx --tokenizer MODEL --output prepared/
+    punctuation-restoration prepare --recipe recipes/en-zh-ms.yaml --output prepared/
+    punctuation-restoration prepare --texts texts/ --language xx --tokenizer MODEL --output prepared/
 
 Expected failures end in one line that says what to do.
 """

@@ -213,7 +213,7 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"Expected prepared data in {folder}, could not read {path} ({error}). "
-            "Run `python -m punctuation_restoration.cli.prepare --output` with this folder first."
+            "Run `punctuation-restoration prepare --output` with this folder first."
         ) from error
     return index
 

@@ -35,7 +35,7 @@ class TrainingSettings:
     encoder: str | None = setting(None, "pretrained encoder to start from, folder or Hub id")
     layers: int | None = setting(None, "keep only the first N layers of the encoder", "above 0")
     slot_style: str | None = setting(
-        None, "mask (slot filling) or last-piece (tagging); default: as in --from, or last-piece", SLOT_STYLES
+        None, "mask (slot filling) or last-piece (tagging); default: as in --model, or last-piece", SLOT_STYLES
     )
     casings: bool = setting(False, "give a model without it a head that says which words have capitals")
     head: str | None = setting(None, "what labels the slots; default: as in --model, or linear", HEADS)
