@@ -6,11 +6,13 @@ import pytest
 from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
+from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.building import batch_source, load_own_model
+from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import source_windows
 
 WORDS = "hello you are the best is day say saya awak xyz".split()
@@ -31,7 +33,7 @@ def model(request, tiny_config, tiny_tokenizer, tmp_path) -> str:
     return str(tmp_path / "model")
 
 
-def test_validation_and_serving_cut_the_same_windows(model, tmp_path):
+def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(model, tmp_path):
     text = " ".join(WORDS[n * n % len(WORDS)] + "." * (n % 5 == 4) for n in range(150))
     (tmp_path / "text.txt").write_text(text)
     data = prepare(recipe_for_texts([str(tmp_path / "text.txt")], "en", 0.0), tmp_path / "data", model, 1)
@@ -45,3 +47,6 @@ def test_validation_and_serving_cut_the_same_windows(model, tmp_path):
     for one, other in zip(served, checked, strict=True):
         assert len(one["input_ids"]) <= slots.config.max_window_pieces
         assert one["window"].end - one["window"].first == len(other.window.words.labels)
+    batches = batch_source(TrainingSettings(pieces_per_batch=200), Recipe("r", ()), data, slots, slots.config, (0, 1))
+    widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches.step(step)]
+    assert max(widths) <= slots.config.max_window_pieces

@@ -113,6 +113,7 @@ def build_run(
     tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
     slots = SlotEncoder(tokenizer, model.config)
     choose_trained(model, slots, settings.frozen_layers, new_pieces)
+    model.to(accelerator.device)  # here, so that averages and the optimiser's state are made where the weights are
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
         use_fp32_attention(model)
     rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
