@@ -73,6 +73,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
+def made(cache, tiny_model):
+    """Each backend of the tiny model."""
+    return {name: make_backend(name, tiny_model, PAD_ID) for name in backends.BACKENDS}
+
+
+@pytest.fixture(scope="module")
 def restorers(cache, tiny_checkpoint: str):
     return {
         name: pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", backend=name)
@@ -93,21 +99,21 @@ def test_fp32_backends_give_the_same_text(restorers):
 
 
 @pytest.mark.slow
-def test_int8_gives_nearly_the_same_probabilities_in_a_smaller_file(restorers):
+def test_int8_gives_nearly_the_same_probabilities_in_a_smaller_file(made):
     batch = batch_of()
-    expected, got = (restorers[name]._probabilities(**batch) for name in ("torch", "onnx-int8"))
+    expected, got = (made[name](**batch) for name in ("torch", "onnx-int8"))
     assert 0 < (expected - got).abs().mean() < 0.05
-    sizes = [os.path.getsize(restorers[name]._probabilities.file) for name in ("onnx", "onnx-int8")]
+    sizes = [os.path.getsize(made[name].file) for name in ("onnx", "onnx-int8")]
     assert sizes[1] < sizes[0]
 
 
 @pytest.mark.slow
-def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, tiny_model, monkeypatch):
+def test_a_file_is_made_once_and_not_used_for_other_weights(made, tiny_model, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("written again")
 
     monkeypatch.setattr(onnx_export, "export_onnx", refuse)
-    assert make_backend("onnx", tiny_model, PAD_ID).file == restorers["onnx"]._probabilities.file
+    assert make_backend("onnx", tiny_model, PAD_ID).file == made["onnx"].file
     other = copy.deepcopy(tiny_model)
     with torch.no_grad():
         other.classifier.out_proj.bias.add_(1.0)
@@ -116,41 +122,37 @@ def test_a_file_is_made_once_and_not_used_for_other_weights(cache, restorers, ti
 
 
 @pytest.mark.slow
-def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(restorers, tiny_checkpoint, tmp_path, monkeypatch):
+def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(made, tiny_checkpoint, tmp_path, monkeypatch):
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
     folder = tmp_path / "model"
     shutil.copytree(tiny_checkpoint, folder)
     beside = folder / backends.FILES["onnx"]
     beside.parent.mkdir()
-    shutil.copyfile(restorers["onnx"]._probabilities.file, beside)
+    shutil.copyfile(made["onnx"].file, beside)
     model = AutoModelForTokenClassification.from_pretrained(folder)
     assert make_backend("onnx", model, PAD_ID).file == str(beside)
     assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.slow
-def test_an_export_with_a_backend_is_used_as_it_is(restorers, tiny_checkpoint, tmp_path, monkeypatch):
-    folder = tmp_path / "exported"
-    monkeypatch.setattr(
-        onnx_export, "export_onnx", lambda model, path, *args, **kwargs: _copy(restorers["onnx-int8"], path)
-    )
-    files = exporting.export(folder, tiny_checkpoint, backends=["onnx-int8"])
-    assert folder / "onnx" / "model_int8.onnx" in files
+def test_an_export_with_a_backend_needs_no_other_file(made, restorers, tiny_checkpoint, tmp_path, monkeypatch):
+    def copy_file(model, path, *args, **kwargs):
+        path.parent.mkdir()
+        shutil.copyfile(made["onnx-int8"].file, path)
+
+    monkeypatch.setattr(onnx_export, "export_onnx", copy_file)
+    files = exporting.export(tmp_path / "exported", tiny_checkpoint, backends=["onnx-int8"])
+    assert tmp_path / "exported" / "onnx" / "model_int8.onnx" in files
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
-    restore = pipeline("punctuation-restoration", model=str(folder), device="cpu", backend="onnx-int8")
-    assert restore._probabilities.file == str(folder / "onnx" / "model_int8.onnx")
+    restore = pipeline("punctuation-restoration", model=str(tmp_path / "exported"), device="cpu", backend="onnx-int8")
     assert restore(TEXTS[0])["text"] == restorers["onnx-int8"](TEXTS[0])["text"]
-
-
-def _copy(restore, path):
-    path.parent.mkdir()
-    shutil.copyfile(restore._probabilities.file, path)
+    assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.slow
-def test_two_first_uses_at_once_leave_one_whole_file(restorers, tiny_model, tmp_path, monkeypatch):
+def test_two_first_uses_at_once_leave_one_whole_file(made, tiny_model, tmp_path, monkeypatch):
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
-    source = restorers["onnx"]._probabilities.file
+    source = made["onnx"].file
     barrier = threading.Barrier(2)
 
     def write(model, path, *args, **kwargs):
@@ -174,8 +176,8 @@ def test_two_first_uses_at_once_leave_one_whole_file(restorers, tiny_model, tmp_
 
 
 @pytest.mark.slow
-def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, tiny_model, tmp_path, monkeypatch):
-    source = restorers["onnx"]._probabilities.file
+def test_where_nothing_can_be_written_the_backend_works_and_says_so(made, tiny_model, tmp_path, monkeypatch):
+    source = made["onnx"].file
     monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
 
     def write(model, path, *args, **kwargs):
@@ -188,19 +190,19 @@ def test_where_nothing_can_be_written_the_backend_works_and_says_so(restorers, t
         backend = make_backend("onnx", tiny_model, PAD_ID)
     assert isinstance(backend.file, bytes)
     batch = batch_of()
-    torch.testing.assert_close(backend(**batch), restorers["onnx"]._probabilities(**batch))
+    torch.testing.assert_close(backend(**batch), made["onnx"](**batch))
 
 
 @pytest.mark.slow
-def test_a_backend_can_be_sent_to_another_process(restorers):
-    backend = restorers["onnx"]._probabilities
+def test_a_backend_can_be_sent_to_another_process(made):
+    backend = made["onnx"]
     batch = batch_of()
     torch.testing.assert_close(pickle.loads(pickle.dumps(backend))(**batch), backend(**batch))
 
 
 @pytest.mark.slow
-def test_other_users_may_read_the_file(restorers):
-    assert stat.S_IMODE(os.stat(restorers["onnx"]._probabilities.file).st_mode) & stat.S_IRGRP
+def test_other_users_may_read_the_file(made):
+    assert stat.S_IMODE(os.stat(made["onnx"].file).st_mode) & stat.S_IRGRP
 
 
 @pytest.mark.slow
