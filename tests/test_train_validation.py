@@ -6,7 +6,7 @@ import pytest
 from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Recipe
+from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
@@ -47,6 +47,7 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
     for one, other in zip(served, checked, strict=True):
         assert len(one["input_ids"]) <= slots.config.max_window_pieces
         assert one["window"].end - one["window"].first == len(other.window.words.labels)
-    batches = batch_source(TrainingSettings(pieces_per_batch=200), Recipe("r", ()), data, slots, slots.config, (0, 1))
+    recipe = Recipe("r", (), sampling=Sampling(filled_windows=0.0))  # marks that are shown come on top
+    batches = batch_source(TrainingSettings(pieces_per_batch=200), recipe, data, slots, slots.config, (0, 1))
     widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches.step(step)]
     assert max(widths) <= slots.config.max_window_pieces
