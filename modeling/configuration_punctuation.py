@@ -193,7 +193,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         elif style == "mask-stream" and "slot_style" not in kwargs:
             raise ValueError(
                 f"Expected slot_style to be one of {SLOT_STYLES}, got 'mask-stream', which was removed. Train the "
-                "checkpoint further with train.py --from FOLDER --slot-style last-piece."
+                "checkpoint further with train.py --model FOLDER --slot-style last-piece."
             )
         elif style == "mask-stream":
             kept["slot_style"] = kwargs["slot_style"]

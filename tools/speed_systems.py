@@ -138,18 +138,14 @@ def floor(model: str | None) -> tuple[System, int]:
     shapes: dict[str, list[tuple[int, int]]] = {}  # pieces and slots of each window of a text
 
     def products(n_pieces: int, n_slots: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        n_layers, n_slot_layers = encoder.num_hidden_layers, max(restore.model.n_slot_layers, 1)
-        for layer in range(n_layers):
-            n_out = 0 if layer == n_layers - 1 else n_pieces
-            n_out += n_slots if layer >= n_layers - n_slot_layers else 0
-            yield matrix(n_out, width), matrix(width, width)
-            yield matrix(n_pieces, width), matrix(width, 2 * width)
+        for _ in range(encoder.num_hidden_layers):
+            yield matrix(n_pieces, width), matrix(width, 3 * width)
             size = width // n_heads
-            yield matrix(n_heads, n_out, size), matrix(n_heads, size, n_pieces)
-            yield matrix(n_heads, n_out, n_pieces), matrix(n_heads, n_pieces, size)
-            yield matrix(n_out, width), matrix(width, width)
-            yield matrix(n_out, width), matrix(width, inner)
-            yield matrix(n_out, inner), matrix(inner, width)
+            yield matrix(n_heads, n_pieces, size), matrix(n_heads, size, n_pieces)
+            yield matrix(n_heads, n_pieces, n_pieces), matrix(n_heads, n_pieces, size)
+            yield matrix(n_pieces, width), matrix(width, width)
+            yield matrix(n_pieces, width), matrix(width, inner)
+            yield matrix(n_pieces, inner), matrix(inner, width)
         yield matrix(n_slots, width), matrix(width, head)
         yield matrix(n_slots, head), matrix(head, n_labels)
 
