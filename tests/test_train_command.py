@@ -186,7 +186,7 @@ def test_tagging_goes_on_as_slot_filling_with_its_weights(prepared: str, tiny_ch
         (["--data", "missing"], "no such file or folder"),
         (["--recipe", "missing.yaml"], "Expected a recipe file at missing.yaml"),
         (["--precision", "fp16"], "needs a GPU"),
-        (["--add-pieces", "5"], "texts under --data and a --model"),
+        (["--add-pieces", "5"], "both texts (--data) and a model to extend"),
     ],
 )
 def test_wrong_calls_end_in_one_line(

@@ -1,11 +1,11 @@
-"""What a text says of the casing of its words, where it says anything.
+"""The casing labels of a text: which words have capitals inside a sentence, where the text shows it.
 
-    He said: i went home. MONDAY, then?     mostly lower case at sentence starts: it says nothing
+    He said: i went home. MONDAY, then?     mostly lower case at sentence starts: unknown
     Monday came. NASA called Mary.          as it is: came, called; capital: Mary; upper: NASA; Monday began
 
-A model learns how a word is written in the middle of a sentence. A sentence's first word has a capital anyway, so it
-says nothing, unless it has more capitals than one, or the document writes it in one way only elsewhere. Neither do
-headlines and shouted sentences, nor documents whose letters nobody cared for: `Says` has the limits.
+A model learns how a word is written in the middle of a sentence. The first word of a sentence has a capital anyway, so
+its casing is unknown, unless it has more than one capital, or the document writes it in one way elsewhere. Headlines,
+sentences in capitals, and documents with careless capitals are unknown too: the constants below are the limits.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import numpy as np
 
 from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, casing_of
 
-UNKNOWN = 255  # in a byte, of a word of which nothing is known
+UNKNOWN = 255  # the byte of a word whose casing is unknown
 
 LEAST_STARTS = 0.7  # of sentences that begin with a letter, the share that begins with a capital
 MOST_CAPITALS = 0.6  # of words inside sentences; more is a list of titles
@@ -27,12 +27,12 @@ _shape_of = lru_cache(1 << 16)(lambda word: UNKNOWN if (casing := casing_of(word
 
 
 def written_casings(words: Sequence[str], begins: np.ndarray, has_casing: bool | None = None) -> np.ndarray:
-    """The casing (n_words,) uint8 that each word of a document has in it, where that says something.
+    """The casing (n_words,) uint8 of each word as the document writes it, `UNKNOWN` where that shows nothing.
 
     Args:
-        words: as they are written, without marks.
+        words: as the document writes them, without marks.
         begins: (n_words,) of bool, whether each begins a sentence.
-        has_casing: whether the document's letters say something at all; None: as the limits above decide.
+        has_casing: whether the document's capitals can be trusted; None: the limits above decide.
     """
     shapes = np.fromiter(map(_shape_of, words), dtype=np.uint8, count=len(words))
     nothing = np.full_like(shapes, UNKNOWN)
@@ -57,7 +57,7 @@ def written_casings(words: Sequence[str], begins: np.ndarray, has_casing: bool |
 
 
 def casing_targets(words: Sequence[str], begins: np.ndarray, written: np.ndarray) -> np.ndarray:
-    """What a model is to say of each word, (n_words,) uint8; `written` is what `written_casings` gave."""
+    """The casing that a model learns for each word, (n_words,) uint8, from the result of `written_casings`."""
     elsewhere: dict[str, set[int]] = {}
     for word, casing, is_first in zip(words, written.tolist(), begins.tolist(), strict=True):
         if not is_first and casing != UNKNOWN:

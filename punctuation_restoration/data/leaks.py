@@ -1,4 +1,4 @@
-"""Does a training document repeat a benchmark? Counts the stretches of letters that both have, by their hashes.
+"""Finds training documents that repeat a benchmark, by the hashes of the stretches of letters that both contain.
 
 Takes texts, gives counts. Marks, blanks and case play no part, nor whether Chinese is Simplified or Traditional, so
 differently prepared copies of a talk are found.

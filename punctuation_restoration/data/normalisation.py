@@ -1,8 +1,8 @@
-"""Numbers, amounts, ordinals, dates, times, units, telephone numbers and links → words, as a recogniser without number
-formatting writes them.
+"""Writes numbers, amounts, ordinals, dates, times, units, telephone numbers and links in words, as recognisers without
+number formatting do.
 
-Takes and gives punctuated text in one language; marks around what is replaced stay, and no mark is ever added. For
-training text only (`spell_numbers: true` in a recipe); what users restore is never changed.
+Takes and gives punctuated text in one language; marks around a replacement stay, and no mark is added. For training
+text only (`spell_numbers: true` in a recipe); the text that users restore is never changed.
 
 num2words speaks English and Indonesian. Malay is made from its Indonesian: the two count alike but for the words in
 `MALAY_FROM_INDONESIAN`. Mandarin is written here. Other languages that num2words knows get numbers, dates, times and

@@ -109,7 +109,7 @@ def prepare(
 def prepare_source(
     pool: Executor, source: Source, out: Path, seen: set[int], bar: ProgressBar
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Counter[str]]:
-    """Convert one source and write its shards; adds to `seen`, which holds the hashes of texts already used.
+    """Convert one source and write its shards. `seen` holds the hashes of texts already used, and grows.
 
     Gives its row of the index (files and counts, skipped ones too), the documents that share text with a benchmark, and
     in how many documents to train on each word with capitals stands.
@@ -162,7 +162,7 @@ def leave_out(index: dict[str, Any], names: Sequence[str], out: Path) -> None:
 
 
 def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
-    """Words with capitals inside, each with the number of documents, two or more, that write it so.
+    """Words with capitals inside (`iPhone`), each with the number of documents, two or more, that write it this way.
 
     Not those that more documents write in another way: some have `dR`, most of them `Dr`.
     """

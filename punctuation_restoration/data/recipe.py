@@ -40,8 +40,8 @@ class Source:
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after so many words
     held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
-    labelled: bool = True  # False: its marks are thrown away, for self-training
-    casing: bool | None = None  # whether capitals are as they should be; None: `data.casings` decides, text by text
+    labelled: bool = True  # False: its marks are dropped, for self-training
+    casing: bool | None = None  # whether capitals can be trusted; None: `data.casings` decides for each text
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 

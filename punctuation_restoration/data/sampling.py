@@ -27,7 +27,7 @@ class CutWindow:
     """A window before its slots are made."""
 
     words: Words
-    seed: tuple[int, ...] = (0,)  # seeds whatever is drawn for this window later
+    seed: tuple[int, ...] = (0,)  # seeds all later random draws for this window
     language_id: int = 0
     is_pseudo: bool = False  # labelled by a model, for self-training
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on

@@ -1,4 +1,4 @@
-"""Finds the pieces that a vocabulary lacks in new text, and adds them to a model, for languages new to it.
+"""Adds pieces to a model's vocabulary that new text needs, for languages new to the model.
 
 Takes a model and texts, writes a model folder: old pieces keep their ids, so data prepared before still fit. New pieces
 are whole words that were cut into many, and signs that were unknown.
@@ -28,7 +28,7 @@ NEW_PIECES_FILE = "new_pieces.json"
 def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> list[str]:
     """Write `start` with up to `n_pieces` new pieces to `out`. Gives the pieces; `out/new_pieces.json` has their ids.
 
-    The embedding of a new piece starts as the mean of the pieces it stood as before, or of all where it was unknown.
+    The embedding of a new piece starts as the mean of the pieces it was split into, or of all pieces if it was unknown.
 
     Raises:
         ValueError: if texts cannot be read.
@@ -60,7 +60,7 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
 
 
 def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> dict[str, list[int]]:
-    """Pieces to add, with the pieces that they stand as so far; those that shorten the text most come first.
+    """Pieces to add, each with the pieces that it is split into today; those that shorten the text most come first.
 
     Candidates are words cut into three pieces or more, and unknown signs. A word is worth the pieces it saves times
     how often it occurs; a sign, of which the model sees nothing so far, ten times how often it occurs.

@@ -1,4 +1,4 @@
-"""The training loop: batches in, a model folder out; can be killed at any moment and started again.
+"""The training loop: batches in, a model folder out. It can be killed at any time and resumes exactly.
 
     out/checkpoints/step-000500/   to go on from        out/best/    best mean validation F1
     out/log.jsonl                  progress             out/final/   the end of the run

@@ -1,6 +1,6 @@
 """Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model.
 
-What a model is sure and right of can be made to count less (focal loss).
+Focal loss lowers the weight of labels that the model already predicts with confidence.
 
 Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Of a CRF the likelihood of
 whole windows takes the place of the cross-entropy, and all else reads its marginals.

@@ -14,7 +14,7 @@ FP32_ATTENTION = "fp32-sdpa"  # its name in transformers
 
 
 def choose_precision(wanted: str, device_type: str) -> tuple[str, str | None]:
-    """Accelerate's name of the number format to use, and a message where it is not what was wanted.
+    """accelerate's name of the number format to use, and a message if it differs from the one asked for.
 
     bf16 on a processor without bf16 instructions was measured 27 times slower than fp32, so it falls back to fp32.
 

@@ -1,4 +1,4 @@
-"""Self-training: a model labels unpunctuated text, and a student learns from that and from human labels.
+"""Self-training: a model labels unpunctuated text, and a student learns from these labels and from human ones.
 
     python -m punctuation_restoration.training.self_training --teacher checkpoints/en-zh-ms --data prepared/ \\
         --unlabelled talks.txt --language en --rounds 2 --pseudo-weight 0.5 --pseudo-smoothing 0.1 --output runs/self

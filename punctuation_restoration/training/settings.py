@@ -37,20 +37,20 @@ class TrainingSettings:
     slot_style: str | None = setting(
         None, "mask (slot filling) or last-piece (tagging); default: as in --model, or last-piece", SLOT_STYLES
     )
-    casings: bool = setting(False, "give a model without it a head that says which words have capitals")
+    casings: bool = setting(False, "add a head that predicts which words have capitals")
     head: str | None = setting(None, "what labels the slots; default: as in --model, or linear", HEADS)
     bidirectional_from: int | None = setting(None, "first decoder layer to read both ways; default: the middle one")
-    frozen_layers: int = setting(0, "first layers that keep their weights, as word embeddings do", "of 0 or more")
+    frozen_layers: int = setting(0, "number of first layers that are frozen, as word embeddings are", "of 0 or more")
     dropout: float = setting(0.1, "dropout of hidden states", "from 0 to below 1")
     # How long
     max_steps: int = setting(6000, "steps of the optimiser", "of 1 or more")
     time_limit: float | None = setting(None, "minutes until the run ends, its learning rate at 0", "above 0")
-    patience: int | None = setting(None, "stop after so many evaluations in which no language got better", "above 0")
+    patience: int | None = setting(None, "stop after N evaluations without progress in any language", "above 0")
     # Batches
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", "of 1 or more")
     accumulate: int = setting(1, "batches whose gradients are added up in a step", "of 1 or more")
     local_steps: int = setting(
-        1, "steps each process takes alone before all take their mean weights; 1 shares gradients", "of 1 or more"
+        1, "steps of each process between averages of all weights (local SGD); 1 shares gradients", "of 1 or more"
     )
     # Optimiser
     optimiser: str = setting("adamw", "adamw or radam", OPTIMISERS)
@@ -77,7 +77,7 @@ class TrainingSettings:
     evaluate_every: int = setting(500, "steps between evaluations", "of 1 or more")
     validation_words: int = setting(6000, "words of each language to evaluate on", "of 1 or more")
     checkpoint_every: int = setting(500, "steps between checkpoints", "of 1 or more")
-    keep_checkpoints: int = setting(2, "how many checkpoints are kept", "of 1 or more")
+    keep_checkpoints: int = setting(2, "number of checkpoints to keep", "of 1 or more")
     log_every: int = setting(20, "steps between lines of progress", "of 1 or more")
     threads: int | None = setting(None, "threads that torch computes with on a CPU", "above 0")
 
@@ -93,8 +93,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
     parser.add_argument("--language", default="xx", help="language code of texts under --data")
     parser.add_argument("--add-pieces", type=int, default=0, help="pieces of the texts to add to --model")
-    parser.add_argument("--output", required=True, help="folder of the run; a run that is there goes on")
-    parser.add_argument("--model", help="checkpoint of ours to start from, folder or Hub id")
+    parser.add_argument("--output", required=True, help="folder of the run; a run that was stopped there resumes")
+    parser.add_argument("--model", help="punctuation model to start from, folder or Hub id")
     parser.add_argument("--labels", help="file with other labels than those of --model or the recipe (YAML or JSON)")
     parser.add_argument("--soft-labels", help="folder of another model's probabilities to learn, by the command label")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")

@@ -66,10 +66,10 @@ def train(args: Namespace) -> dict[str, Any]:
 
 
 def build_accelerator(device: str | None, precision: str) -> tuple[Accelerator, str | None]:
-    """Devices, processes and number format of a run, and a message where the format is not what was wanted.
+    """The accelerator of a run, and a message if its number format differs from the one asked for.
 
-    Without `device` it is a GPU where there is one, and with the precision "auto" that of `accelerate launch` or
-    `accelerate config` where they have set one.
+    Without `device`, a GPU is used if there is one. With the precision "auto", the setting of `accelerate launch` or
+    `accelerate config` is used if there is one.
 
     Raises:
         ValueError: if there is no such device, or it cannot compute in that format.
@@ -94,12 +94,12 @@ def build_run(
     soft_labels: str | None = None,
     new_pieces: Sequence[int] = (),
 ) -> TrainingRun:
-    """A run in the folder `out`: a new one, or from its newest checkpoint on.
+    """A run in the folder `out`: a new one, or one that resumes from the newest checkpoint there.
 
     Args:
         recipe: its sampling, augmentation, weights and model fields are used.
         index: of prepared data, from `data.shards.read_index`.
-        start: checkpoint of ours to go on from; None starts from the settings' encoder.
+        start: punctuation model to start from; None starts from the settings' encoder.
         soft_labels: folder of another model's probabilities, see `data.soft_labels`.
         new_pieces: ids whose word embeddings are trained besides those of the mask and the fills.
     """
@@ -142,7 +142,7 @@ def build_run(
 
 @contextmanager
 def hold_folder(out: Path) -> Iterator[None]:
-    """Keep other runs out of a folder; the system lets go of it even where a run is killed.
+    """Lock a folder for one run; the operating system releases the lock even if the run is killed.
 
     Raises:
         ValueError: if another run holds it.
@@ -168,7 +168,7 @@ def prepared_folders(
     folders = [path for path in args.data if path not in texts]
     start = args.model
     if args.add_pieces and not (texts and start):
-        raise ValueError("Expected texts under --data and a --model to add pieces to, got not both. Give both.")
+        raise ValueError("Expected both texts (--data) and a model to extend (--model) for --add-pieces. Give both.")
     if not texts:
         return start, folders
     if not (start or settings.encoder):

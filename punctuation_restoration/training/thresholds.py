@@ -1,4 +1,4 @@
-"""The temperature that calibrates a model on validation text, and then the thresholds that score best on it.
+"""Finds the temperature that calibrates a model on validation text, and then the thresholds with the best F1 there.
 
 Training leaves a model too sure of its marks; one temperature for all labels and scripts mends most of that. Thresholds
 are moved one after the other as long as F1 grows.
@@ -83,7 +83,7 @@ def tuned_temperature(validation: Validation, reading: np.ndarray) -> float:
 
 
 def tuned_thresholds(config: Any, validation: Validation, reading: np.ndarray) -> dict[str, float] | None:
-    """Thresholds with which the mean F1 of all languages is highest; None where none pays, or no text is held out.
+    """Thresholds with the highest mean F1 of all languages; None if none helps, or no text is held out.
 
     `reading` is what `validation.read` gave for the model of this configuration, whose temperature was found before.
     """

@@ -1,4 +1,4 @@
-"""Word embeddings of which only some rows are trained: those of the mask, of fill pieces, of pieces that are new.
+"""Trains only some rows of the word embeddings: those of the mask, of fill pieces and of new pieces.
 
 Takes a model, changes it in place; what is saved are plain embeddings again.
 """

@@ -63,7 +63,7 @@ class Validation:
                 self.windows += taken
 
     def read(self, model: Any, device: Any = "cpu") -> np.ndarray:
-        """What a model says of this process's words, (n_words, 2 + M + 2).
+        """A model's predictions for this process's words, (n_words, 2 + M + 2).
 
         Source, true label, probability of each label, true and chosen casing (`NOT_SCORED` where there is none).
         """
@@ -93,9 +93,9 @@ class Validation:
         return run.reduce(torch.as_tensor(values, device=run.device)).cpu().numpy() if run else np.asarray(values)
 
     def casing_f1(self, reading: np.ndarray) -> dict[str, float]:
-        """F1 of words that are not as they came, per language, in points of 100; none without casings.
+        """F1 of words whose casing differs from lower case, per language, in points of 100; empty without casings.
 
-        Of the words of which `data.casings` knows something: not of a sentence's first, as a rule.
+        Words of unknown casing (`data.casings`), such as most first words of sentences, do not count.
         """
         sources, true, chosen = reading[reading[:, -2] != NOT_SCORED][:, [0, -2, -1]].T.astype(np.int64)
         languages = np.array(self.source_languages)[sources]
