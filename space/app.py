@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from restorer import ACCURATE, MAX_CHARACTERS, MAX_FILE_BYTES, QUICK, PageRestor
 from views import EMPTY, doubts_html, speed_line
 
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
-from punctuation_restoration.transcripts import WRITABLE
+from punctuation_restoration.transcripts import READABLE, WRITABLE
 
 # Visitors' files lie in a folder of their own, which goes when the server does.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
@@ -31,7 +31,7 @@ LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed,
 KEPT_SECONDS = 600  # of files
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
 ONE_AT_A_TIME: dict[str, Any] = {"api_visibility": "private", "concurrency_id": "model", "concurrency_limit": 1}
-FILE_TYPES = [".srt", ".vtt", ".json", ".jsonl", ".tsv", ".ctm", ".txt"]
+FILE_TYPES = [f".{name}" for name in READABLE]
 AS_IT_IS = "as the file is"
 
 EXAMPLES = {
@@ -67,10 +67,7 @@ def build(restorer: PageRestorer) -> gr.Blocks:
                 typed = _text_tab()
             with gr.Tab("File"):
                 upload = _file_tab()
-        options = _options(restorer)
-        show = _connect_text(restorer, typed, options)
-        restore_file = _connect_file(restorer, upload, options)
-        _connect_options(options, (typed, show), (upload, restore_file))
+        _connect(restorer, typed, upload, _options(restorer))
         gr.api(_told()(restorer.restore), api_name="restore", concurrency_id="model", concurrency_limit=1)
     return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
 
@@ -153,9 +150,9 @@ def _options(restorer: PageRestorer) -> list[Any]:
         ]  # fmt: skip
 
 
-def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """Restore what is typed; gives what to call when an option changes."""
-    spoken = typed["spoken"]
+def _connect(restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, Any], options: list[Any]) -> None:
+    """What happens when a text or a file is given, and when an option changes."""
+    results = Path(_files.name) / "results"
 
     @_told()
     def show(text: str, *given: Any) -> tuple[Any, ...]:
@@ -172,18 +169,6 @@ def _connect_text(restorer: PageRestorer, typed: dict[str, Any], options: list[A
             return gr.skip(), gr.skip(), "A long text: press **Restore**."
         return show(text, *given)
 
-    gr.on([typed["press"].click, spoken.submit], show, [spoken, *options], typed["outputs"], **ONE_AT_A_TIME)
-    spoken.change(
-        show_live, [spoken, typed["live"], *options], typed["outputs"],
-        trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
-    )  # fmt: skip
-    return show_live
-
-
-def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """Restore a file that is given; gives what to call when an option changes."""
-    results = Path(_files.name) / "results"
-
     @_told()
     def restore_file(path: str | None, to: str, *given: Any) -> tuple[Any, ...]:
         if path is None:
@@ -197,22 +182,7 @@ def _connect_file(restorer: PageRestorer, upload: dict[str, Any], options: list[
         line = f"{target.name} · {speed_line(restored['words'], restored['seconds'])}"
         return gr.DownloadButton(value=str(target), interactive=True), line, restored["text"][:2000]
 
-    gr.on(
-        [upload["file"].change, upload["to"].change], restore_file, [upload["file"], upload["to"], *options],
-        upload["outputs"], trigger_mode="always_last", **ONE_AT_A_TIME,
-    )  # fmt: skip
-    return restore_file
-
-
-def _connect_options(options: list[Any], text_tab: tuple[Any, Any], file_tab: tuple[Any, Any]) -> None:
-    """An option changes both tabs, in one event.
-
-    Of two events one after the other Gradio 6.31 can lose one: the server closes the stream of answers after the first,
-    and its client, which has by then asked for the second on the same stream, waits for ever.
-    """
-    (typed, show_live), (upload, restore_file) = text_tab, file_tab
-
-    def again(text: str, is_live: bool, path: str | None, to: str, *given: Any) -> tuple[Any, ...]:
+    def show_both(text: str, is_live: bool, path: str | None, to: str, *given: Any) -> tuple[Any, ...]:
         shown = show_live(text, is_live, *given)
         try:
             return *shown, *restore_file(path, to, *given)
@@ -220,11 +190,15 @@ def _connect_options(options: list[Any], text_tab: tuple[Any, Any], file_tab: tu
             gr.Warning(error.message, title=error.title)
             return *shown, *[gr.skip()] * len(upload["outputs"])
 
-    inputs = [typed["spoken"], typed["live"], upload["file"], upload["to"], *options]
-    gr.on(
-        [option.change for option in options], again, inputs, [*typed["outputs"], *upload["outputs"]],
-        trigger_mode="always_last", show_progress="hidden", **ONE_AT_A_TIME,
-    )  # fmt: skip
+    text, file = [typed["spoken"], typed["live"]], [upload["file"], upload["to"]]
+    at_last: dict[str, Any] = {"trigger_mode": "always_last", **ONE_AT_A_TIME}
+    gr.on([typed["press"].click, text[0].submit], show, [text[0], *options], typed["outputs"], **ONE_AT_A_TIME)
+    text[0].change(show_live, [*text, *options], typed["outputs"], show_progress="hidden", **at_last)
+    gr.on([file[0].change, file[1].change], restore_file, [*file, *options], upload["outputs"], **at_last)
+    # One event for both tabs. Of two, one after the other, Gradio 6.31 can lose one: the server closes the stream of
+    # answers after the first, and its client, which asked for the second on the same stream, waits for ever.
+    changes, outputs = [option.change for option in options], [*typed["outputs"], *upload["outputs"]]
+    gr.on(changes, show_both, [*text, *file, *options], outputs, show_progress="hidden", **at_last)
 
 
 @contextlib.contextmanager

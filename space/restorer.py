@@ -21,6 +21,7 @@ MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words
 MAX_FILE_CHARACTERS = 200_000  # of the speech in a file; about four hours
 MAX_FILE_BYTES = 2_000_000
 ACCURATE, QUICK = "accurate", "fast"
+DEFAULTS = ("basic", EXISTING[0], False, 0.0, ACCURATE)  # of the options of a call
 
 
 def page_models() -> dict[str, str]:
@@ -114,7 +115,7 @@ class PageRestorer:
                 f"This file has {n_characters:,} characters of speech; the page takes up to {MAX_FILE_CHARACTERS:,}. "
                 "Split it, or use the command `punctuate` on your own machine."
             )
-        restore, keywords = self._prepared(*options)
+        restore, keywords = self._prepared(*(options or DEFAULTS))
         started = time.perf_counter()
         done = transcripts.restore_transcript(transcript, restore, **keywords)
         content = transcripts.write_as(done, to) if to else done.source()
@@ -125,12 +126,7 @@ class PageRestorer:
         return target, {"text": content, "words": words, "seconds": seconds}
 
     def _prepared(
-        self,
-        marks: str = "basic",
-        existing: str = EXISTING[0],
-        truecase: bool = False,
-        threshold: float = 0,
-        model: str = ACCURATE,
+        self, marks: str, existing: str, truecase: bool, threshold: float, model: str
     ) -> tuple[Any, dict[str, Any]]:
         """The pipeline of a model, and the keywords of its call."""
         restore = self.load(model)
