@@ -37,6 +37,12 @@ def test_weights_come_back_within_half_a_step(tiny_model: Any, stored: Path, dty
         assert ((after[name].float() - weight).abs() <= rounding).all(), name
 
 
+def test_it_is_trained_further_like_any_other(stored: Path, batch: dict[str, torch.Tensor]) -> None:
+    loaded = PunctuationRestorationModel.from_pretrained(stored)
+    loaded(**batch, labels=torch.tensor([[0, 1, 2]] * 3)).loss.backward()
+    assert all(weight.grad is not None for weight in loaded.encoder.encoder.layer.parameters())
+
+
 def test_the_file_holds_whole_numbers_and_the_configuration_says_so(tiny_model: Any, stored: Path) -> None:
     weights = load_file(stored / "model.safetensors")
     assert weights["encoder.embeddings.word_embeddings.weight"].dtype == torch.int8
