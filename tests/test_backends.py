@@ -206,20 +206,23 @@ def test_other_users_may_read_the_file(made):
 
 
 @pytest.mark.slow
-def test_onnx_runtime_computes_an_encoder_like_gemma(cache, tmp_path):
+def test_onnx_runtime_computes_an_encoder_like_gemma_with_casings(cache):
     encoder = Gemma3TextConfig(
         vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2, head_dim=16,
         num_key_value_heads=1, sliding_window=64, layer_types=["sliding_attention", "full_attention"],
         use_bidirectional_attention=True, pad_token_id=PAD_ID, initializer_range=0.2,
     )  # fmt: skip
     torch.manual_seed(4)
-    config = PunctuationRestorationConfig(encoder_config=encoder, slot_style="last-piece", head_width=24)
+    fields = {"slot_style": "last-piece", "head_width": 24, "casings": True}
+    config = PunctuationRestorationConfig(encoder_config=encoder, **fields)
     model = PunctuationRestorationModel(config).eval()
     for name, weight in model.encoder.named_parameters():
         if "norm" in name:
             torch.nn.init.normal_(weight, std=0.3)
+    torch.nn.init.normal_(model.classifier.casings.weight)
     batch = batch_of()
     expected = make_backend("torch", model, PAD_ID)(**batch)
+    assert expected.shape == (3, 3, 4 + 4)  # labels and casings
     got = {name: make_backend(name, model, PAD_ID)(**batch) for name in ("onnx", "onnx-int8")}
     torch.testing.assert_close(got["onnx"], expected, atol=1e-4, rtol=1e-3)
     assert (got["onnx-int8"] - expected).abs().mean() < 0.05
