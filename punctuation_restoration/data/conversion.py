@@ -26,7 +26,7 @@ from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.pipeline.words import WordFinder
+from punctuation_restoration.pipeline.words import Word, WordFinder
 
 N_AHEAD = 64  # documents sent before the first comes back
 
@@ -96,9 +96,10 @@ class Converter:
             spoken, names = list(document.words), list(document.labels)
         else:
             text = speller(language)(document.text) if self.recipe.spell_numbers else document.text
+            words: Sequence[Word] = self.finder(text)
             if language in self.recipe.opening_signs:
-                text = with_openings(text, self.finder(text))
-            spoken, names = strip_marks(text, self.finder(text), self.mark_labels, self.label_names)
+                text, words = with_openings(text, words)
+            spoken, names = strip_marks(text, words, self.mark_labels, self.label_names)
         return spoken, np.array([self.config.label2id[name] for name in names], dtype=np.uint8)
 
     def pack(

@@ -30,21 +30,30 @@ MAY_ASK = frozenset("when where".split())  # if a verb follows: `when you come` 
 BEFORE = frozenset("and but or so then because to in on at of for from with by about until since".split())
 
 
-def with_openings(text: str, words: Sequence[Word]) -> str:
-    """The text with its opening signs; sentences that have one stay as they are. `words` are those of the text."""
+def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
+    """The text with its opening signs, and its words there; sentences that have an opening sign stay as they are.
+
+    `words` are those of the text that was given.
+    """
     marks = find_marks(text, words, MARK_LABELS, NAMES)
-    parts, first, done = [], 0, 0
+    openings, first = dict[int, str](), 0  # the sign before each word that gets one
     for index, mark in enumerate(marks):
         if mark is None or mark.label in (None, "COMMA"):
             continue
         sentence = text[words[first].mark_from : mark.end]
         if mark.label in OPENING and PAIRS.keys().isdisjoint(sentence):
             begins = [first, *(n for n in range(first + 1, index + 1) if _is_border(text, words, marks, n))]
-            place = words[_asking(words[: index + 1], begins, mark.label)].mark_from
-            parts += [text[done:place], OPENING[mark.label]]
-            done = place
+            openings[_asking(words[: index + 1], begins, mark.label)] = OPENING[mark.label]
         first = index + 1
-    return "".join([*parts, text[done:]])
+    parts, moved, done = [], [], 0
+    for index, word in enumerate(words):
+        n_before = n_added = len(parts) // 2
+        if index in openings:
+            parts += [text[done : word.mark_from], openings[index]]
+            done, n_added = word.mark_from, n_before + 1
+        start, end, mark_at = (place + n_added for place in (word.start, word.end, word.mark_at))
+        moved.append(word._replace(start=start, end=end, mark_from=word.mark_from + n_before, mark_at=mark_at))
+    return "".join([*parts, text[done:]]), moved
 
 
 def _is_border(text: str, words: Sequence[Word], marks: Sequence[FoundMark | None], n: int) -> bool:
