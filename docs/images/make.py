@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
@@ -18,9 +19,10 @@ from restorer import PageRestorer  # noqa: E402
 
 
 def show_text(page: Page) -> None:
-    """Choose the mixed example and wait for its result."""
+    """Choose the mixed example, wait for its result, and point at a doubtful place."""
     page.get_by_role("button", name="Mixed", exact=True).click()
     page.wait_for_function("document.querySelector('#restored textarea').value.length > 5")
+    page.locator(".doubt").first.focus()
     page.wait_for_timeout(1000)  # for what glides into place
 
 
@@ -43,6 +45,7 @@ def main() -> None:
             page.goto(f"{url}?__theme=light")
             show(page)
             page.screenshot(path=HERE / f"{name}.png")
+            Image.open(HERE / f"{name}.png").quantize(64).save(HERE / f"{name}.png", optimize=True)
             page.close()
         browser.close()
     served.close()
