@@ -155,7 +155,7 @@ def source_windows(
 
     None scores all words. `documents` are the places of those that are wanted, in their order; None wants all.
     """
-    stream = WordStream(path, 0)
+    stream = WordStream(path)
     borders = document_borders(stream.arrays)
     windows: list[ScoredWindow] = []
     left = stream.n_words if n_words is None else n_words
