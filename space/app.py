@@ -47,7 +47,6 @@ EXAMPLES = {
 MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends")]
 EVERY_MARK = ("All marks that the model knows", "all")  # where these are more
 EXISTING_CHOICES = {
-    "complete": "Keep, and let the model see them where others are missing",
     "keep": "Keep, unseen by the model",
     "condition": "Keep, seen by the model",
     "replace": "Replace",

@@ -74,7 +74,7 @@ class PageRestorer:
         Args:
             text: the text.
             marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
-            existing: what happens to marks that it has, as the pipeline names it: "keep", "replace" and others.
+            existing: what happens to marks that it has: "keep", "condition" (keep and show them) or "replace".
             truecase: True gives sentences and names their capitals.
             threshold: probability from which a mark is written; 0 leaves it to the model.
             model: "accurate", or "fast" where there are two.
