@@ -24,6 +24,10 @@ BACKENDS = ("torch", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration", "backends")
 
+if hasattr(os, "register_at_fork"):
+    # A forked process has none of torch's threads, and would wait for them without end.
+    os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
+
 # Called with input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W)
 # -> probabilities (B, W, M) of labels; of a model with casings (B, W, M + C), those of the casings behind them
 Backend = Callable[..., torch.Tensor]
@@ -65,9 +69,11 @@ class OnnxBackend:
 
     def __init__(self, file: str | bytes) -> None:
         self.file = file
-        self._session = _session(file, torch.get_num_threads())
+        self._session, self._process = _session(file, torch.get_num_threads()), os.getpid()
 
     def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
+        if self._process != os.getpid():  # forked since: the session's threads stayed behind
+            self._session, self._process = _session(self.file, torch.get_num_threads()), os.getpid()
         given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
         given.setdefault("attention_mask", torch.ones_like(given["input_ids"]))
         found = self._session.run(None, {name: tensor.numpy() for name, tensor in given.items()})

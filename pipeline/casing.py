@@ -7,12 +7,15 @@
 It knows no sentences: their first word has its capital from the marks that are written.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import regex
 
 AS_IS, CAPITAL, UPPER, MIXED = range(4)  # places in `configuration_punctuation.CASINGS`
+LEAST_WORDS = 3  # in a text of capitals alone: `NASA` and `NASA JPL` stay
+LEAST_STRETCH = 8  # in a text that has small letters too: no list of acronyms is as long
 OTHERS_WEIGHT = 0.5  # of 0.5, 1 and 2 the best on held-out talks and news (docs/log.md)
 
 # What English hangs on words, which stays as it is: NASA's, we'll.
@@ -82,3 +85,25 @@ def raised(sign: str) -> str:
     """Its capital; itself where that is two letters (`ß`), since one letter stands for one."""
     capital = sign.upper()
     return capital if len(capital) == 1 else sign
+
+
+def lowered(sign: str) -> str:
+    """The small letter; itself where that is two characters (`İ`), since one letter stands for one."""
+    small = sign.lower()
+    return small if len(small) == 1 else sign
+
+
+def without_shouting(words: Sequence[str]) -> list[str]:
+    """The words, those of a stretch in capitals throughout in lower case: there capitals tell nothing.
+
+    A stretch is a text of capitals alone, from `LEAST_WORDS` words on, or part of a text, from `LEAST_STRETCH` words
+    on. Words without letters, such as numbers, neither count nor break it. Shorter ones are acronyms: they stay.
+    """
+    told = [index for index, word in enumerate(words) if any(map(str.isalpha, word))]
+    plain = list(words)
+    for is_shouted, group in itertools.groupby(told, key=lambda index: words[index].isupper()):
+        stretch = list(group)
+        if is_shouted and len(stretch) >= (LEAST_WORDS if len(stretch) == len(told) else LEAST_STRETCH):
+            for index in stretch:
+                plain[index] = "".join(map(lowered, words[index]))
+    return plain

@@ -7,11 +7,11 @@ It knows how marks are written, and nothing of models.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, TypedDict
 
-from .conventions import ENCLOSING, OPENERS, known_marks, written
+from .conventions import ENCLOSING, OPENERS, written
 from .marks import mark_places, typed_dashes
 from .word_patterns import WORD_SIGNS
 from .words import Word
@@ -43,15 +43,18 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
 
 
 def restoring_edits(
-    text: str, words: Sequence[Word], marks: list[tuple[str, str]], decided: Sequence[Any], replaced: Iterable[str] = ()
+    text: str,
+    words: Sequence[Word],
+    marks: list[tuple[str, str]],
+    decided: Sequence[Any],
+    removed: Set[str] = frozenset(),
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
-    The signs in `replaced` are first taken out of the gaps between the words. Signs inside words and marks in typed
-    faces stay. So does what alone parts two words, or a word and a sign, and gets no new mark beside it: `yes,no`
-    would become `yesno` or `yes.no`, one word.
+    The signs in `removed`, those of every script, are first taken out of the gaps between the words. Signs inside words
+    and marks in typed faces stay. So does what alone parts two words, or a word and a sign, and gets no new mark beside
+    it: `yes,no` would become `yesno` or `yes.no`, one word.
     """
-    removed = known_marks(replaced)
     edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
     for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):
         if before and (removed or before not in text[word.mark_from : word.start]):  # else it stands there already

@@ -23,6 +23,7 @@ import regex
 from .placed_values import has
 from .recognisers import Recognised, is_pair, is_recognised, opens_transcript, read_recognised
 from .speech import Time, TimedSpan
+from .words import Word
 
 # What may stand beside it.
 KEYS = {"text": {"text", "chunks", "turns", "unfinished", "known"}, "words": {"words", "timestamps", "known"}}
@@ -39,6 +40,8 @@ class Item:
     chunks: list[Mapping[str, Any]] | None = None  # the recogniser's own, to be given back; one span each
     turns: tuple[int, ...] = ()  # characters where another speaker begins, in order
     unfinished: bool = False  # whether the text goes on
+    decides_last: bool = False  # whether its last word is decided although it goes on, by any model: in a stream
+    words: Sequence[Word] | None = None  # those of the text, where they are found already
     recognised: Recognised | None = None  # what a recogniser gave, to be given back
 
 
@@ -49,6 +52,8 @@ def read_item(item: Any) -> Item:
         TypeError: if it is neither a string nor a dictionary, nor what a recogniser gives.
         ValueError: if the dictionary has other keys or values than those described above.
     """
+    if isinstance(item, Item):
+        return item
     if isinstance(item, str):
         return Item(item)
     if is_pair(item):

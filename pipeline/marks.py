@@ -6,6 +6,7 @@ Takes text, its words and the table of marks; gives one label, or none, for each
     labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
 """
 
+import functools
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,10 +39,7 @@ def find_marks(
     `mark_labels` gives the label that each mark means, or None for one that means none, and that of a pair (`¿?`);
     `label_names` are all labels in the order of their ids.
     """
-    rank = {name: index for index, name in enumerate(label_names)}
-    labels_of = {sign: mark_labels[mark] for sign, mark in known_marks(mark_labels).items()}
-    opening = {sign for sign, label in labels_of.items() if sign in OPENERS and label}
-    closing = {sign: label for sign, label in labels_of.items() if sign not in OPENERS}
+    rank, opening, closing = _tables(tuple(mark_labels.items()), tuple(label_names))
     ends = [*(word.mark_from for word in words[1:]), len(text)]
     marks = [_mark_between(text, word.end, end, closing, rank) for word, end in zip(words, ends, strict=False)]
     if not opening:
@@ -53,6 +51,18 @@ def find_marks(
             label = _opened([text[place] for place in places], mark.label, mark_labels, rank)
             marks[index] = FoundMark(label, mark.start, mark.end)
     return marks
+
+
+@functools.cache
+def _tables(
+    mark_labels: tuple[tuple[str, str | None], ...], label_names: tuple[str, ...]
+) -> tuple[dict[str, int], frozenset[str], dict[str, str | None]]:
+    """Of one configuration: the place of each label, the signs that open, and the labels of all others."""
+    table = dict(mark_labels)
+    labels_of = {sign: table[mark] for sign, mark in known_marks(table).items()}
+    opening = frozenset(sign for sign, label in labels_of.items() if sign in OPENERS and label)
+    closing = {sign: label for sign, label in labels_of.items() if sign not in OPENERS}
+    return {name: index for index, name in enumerate(label_names)}, opening, closing
 
 
 def _opened(signs: Sequence[str], after: str | None, mark_labels: MarkLabels, rank: dict[str, int]) -> str:

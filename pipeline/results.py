@@ -1,59 +1,31 @@
-"""Decided labels -> what the caller gets: edits, and as their views text, sentences, a recogniser's chunks; words.
+"""Decisions -> what the caller gets: edits, and as their views text, sentences, a recogniser's chunks; words.
 
-Takes a document and the label, score and source of each of its words. Knows nothing of models or windows.
+Takes an item and the decision on each of its words. Knows nothing of models or windows.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .casing import raised
-from .decoding import is_sentence_end
+from .decisions import Decision, PreparedItem, is_sentence_end
 from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
-from .items import Item, Time
-from .marks import FoundMark
-from .spoken_forms import Form
+from .items import Item
 from .words import Word
-
-
-class Decision(NamedTuple):
-    """What stands after a word: the row of its label in the configuration's table, its probability, and who decided."""
-
-    row: Mapping[str, str]
-    score: float
-    source: str
-
-
-Fixed = Sequence[Decision | None]  # what is decided of each word; None where nothing is
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedItem:
-    """An item on its way through the stages."""
-
-    item: Item
-    words: list[Word]
-    found: list[FoundMark | None]  # the mark that the text has after each word
-    fixed: Fixed  # what is decided already
-    forms: list[Form]  # numbers, times and addresses as they are spoken
-    replaced: Iterable[str] = ()  # the marks that are taken out first
-    times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
-    casings: Any = None  # (W,) what the model says of the letters of each word, where that is settled already
 
 
 def make_result(
     prepared: PreparedItem,
     decided: Sequence[Decision],
     scores: Sequence[Mapping[str, float]] | None = None,
-    truecase: bool = False,
+    cased: Sequence[tuple[str, str]] = (),
     sentences: bool = False,
     return_words: bool = True,
-    cased: Sequence[str] = (),
 ) -> Any:
     """What the pipeline gives for one item; its class says what that is.
 
-    `cased` has each word in the letters that a model wants in the middle of a sentence; none without such a model.
+    `scores` has the probability of every label for each word. `cased` has each word in its plain letters, and in those
+    that it has in the middle of a sentence; none where letters stay as they are.
     """
     item, words = prepared.item, prepared.words
     text, rows = item.text, [decision.row for decision in decided]
@@ -69,9 +41,8 @@ def make_result(
     ]  # fmt: skip
     new = [("", "") if decision.source == "input" else mark for mark, decision in zip(marks, decided, strict=True)]
     edits = restoring_edits(text, words, new, entries, prepared.replaced)
-    if truecase:
-        forms = cased or [word.text for word in words]
-        edits = ascending([*edits, *_capitals(text, words, ranges, forms)])
+    if cased:
+        edits = ascending([*edits, *_capitals(text, words, ranges, cased)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
     if return_words:
         for name, values in (("timestamp", prepared.times), ("scores", scores)):
@@ -88,21 +59,24 @@ def make_result(
     return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
 
 
-def _capitals(text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]], forms: Sequence[str]) -> list[Edit]:
+def _capitals(
+    text: str, words: Sequence[Word], ranges: Sequence[tuple[int, int]], cased: Sequence[tuple[str, str]]
+) -> list[Edit]:
     """The edits that give words in lower case their forms, sentences their capital, and the English `I` its own.
 
-    A sentence's first word with a capital in its form (iPhone) gets no other. Words that have capitals already, links
-    and addresses stay as they are.
+    A sentence's first word with a capital in its form (iPhone) gets no other. Words that have capitals of their own,
+    links and addresses stay as they are.
     """
     firsts = {first for first, _ in ranges}
     edits = []
-    for index, (word, form) in enumerate(zip(words, forms, strict=True)):
-        is_english_i = word.spoken == "i" or word.spoken.startswith("i'")  # also in I'm, I'll, I've, I'd
-        if not (is_english_i or word.spoken.islower()) or "://" in word.text or "@" in word.text:
+    for index, (word, (plain, form)) in enumerate(zip(words, cased, strict=True)):
+        spoken = word.spoken if plain == word.text else word.spoken.lower()
+        is_english_i = spoken == "i" or spoken.startswith("i'")  # also in I'm, I'll, I've, I'd
+        if not (is_english_i or spoken.islower()) or "://" in plain or "@" in plain:
             continue
-        if is_english_i or (index in firsts and form == word.text):
-            offset = next((place for place, sign in enumerate(word.text) if sign.isalnum()), 0)
-            form = word.text[:offset] + raised(word.text[offset]) + word.text[offset + 1 :]
+        if is_english_i or (index in firsts and form == plain):
+            offset = next((place for place, sign in enumerate(plain) if sign.isalnum()), 0)
+            form = plain[:offset] + raised(plain[offset]) + plain[offset + 1 :]
         for offset, (sign, wanted) in enumerate(zip(word.text, form, strict=True)):
             if sign != wanted:
                 edits.append(change(text, word.start + offset, wanted, "truecase"))

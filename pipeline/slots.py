@@ -15,7 +15,7 @@ Traditional Han words have the pieces of their simplified form.
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from transformers import PreTrainedTokenizerBase
 
@@ -80,6 +80,9 @@ class SlotEncoder:
         self._special_ids = set(tokenizer.all_special_ids)
         self._blank: Sequence[int | None] = self._split([BEFORE + " "])[0][len(self._before) :] or [self._id_of("▁")]
         self._cache: dict[str, list[int]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}  # alike before and after use, for those who compare what is pickled
 
     def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
         """Piece ids of each word, one or more a word, without slots. Text never becomes a special piece."""

@@ -14,13 +14,19 @@ Li & Lin (2020) wait for words as well.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+import torch
+
 from .conventions import OPENERS
+from .decisions import PreparedItem
 from .edits import Edit, edited, follows
-from .items import Time, join_words
-from .memory import MemoryRestorer
+from .items import Item, join_words
+from .speech import Time, TimedSpan
+from .words import Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +80,8 @@ class PunctuationStreamer:
             raise ValueError(f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them.")
         if options.get("truecase") and not condition:
             raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
-        self._reader = MemoryRestorer(restore) if restore.model.can_stream and not restore.others else None
-        self.look_ahead = min(look_ahead, restore.model.config.shift) if self._reader else look_ahead
+        self._memory = Memory(restore) if restore.model.can_stream else None
+        self.look_ahead = min(look_ahead, restore.model.config.shift) if self._memory else look_ahead
         self.left_context = left_context
         self.condition = condition
         self._restore = restore
@@ -85,8 +91,8 @@ class PunctuationStreamer:
 
     def reset(self) -> None:
         """Forget everything, as for a new recording."""
-        if self._reader:
-            self._reader.forget()
+        if self._memory:
+            self._memory.forget()
         self._committed: list[str] = []  # texts
         self._left = ""  # the last committed words, without the marks that were put in
         self._left_labels: dict[int, str] = {}  # end of a word in `_left` -> its label
@@ -170,14 +176,19 @@ class PunctuationStreamer:
         With `is_last` what stands behind the last word is committed too.
         """
         text = self._left + self._pending + self._hypothesis
-        shown_to = self._shown_to(text)
-        shown, partial = text[:shown_to], text[shown_to:]
         boundary = len(self._left)
+        found = self._restore.find_words(text)
+        shown_to = self._shown_to(text, found)
+        shown, partial = text[:shown_to], text[shown_to:]
+        found = [word for word in found if word.end <= shown_to]
         result: Mapping[str, Any] = {"words": [], "edits": []}
         if shown[boundary:].strip():
-            item = {**self._item(shown), "unfinished": not is_last}
-            kept = {"kept_to": boundary} if self._reader else {}
-            result = (self._reader or self._restore)(item, **kept, **self._options)
+            item = self._item(shown, found, is_last)
+            if self._memory:
+                read = self._memory.reads_from(sum(word.end <= boundary for word in found))
+                result = self._restore.restore_read(item, read, **self._options)
+            else:
+                result = self._restore(item, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
         first = words[0]["start"] if words else len(shown)
         # Without the marks of words before the first open one, which are decided.
@@ -197,54 +208,95 @@ class PunctuationStreamer:
             [{**edit, "start": edit["start"] + dropped} for edit in edits[:n_edits]],
             [{**word, "start": word["start"] + dropped, "end": word["end"] + dropped} for word in words[:n_commit]],
         )
-        if self._reader:
-            self._reader.keep(n_commit)
+        if self._memory:
+            self._memory.keep(n_commit)
         if cut > boundary:
             self._committed.append(step.committed)
-            self._shorten(cut - boundary, {word["end"]: word["label"] for word in words[:n_commit]})
+            labels = {word["end"]: word["label"] for word in words[:n_commit]}
+            self._shorten(cut, [word for word in found if word.end <= cut], labels)
         return step
 
-    def _shown_to(self, text: str) -> int:
+    def _shown_to(self, text: str, words: Sequence[Word]) -> int:
         """Where the finished words end. An unfinished one waits: `th` is no `the`, and would mislead the model."""
         if self._hypothesis or self._is_closed or not text or text[-1].isspace():
             return len(text)
-        words = self._restore.find_words(text)
         if not words or any(sign.isspace() for sign in text[words[-1].end :]):
             return len(text)
         return max(len(self._left), words[-1].mark_from)
 
-    def _item(self, shown: str) -> dict[str, Any]:
-        item: dict[str, Any] = {"text": shown}
-        if self.condition:
-            words = self._restore.find_words(shown)
-            labels = self._left_labels
-            item["known"] = {n: labels[word.end] for n, word in enumerate(words) if word.end in labels}
+    def _item(self, shown: str, words: Sequence[Word], is_last: bool) -> Item:
         from_, to = self._n_dropped, self._n_dropped + len(shown)
-        if self._turns:
-            first, last = bisect_right(self._turns, from_), bisect_right(self._turns, to)
-            item["turns"] = [turn - from_ for turn in self._turns[first:last]]
+        first, last = bisect_right(self._turns, from_), bisect_right(self._turns, to)
+        turns = tuple(turn - from_ for turn in self._turns[first:last])
+        spans: list[TimedSpan] | None = None
         if self._spans:
             first, last = (bisect_left(self._spans, place, key=itemgetter(0)) for place in (from_, to))
-            item["chunks"] = [
-                {"text": shown[start - from_ : end - from_], "timestamp": time}
-                for start, end, time in self._spans[first:last]
-                if end <= to
-            ]
-        return item
+            spans = [TimedSpan(a - from_, b - from_, time) for a, b, time in self._spans[first:last] if b <= to]
+        labels = self._left_labels if self.condition else {}
+        known = {index: labels[word.end] for index, word in enumerate(words) if word.end in labels}
+        return Item(shown, known, spans, None, turns, unfinished=not is_last, decides_last=True, words=words)
 
-    def _shorten(self, n_characters: int, labels: Mapping[int, str]) -> None:
-        """Move the first characters of what is pending to the left context, and forget what no step will see again."""
-        self._left += self._pending[:n_characters]
-        self._pending = self._pending[n_characters:]
+    def _shorten(self, end: int, words: Sequence[Word], labels: Mapping[int, str]) -> None:
+        """Move what is pending, to character `end` of both, to the left context; forget what no step will see again.
+
+        `words` are those up to there, `labels` those of the words that are new among them, by their ends.
+        """
+        whole = self._left + self._pending
+        self._left, self._pending = whole[:end], whole[end:]
         self._left_labels.update(labels)
         self._last_sign = self._left[-1:]
-        words = self._restore.find_words(self._left)
         n_extra = len(words) - self.left_context
         if n_extra > 0:
             start = words[n_extra].mark_from if n_extra < len(words) else len(self._left)
             self._left = self._left[start:]
-            self._left_labels = {end - start: label for end, label in self._left_labels.items() if end > start}
+            self._left_labels = {place - start: label for place, label in self._left_labels.items() if place > start}
             self._n_dropped += start
+
+
+class Memory:
+    """What a model that keeps a memory has read: it reads on from there, and reads nothing twice.
+
+    kept        okay so the budget is done        in the memory, once for all
+    read now                               shall we </s> <pad> ...
+    """
+
+    def __init__(self, restore: Any) -> None:
+        self._model, self._slots = restore.model, restore.slots
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin a new text."""
+        self._kept: torch.Tensor | None = None
+        self._open: list[list[int]] = []
+        self._begin = [self._slots.bos_id]  # not read yet
+
+    def reads_from(self, n_kept: int) -> Any:
+        """A function that gives the probabilities (W, M) of an item, of which so many words are in the memory."""
+
+        def read(prepared: PreparedItem) -> np.ndarray:
+            words = prepared.words
+            self._open = self._slots.pieces([word.spoken for word in words[n_kept:]])
+            probabilities = np.eye(len(self._model.config.labels), dtype=np.float32)[[0] * len(words)]
+            if self._open:
+                ids, places = self._slots.assemble(self._open, is_over=not prepared.item.unfinished)
+                n_read = 1 - len(self._begin)  # `<s>`, which stands first
+                probabilities[n_kept:] = self._read(ids[n_read:], [place - n_read for place in places])[0]
+            return probabilities
+
+        return read
+
+    def keep(self, n_words: int) -> None:
+        """Take the first words of those that were read last into the memory."""
+        if n_words:
+            _, self._kept = self._read([*self._begin, *chain.from_iterable(self._open[:n_words])], [0])
+            self._begin, self._open = [], self._open[n_words:]
+
+    def _read(self, ids: list[int], places: list[int]) -> tuple[np.ndarray, torch.Tensor]:
+        """Probabilities (W, M) at some places among the pieces that follow on the memory, and the memory after them."""
+        input_ids, slot_positions = (torch.tensor([numbers], device=self._model.device) for numbers in (ids, places))
+        with torch.inference_mode():
+            logits, memory = self._model.stream_step(input_ids, slot_positions, self._kept)
+        return logits[0].float().softmax(dim=-1).cpu().numpy(), memory
 
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:

@@ -11,7 +11,7 @@ nothing of pieces or models.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .conventions import CLOSERS, CLOSES_APART, EITHER, ENCLOSING, OPENS, OPENS_APART, UNSPACED, known_marks, script_of
 from .segmentation import HanSegmenter
@@ -53,7 +53,8 @@ class WordFinder:
     """
 
     def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
-        self.marks = frozenset(known_marks(marks))
+        self._given = tuple(marks), jieba_dictionary
+        self.marks = frozenset(known_marks(self._given[0]))
         self.segment = HanSegmenter(jieba_dictionary)
         self._patterns = WordPatterns(self.marks)
 
@@ -78,6 +79,9 @@ class WordFinder:
                 end = mark_at
             previous_end, previous_script = end, script
         return _with_han_neighbours(text, words)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given  # a frozenset is pickled in another order by every process
 
     def _spans(self, text: str) -> Iterator[Span]:
         for match in self._patterns.word.finditer(text):

@@ -1,7 +1,7 @@
 """Writes a model's folder as the Hub holds it, and sends it there if asked to.
 
-    punctuation-restoration export OUT --model runs/my-model/best
-    punctuation-restoration export OUT --backend onnx-int8 --push-to-hub me/my-model
+    punctuation-restoration export --model runs/my-model/best --output hub/
+    punctuation-restoration export --output hub/ --backend onnx-int8 --push-to-hub me/my-model
 
 Takes a trained model: a folder, a checkpoint of a training run, or a Hub id. Gives a folder with weights, tokenizer,
 configuration, the code that runs them, a README and the licence of the code. Weights that half precision holds exactly
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").partition("\n\n")[0]
     parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
     add = parser.add_argument
-    add("output", type=Path, help="folder to write")
+    add("--output", type=Path, required=True, help="folder to write")
     add("--model", help="folder or Hub id; fast for the fast model (default: the one that the pipeline loads)")
     add("--force", action="store_true", help="replace an earlier export")
     add("--backend", nargs="+", default=[], choices=("onnx", "onnx-int8"), help="write the files of these too")

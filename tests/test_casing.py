@@ -88,22 +88,11 @@ def test_chunks_and_streams_have_the_letters_too(restore: Any, monkeypatch: pyte
 
 def test_letters_change_only_their_case_and_restored_text_stays(restore: Any) -> None:
     text = "hello you are mary, the best of the iphone is he 我们 saya awak o'brien u.s. you say a.b it's straße " * 3
-    for existing in ("complete", "keep", "condition", "replace"):
+    for existing in ("keep", "condition", "replace"):
         plain, cased = restore(text, existing=existing), restore(text, existing=existing, truecase=True)
         assert len(cased["text"]) == len(plain["text"])
         pairs = list(zip(plain["text"], cased["text"], strict=True))
         assert all(new in (old, old.upper()) for old, new in pairs)
         assert sum(old != new for old, new in pairs) > 20
-    for existing in ("complete", "keep"):
-        cased = restore(text, existing=existing, truecase=True)["text"]
-        assert restore(cased, existing=existing, truecase=True)["text"] == cased
-
-
-def test_an_ensemble_takes_the_letters_of_the_first_that_knows_them(
-    cased_model: str, tiny_checkpoint: str, restore: Any
-) -> None:
-    both = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", ensemble=[cased_model])
-    words = "hello you are mary the best of saya iphone awak"
-    known = dict.fromkeys(range(10), "O")
-    item = {"text": words, "known": known}
-    assert both(item, truecase=True)["text"] == restore(item, truecase=True)["text"] != words.capitalize()
+    cased = restore(text, truecase=True)["text"]
+    assert restore(cased, truecase=True)["text"] == cased

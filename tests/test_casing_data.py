@@ -93,7 +93,7 @@ def test_a_recipe_may_say_that_letters_mean_nothing(tiny_checkpoint: str, tmp_pa
     index = prepared_talks(tmp_path, tiny_checkpoint, casing=False)
     assert "casings" not in open_shard(first_shard(index))
     assert index["mixed_case"] == {}
-    stream = WordStream(first_shard(index), 0)
+    stream = WordStream(first_shard(index))
     assert set(stream.words(0, 9).casings.tolist()) == {UNKNOWN}
 
 

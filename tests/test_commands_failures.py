@@ -173,9 +173,8 @@ def test_files_that_cannot_be_read_need_no_model(no_model: None, tmp_path: Path)
 
 
 def test_a_missing_model_has_its_own_exit_code(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    for option in ("--model", "--ensemble"):
-        assert punctuate.main([option, str(tmp_path / "none"), "--text", "hello"]) == 3
-        assert f"got {tmp_path / 'none'}, where nothing is" in capfd.readouterr().err
+    assert punctuate.main(["--model", str(tmp_path / "none"), "--text", "hello"]) == 3
+    assert f"got {tmp_path / 'none'}, where nothing is" in capfd.readouterr().err
     assert punctuate.main(["--model", str(tmp_path), "--text", "hello"]) == 3
     assert f"Expected a model to load from {tmp_path}, got" in capfd.readouterr().err
 

@@ -6,14 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.pipeline.decoding import decode, end_sentences, make_choice
+from punctuation_restoration.pipeline.decisions import decode, end_sentences, make_choice
 
 CONFIG = PunctuationRestorationConfig()
 ROW = [0.5, 0.3, 0.15, 0.05]  # O, COMMA, PERIOD, QUESTION
 
 
 def _decode(rows, marks="all", thresholds=None):
-    labels, scores = decode(rows, make_choice(CONFIG, marks, thresholds))
+    labels, shared = decode(rows, make_choice(CONFIG, marks, thresholds))
+    scores = shared[np.arange(len(labels)), labels]
     return labels.tolist(), [round(float(score), 6) for score in scores]
 
 
@@ -82,7 +83,8 @@ ROWS = st.lists(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), max_size=6
 @given(ROWS, st.sets(st.sampled_from(["COMMA", "PERIOD", "QUESTION"])), st.floats(0, 1))
 def test_only_what_is_allowed_and_reaches_its_threshold_is_chosen(rows, marks, threshold):
     thresholds = dict.fromkeys(["COMMA", "QUESTION"], threshold)
-    labels, scores = decode(rows, make_choice(CONFIG, sorted(marks), thresholds))
+    labels, shared = decode(rows, make_choice(CONFIG, sorted(marks), thresholds))
+    scores = shared[np.arange(len(labels)), labels]
     assert len(labels) == len(scores) == len(rows)
     for label, score, row in zip(labels, scores, rows, strict=True):
         name = CONFIG.label_names[label]

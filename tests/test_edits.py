@@ -3,6 +3,7 @@
 import pytest
 
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.conventions import known_marks
 from punctuation_restoration.pipeline.edits import Edit, edited, edited_between, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
@@ -13,7 +14,7 @@ find_words = WordFinder(DEFAULT_MARK_LABELS)
 
 def _written(text, words, marks, replaced=()):
     decided = [{"label": "", "score": 1.0, "source": "model"}] * len(words)
-    return edited(text, restoring_edits(text, words, marks, decided, replaced))
+    return edited(text, restoring_edits(text, words, marks, decided, frozenset(known_marks(replaced))))
 
 
 def _render(text, labels, replaced=(), rows=ROWS, find=find_words):

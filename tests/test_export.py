@@ -177,7 +177,7 @@ def test_an_export_can_be_exported_again_and_is_the_same(exported, tmp_path):
 
 def test_a_shipped_checkpoint_keeps_its_half_size_and_is_read_in_fp32(tiny_checkpoint, tmp_path):
     ship(tiny_checkpoint, tmp_path / "shipped")
-    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
+    assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
     assert "stored as F16, read as float32" in weights_line(tmp_path / "out")
     stored, shipped = (load_file(tmp_path / folder / "model.safetensors") for folder in ("out", "shipped"))
     assert stored.keys() == shipped.keys()
@@ -222,7 +222,7 @@ def test_the_default_model_gets_the_model_card_of_the_project(exported, tmp_path
 
 
 def test_the_command_says_what_it_wrote_and_how_to_send_it(tiny_checkpoint, tmp_path, capsys):
-    assert exporting.main([str(tmp_path / "out"), "--model", tiny_checkpoint]) == 0
+    assert exporting.main(["--output", str(tmp_path / "out"), "--model", tiny_checkpoint]) == 0
     n_files = len(list((tmp_path / "out").iterdir()))
     assert capsys.readouterr().out.startswith(f"{tmp_path / 'out'}: {n_files} files, ")
     assert space_folder.main([str(tmp_path / "page")]) == 0
@@ -275,7 +275,7 @@ def test_the_command_makes_the_repository_and_sends_the_folder(tiny_checkpoint, 
 
     monkeypatch.setattr("huggingface_hub.HfApi", Hub)
     out = tmp_path / "out"
-    assert exporting.main([str(out), "--model", tiny_checkpoint, "--push-to-hub", "mine"]) == 0
+    assert exporting.main(["--output", str(out), "--model", tiny_checkpoint, "--push-to-hub", "mine"]) == 0
     assert sent == {"me/mine": sorted(path.name for path in out.iterdir())}
     assert capsys.readouterr().out.endswith("https://hub/me/mine\n")
 
@@ -299,7 +299,7 @@ def test_the_folder_of_the_page_is_whole_and_runs_alone(tiny_checkpoint, tiny_pi
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_what_is_not_an_earlier_export_is_never_replaced(force, tiny_checkpoint, tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("years of work")
-    assert exporting.main([str(tmp_path), "--model", tiny_checkpoint, *force]) == 1
+    assert exporting.main(["--output", str(tmp_path), "--model", tiny_checkpoint, *force]) == 1
     assert "Expected" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -322,14 +322,14 @@ def test_the_model_is_never_written_over_itself(exported):
 
 def test_another_kind_of_model_is_refused_with_a_way_out(tiny_config, tmp_path, capsys):
     tiny_config.encoder_config.save_pretrained(tmp_path / "encoder")
-    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "encoder")]) == 1
+    assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "encoder")]) == 1
     assert "train.py" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_a_model_without_tokenizer_leaves_nothing_behind(tiny_model, tmp_path, capsys):
     tiny_model.save_pretrained(tmp_path / "model")
-    assert exporting.main([str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 1
+    assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 1
     assert "okenizer" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

@@ -23,7 +23,7 @@ from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.pipeline.decoding import decode, make_choice
+from punctuation_restoration.pipeline.decisions import decode, make_choice
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.label_growth import with_labels
@@ -138,8 +138,8 @@ def test_basic_marks_get_what_the_model_thinks_of_the_others():
         (["COMMA"], "O", 0.7),
         (["COLON"], "O", 0.95),
     ):
-        labels, scores = decode([row], make_choice(CONFIG, marks))
-        assert (NAMES[labels[0]], scores[0]) == (label, pytest.approx(score)), marks
+        labels, shared = decode([row], make_choice(CONFIG, marks))
+        assert (NAMES[labels[0]], shared[0, labels[0]]) == (label, pytest.approx(score)), marks
     # Thresholds of labels that are not written change nothing.
     assert decode([row], make_choice(CONFIG, "basic", {"EXCLAMATION": 0.0}))[0] == [5]
     assert decode([row], make_choice(CONFIG, "all", {"EXCLAMATION": 0.2}))[0] == [6]

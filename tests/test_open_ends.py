@@ -128,3 +128,14 @@ def test_held_out_documents_are_over_at_their_end_and_not_where_they_are_cut(
     assert sum(found) == 3
     assert found[-1]
     assert not any(scored.window.is_over for scored in source_windows(path, slots, n_words=90))
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_an_unfinished_item_is_what_final_false_says(open_pipeline: Any, tiny_pipeline: Any, is_open: bool) -> None:
+    restore = open_pipeline if is_open else tiny_pipeline
+    thresholds = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
+    for text in ("hello", "hello you are the", "hello you are the best " * 12):
+        marked = restore({"text": text, "unfinished": True}, thresholds=thresholds)
+        assert marked == restore(text, final=False, thresholds=thresholds)
+        assert bool(marked["words"][-1]["mark"]) == is_open
+    assert restore({"text": "hello", "unfinished": True}, final=False) == restore("hello", final=False)

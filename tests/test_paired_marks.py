@@ -15,10 +15,9 @@ from transformers import pipeline
 from punctuation_restoration.evaluation.labels import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
-from punctuation_restoration.pipeline.decoding import make_choice
+from punctuation_restoration.pipeline.decisions import LEAST_CHANCE, make_choice, match_pairs
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import find_marks, strip_marks
-from punctuation_restoration.pipeline.pairs import LEAST_CHANCE, match_pairs
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from punctuation_restoration.training.label_growth import with_labels
 
@@ -256,8 +255,8 @@ def test_the_sets_of_marks_have_what_opens_with_what_closes():
 
 def test_live_words_keep_what_opens_until_it_is_closed(knowing):
     assert knowing("hello saya you", final=False)["text"] == "hello, ¿saya you"
-    assert knowing({"text": "hello saya awak", "unfinished": True})["text"] == "hello, ¿saya awak?"
-    assert knowing({"text": "hello saya", "unfinished": True})["text"] == "hello, ¿saya"
+    assert knowing({"text": "hello saya awak you", "unfinished": True})["text"] == "hello, ¿saya awak? you"
+    assert knowing({"text": "hello saya you", "unfinished": True})["text"] == "hello, ¿saya you"
     streamer = PunctuationStreamer(knowing, look_ahead=1)
     for word in "hello saya you are you awak the saya you".split():
         streamer.feed_words(word)

@@ -5,7 +5,7 @@ import pytest
 from transformers import pipeline
 
 from punctuation_restoration.cli.options import parse_args
-from punctuation_restoration.pipeline.timing import pause_lengths
+from punctuation_restoration.pipeline.decisions import pause_lengths
 
 WORDS = ["hello", "you", "are", "the", "saya", "awak"]
 FAR = [(n * 2.0, n * 2.0 + 0.5) for n in range(6)]

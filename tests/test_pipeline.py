@@ -147,53 +147,6 @@ def test_conditioning_changes_what_the_model_sees_and_keeping_does_not(tiny_pipe
     assert [entry["score"] for entry in kept["words"]][1:] != [entry["score"] for entry in conditioned["words"]][1:]
 
 
-def test_windows_that_show_nothing_new_are_read_once(tiny_pipeline, monkeypatch):
-    read, forward = [], tiny_pipeline.forward
-    monkeypatch.setattr(tiny_pipeline, "forward", lambda batch, **given: read.append(batch) or forward(batch, **given))
-    options = {"window": 20, "left_context": 0, "right_context": 0, "batch_size": 1, "thresholds": {}}
-    tiny_pipeline("hello the. you are hello " + "is hello the you are " * 40, **options)
-    windows = [tuple(batch["input_ids"].flatten().tolist()) for batch in read]
-    assert 11 < len(windows) < 20  # eleven blind, and those that show a mark again; not eleven a round
-    assert len(set(windows[11:])) == len(windows[11:])
-
-
-def test_marks_are_shown_where_others_are_missing_and_only_there(tiny_pipeline, monkeypatch):
-    seen = []
-    assemble = tiny_pipeline.slots.assemble
-    monkeypatch.setattr(tiny_pipeline.slots, "assemble", lambda *given: seen.append(given[1]) or assemble(*given))
-    every = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
-    first = tiny_pipeline("hello how are you", thresholds=every)["text"]
-    assert [any(shown) for shown in seen] == [False]  # nothing to show
-    assert tiny_pipeline(first, thresholds=every)["text"] == first
-    assert [any(shown) for shown in seen] == [False, False]  # nothing is missing
-    seen.clear()
-    entries = tiny_pipeline("hello how? are you", thresholds=every)["words"]
-    assert [any(shown) for shown in seen] == [False, True]
-    assert [label is not None for label in seen[1]] == [False, True, False, True]  # the end is as it was read blind
-    assert [entry["source"] for entry in entries] == ["model", "input", "model", "model"]
-
-
-def test_what_is_added_is_shown_in_turn_until_nothing_more_comes(tiny_pipeline, monkeypatch):
-    # After which words the model wants a comma, by the words whose mark it sees.
-    commas = {"": [1, 5], "35": [0, 4], "035": []}
-
-    def read(windows, **options):
-        for window in windows:
-            slots = [window["input_ids"][place] for place in window["slot_positions"]]
-            seen = "".join(str(index) for index, piece in enumerate(slots) if piece != tiny_pipeline.slots.mask_id)
-            window["probabilities"] = SURE[[int(index in commas[seen]) for index in range(len(slots))]]
-
-    monkeypatch.setattr(tiny_pipeline, "_read", read)
-    result = tiny_pipeline("hello how are you? saya the")
-    # Nothing new after `saya`, where no mark was missing; the end of a text gets the mark that it has when read blind.
-    assert result["text"] == "hello, how are you? saya the,"
-    assert [word["source"] for word in result["words"]] == ["model"] * 3 + ["input"] + ["model"] * 2
-    assert [(edit["label"], edit["score"]) for edit in result["edits"]] == [("COMMA", pytest.approx(0.91))] * 2
-    assert tiny_pipeline(result["text"])["text"] == result["text"]
-    assert tiny_pipeline("hello how are you saya the")["text"] == "hello how, are you saya the,"
-    assert tiny_pipeline("hello how are you? saya the", existing="keep")["text"] == "hello how, are you? saya the,"
-
-
 def test_replacing_gives_what_the_bare_text_gives(tiny_pipeline):
     replaced = tiny_pipeline("hello! how, are; you... saya", existing="replace")
     assert replaced["text"] == tiny_pipeline("hello how are you saya")["text"]

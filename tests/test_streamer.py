@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.pipeline.edits import edited
+from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -152,7 +153,8 @@ def test_committed_marks_are_shown_to_the_model_where_asked(tiny_pipeline: Any) 
     first = streamer.feed_words(["hello", "you", "are"])
     streamer.feed_words(["the"])
     labels = [word["label"] for word in first.words]
-    assert seen[-1] == {"text": "you are the", "known": {0: labels[1], 1: labels[2]}, "unfinished": True}
+    assert (seen[-1].text, seen[-1].known) == ("you are the", {0: labels[1], 1: labels[2]})
+    assert seen[-1].unfinished
 
 
 def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -> None:
@@ -163,7 +165,7 @@ def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -
         find_words = staticmethod(tiny_pipeline.find_words)
 
         def __call__(self, item: Any, **options: Any) -> Any:
-            lengths.append(len(item["text"].split()))
+            lengths.append(len(item.text.split()))
             return tiny_pipeline(item, **options)
 
     streamer = PunctuationStreamer(Watched(), look_ahead=4, left_context=10)
@@ -218,7 +220,7 @@ def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
         find_words = staticmethod(tiny_pipeline.find_words)
 
         def __call__(self, items: Any, **options: Any) -> Any:
-            return self.read(items["text"]) if isinstance(items, dict) else (self.read(item["text"]) for item in items)
+            return self.read(items.text) if isinstance(items, Item) else (self.read(item.text) for item in items)
 
         def read(self, text: str) -> dict[str, Any]:
             words = self.find_words(text)

@@ -7,7 +7,7 @@ import pytest
 
 from punctuation_restoration.evaluation.examples import example_from_text
 from punctuation_restoration.evaluation.labels import standard_labels
-from punctuation_restoration.pipeline.decoding import calibrated, make_choice
+from punctuation_restoration.pipeline.decisions import calibrated, make_choice
 from punctuation_restoration.training import thresholds
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
 from tools.thresholds import f1_with, labelled_rows, main, mark_error, read_once

@@ -29,7 +29,7 @@ from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_e
 from tools.writing import fill, tell
 
 BENCHMARKS = ("iwslt2012-dev", "zh-spoken-valid", "ms-spoken-valid")
-WAYS = ("keep", "complete", "condition")
+WAYS = ("keep", "condition")
 STRETCH, SHORT = 50, 20  # words of a stretch, and of a short document
 BEGIN, END = "<!-- half punctuated -->", "<!-- /half punctuated -->"
 HIDES: dict[str, Callable[[int, random.Random], bool]] = {

@@ -37,7 +37,7 @@ from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.scores import micro
 from punctuation_restoration.evaluation.signature import signature
-from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.items import Item, join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from tools.writing import put_between, write_json
@@ -115,14 +115,14 @@ def streamed_labels(restore: Any, words: Sequence[str], batch_size: int) -> dict
     n_shown = config.left_context + config.right_context + 2  # at every look-ahead up to the right context and one more
     shown = [joined_with_ends(words[max(0, n + 1 - n_shown) : n + 1]) for n in range(len(words))]
     labels: dict[int, list[str]] = {look_ahead: [] for look_ahead in range(LOOK_AHEADS[-1] + 1)}
-    steps = ({"text": text, "unfinished": True} for text, _ in shown)
+    steps = (Item(text, unfinished=True, decides_last=True) for text, _ in shown)
     for (_, ends), output in zip(shown, restore(steps, batch_size=batch_size), strict=True):
         found = labels_at(output["words"], ends)
         for look_ahead, own in labels.items():
             if len(found) > look_ahead:
                 own.append(found[-1 - look_ahead])
     text, ends = shown[-1]
-    found = labels_at(restore({"text": text})["words"], ends)
+    found = labels_at(restore(Item(text))["words"], ends)
     for own in labels.values():
         own += found[len(found) - (len(words) - len(own)) :]
     return labels

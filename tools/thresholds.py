@@ -20,7 +20,7 @@ from punctuation_restoration.evaluation.examples import Example, cut
 from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
 from punctuation_restoration.evaluation.runner import align, may_lack_mark
 from punctuation_restoration.evaluation.scores import micro
-from punctuation_restoration.pipeline.decoding import Choice, calibrated, decode, make_choice
+from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
 from tools.writing import tell
 
@@ -71,7 +71,8 @@ def labelled_rows(
 
 def mark_error(rows: np.ndarray, labels: np.ndarray, choice: Choice) -> float | None:
     """The calibration error of the marks that are written, 0 to 1."""
-    decided, scores = decode(rows, choice)
+    decided, shared = decode(rows, choice)
+    scores = shared[np.arange(len(decided)), decided]
     pairs = zip(scores.tolist(), decided == labels, decided > 0, strict=True)
     return calibration_error(count_reliability([(score, right) for score, right, is_mark in pairs if is_mark]))
 

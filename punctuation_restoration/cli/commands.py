@@ -3,7 +3,7 @@
     punctuation-restoration prepare --recipe recipes/en-zh-ms.yaml --output prepared/
     punctuation-restoration train --data prepared/ --output runs/first
     punctuation-restoration evaluate --model runs/first/best --benchmark ms-news-test
-    punctuation-restoration export out/ --model runs/first/best
+    punctuation-restoration export --model runs/first/best --output hub/
 
 Each of them has its own --help. They exit with 0 when all is done, 1 when the work failed, 2 on a wrong command line.
 """

@@ -26,7 +26,7 @@ from punctuation_restoration.evaluation.examples import cut
 from punctuation_restoration.evaluation.labels import own_labels, standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of
 from punctuation_restoration.evaluation.runner import Evaluation, Mistake, evaluate_examples
-from punctuation_restoration.evaluation.signature import shown_model, signature
+from punctuation_restoration.evaluation.signature import signature
 
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
@@ -58,7 +58,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--model", help="folder or name of the model (default: the one that the pipeline loads)")
-    add("--ensemble", nargs="+", metavar="MODEL", help="further models; scores of all are averaged")
     add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     add("--list", action="store_true", help="name the benchmarks and end")
     where = f"JSON file, or a folder for several (default: {RESULTS}/; with --limit nothing is written)"
@@ -102,7 +101,7 @@ def run(args: argparse.Namespace) -> None:
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
     if args.threshold:
         settings["thresholds"] = dict(args.threshold)
-    restore = load_pipeline(args.model, args.device, dtype=args.dtype, ensemble=args.ensemble)
+    restore = load_pipeline(args.model, args.device, dtype=args.dtype)
     results, mistakes = [], []
     for name in names:
         result, found = score_one(restore, name, settings, args, earlier.get(name))
@@ -154,8 +153,7 @@ def score_one(
     config = restore.model.config
     used = {key: getattr(config, key) for key in ("window", "left_context", "right_context", "max_window_pieces")}
     used |= settings | {"dtype": str(restore.model.dtype).removeprefix("torch."), "slot_style": config.slot_style}
-    ensemble = [shown_model(name) for name in args.ensemble or ()]
-    chosen = {"limit": args.limit, "marks": "all" if args.all_marks else None, "ensemble": ensemble}
+    chosen = {"limit": args.limit, "marks": "all" if args.all_marks else None}
     used |= {key: value for key, value in chosen.items() if value}
     model = args.model or str(restore.model.name_or_path)
     signed = {"data_sha256": digest, **signature(model, used, str(restore.device))}

@@ -24,7 +24,7 @@ def load_pipeline(
     """The pipeline, silently; `model` is a folder, a Hub id, `"fast"`, or None for the default model.
 
     `options` are keywords of its calls, to be checked; `construction` are those with which it is made (`backend`,
-    `dtype`, `ensemble`, `jieba_dictionary`).
+    `dtype`, `jieba_dictionary`).
 
     Raises:
         ModelError: it cannot be loaded; with what to do.
@@ -34,11 +34,9 @@ def load_pipeline(
         model = find_model(model)
     except OSError as error:
         raise ModelError(str(error)) from error
-    places = [str(place) for place in (model, *(construction.get("ensemble") or ())) if place]
-    for place in places:
-        if not HUB_ID.fullmatch(place) and not Path(place).exists():
-            wrong = f"Expected a model's folder or Hub id, got {place}, where nothing is."
-            raise ModelError(f"{wrong} Correct the path (--model, --ensemble).")
+    if model and not HUB_ID.fullmatch(str(model)) and not Path(model).exists():
+        wrong = f"Expected a model's folder or Hub id, got {model}, where nothing is."
+        raise ModelError(f"{wrong} Correct the path (--model).")
     import torch  # seconds to import; mistakes in options need not wait for it
     import transformers
     from transformers import logging
@@ -57,8 +55,8 @@ def load_pipeline(
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         reason = first_line(error)
         if not reason.startswith("Expected "):  # ours say what to do
-            where = " and ".join(places) or "the default place"
-            what_to_do = "Give a folder or a Hub id (--model, --ensemble), or check the connection."
+            where = model or "the default place"
+            what_to_do = "Give a folder or a Hub id (--model), or check the connection."
             reason = f"Expected a model to load from {where}, got: {reason.rstrip('.')}. {what_to_do}"
         raise ModelError(reason) from error
     try:

@@ -126,9 +126,9 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
 
 
 def _add_marks(add: Callable[..., Any]) -> None:
-    add("--existing", metavar="complete|keep|condition|replace",
-        help="marks that the text has: they stay, and the model sees them where others are missing (complete, the "
-        "default), never (keep) or always (condition); or replace them")  # fmt: skip
+    add("--existing", metavar="keep|condition|replace",
+        help="marks that the text has: they stay, and the model does not see them (keep, the default) or does "
+        "(condition); or replace them")  # fmt: skip
     add("--marks", type=_mark_names, metavar="NAMES",
         help="marks that may be written: basic (, . ?; the default), all that the model has, sentence-ends, or labels "
         "such as COMMA,PERIOD")  # fmt: skip
@@ -143,8 +143,6 @@ def _add_marks(add: Callable[..., Any]) -> None:
 
 def _add_model(add: Callable[..., Any]) -> None:
     add("--model", "-m", help="folder or Hub id; fast for the fast model")
-    add("--ensemble", metavar="MODEL", action="append", help="another model, whose scores are averaged with those of "
-        "the model; repeatable")  # fmt: skip
     add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
     add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")

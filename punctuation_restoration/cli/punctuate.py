@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     try:
         args = parse_args(argv)
-        construction = {"backend": args.backend, "jieba_dictionary": args.jieba_dictionary, "ensemble": args.ensemble}
+        construction = {"backend": args.backend, "jieba_dictionary": args.jieba_dictionary}
         load = functools.cache(lambda: load_pipeline(args.model, args.device, args.options, **construction))
         return _restore_live(args, load) if args.live else _restore(args, load)
     except SystemExit as exit_:

@@ -45,7 +45,7 @@ def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
             begins = [first, *(n for n in range(first + 1, index + 1) if _is_border(text, words, marks, n))]
             openings[_asking(words[: index + 1], begins, mark.label)] = OPENING[mark.label]
         first = index + 1
-    parts, moved, done = [], [], 0
+    parts, moved, done = list[str](), list[Word](), 0
     for index, word in enumerate(words):
         n_before = n_added = len(parts) // 2
         if index in openings:

@@ -28,7 +28,6 @@ class CutWindow:
 
     words: Words
     seed: tuple[int, ...] = (0,)  # seeds all later random draws for this window
-    language_id: int = 0
     is_pseudo: bool = False  # labelled by a model, for self-training
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
@@ -66,18 +65,17 @@ class WindowSampler:
     soft_labels: Callable[[Path], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        sampling, self.languages = self.sampling, self.index["languages"]
+        sampling = self.sampling
         self.streams: list[WordStream] = []
         shares: list[float] = []
         # Sorted by language: systematic sampling then gives each language its share in every step.
         for row in sorted(self.index["sources"], key=lambda row: row["language"]):
             weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
-                language_id = self.languages.index(row["language"])
                 soft = self.soft_labels(Path(shard["file"])) if self.soft_labels else None
-                self.streams.append(WordStream(shard["file"], language_id, row.get("is_pseudo", False), soft))
+                self.streams.append(WordStream(shard["file"], row["language"], row.get("is_pseudo", False), soft))
                 shares.append(weight * shard["n_words"])
-        languages = [self.languages[stream.language_id] for stream in self.streams]
+        languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
         self._edges = np.cumsum(self.probabilities)
         self._borders = cache(lambda number: SentenceBorders(self.streams[number], self.stop_ids, self.slot_cost))
@@ -95,7 +93,6 @@ class WindowSampler:
     def cut(self, plan: StepPlan, row: int) -> CutWindow:
         """Cut window `row` of a step out of its stream: as many words as fit its length, without a break."""
         stream = self.streams[plan.stream_ids[row]]
-        language = self.languages[stream.language_id]
         seed = (self.seed, plan.step, row)
         generator = np.random.default_rng(seed)
         room = plan.length - 2  # <s> and </s>
@@ -104,11 +101,11 @@ class WindowSampler:
             words, is_over = stream.words(first, end - first), True
         else:
             words, is_over = self._place(stream, room, generator)
-            if self._questions and generator.random() < self.sampling.questions.get(language, 0.0):
-                words = self._with_question(words, room, stream.language_id, generator)
+            if self._questions and generator.random() < self.sampling.questions.get(stream.language, 0.0):
+                words = self._with_question(words, room, stream.language, generator)
         words = self._fit(words, room, is_over)
         is_over = is_over and bool(np.isin(words.labels[-1], self.stop_ids))
-        return CutWindow(words, (*seed, 1), stream.language_id, stream.is_pseudo, is_over)
+        return CutWindow(words, (*seed, 1), stream.is_pseudo, is_over)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded.
@@ -169,9 +166,9 @@ class WindowSampler:
         """How many words, from the first on, fit into `room` pieces with their slots."""
         return int(np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right"))
 
-    def _with_question(self, words: Words, room: int, language_id: int, generator: np.random.Generator) -> Words:
+    def _with_question(self, words: Words, room: int, language: str, generator: np.random.Generator) -> Words:
         """The words with a question of a language put in after one of their sentences, if there is one and it fits."""
-        questions = self._questions.get(language_id, ())
+        questions = self._questions.get(language, ())
         if not len(questions):
             return words
         stream_id, first, end = questions[int(generator.integers(len(questions)))].tolist()

@@ -17,14 +17,14 @@ class WordStream:
 
     Args:
         path: the shard.
-        language_id: row of the index's languages.
+        language: its code.
         is_pseudo: whether a model labelled it.
         soft: a model's probabilities, (n_words, M) uint8, zeros where it has not labelled; None for none.
     """
 
-    def __init__(self, path: str | Path, language_id: int, is_pseudo: bool = False, soft: np.ndarray | None = None):
+    def __init__(self, path: str | Path, language: str = "", is_pseudo: bool = False, soft: np.ndarray | None = None):
         self.arrays = arrays = open_shard(path)
-        self.language_id, self.is_pseudo = language_id, is_pseudo
+        self.language, self.is_pseudo = language, is_pseudo
         self.piece_ids, self.piece_counts, self.labels = arrays["piece_ids"], arrays["piece_counts"], arrays["labels"]
         self.n_words = len(self.labels)
         self.document_borders = np.append(arrays["document_starts"], self.n_words)
@@ -72,18 +72,18 @@ class SentenceBorders:
         return self.words[places], self.words[stops], lengths
 
 
-def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> dict[int, np.ndarray]:
-    """Language id → its questions, (n_questions, 3): stream, first word, end word.
+def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> dict[str, np.ndarray]:
+    """Language → its questions, (n_questions, 3): stream, first word, end word.
 
     They are added where a source has few, as the MLM-Punct paper does for Malay. Pseudo-labelled streams are left out.
     Of `stop_ids`, which end a sentence, the last is the question's.
     """
-    found: dict[int, list[np.ndarray]] = {}
+    found: dict[str, list[np.ndarray]] = {}
     for stream_id, stream in enumerate(streams):
         borders = sentence_borders(stream, stop_ids)
         starts, ends = borders[:-1], borders[1:]
         is_short = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
         if not stream.is_pseudo:
             rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_short]
-            found.setdefault(stream.language_id, []).append(rows)
-    return {language_id: np.concatenate(parts) for language_id, parts in found.items()}
+            found.setdefault(stream.language, []).append(rows)
+    return {language: np.concatenate(parts) for language, parts in found.items()}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.pipeline.decoding import calibrated, make_choice
+from punctuation_restoration.pipeline.decisions import calibrated, make_choice
 from punctuation_restoration.training.validation import Validation
 
 # Up to a half: a higher threshold would refuse a mark that is likelier than all other labels together.

@@ -22,7 +22,7 @@ from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.batching import batches_by_length
-from punctuation_restoration.pipeline.decoding import Choice, decode
+from punctuation_restoration.pipeline.decisions import Choice, decode
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import windows_of
 from punctuation_restoration.training.building import load_own_model
@@ -155,7 +155,7 @@ def source_windows(
 
     None scores all words. `documents` are the places of those that are wanted, in their order; None wants all.
     """
-    stream = WordStream(path, 0)
+    stream = WordStream(path)
     borders = document_borders(stream.arrays)
     windows: list[ScoredWindow] = []
     left = stream.n_words if n_words is None else n_words

@@ -1,0 +1,299 @@
+"""What a model says of the words of a text -> what is decided of each: its label, with a probability and a source.
+
+Takes words and probabilities, and what the caller allows; gives decisions. It knows labels by name and number, and
+nothing of windows or edits. On the way, in this order:
+
+    pauses        a long silence raises the chance of any mark
+    ends          a sentence ends where another speaker begins, and before an empty line
+    choice        the most probable label, within the marks and thresholds that the caller allows
+    pairs         no `¿` that nothing closes, no `?` of Spanish that nothing opens
+
+    words      hola   cómo           estás           bien
+    chosen     COMMA  OPEN_QUESTION  O               PERIOD     nothing closes it: no mark (Zhu et al. 2022)
+    matched    COMMA  O              O               PERIOD
+    chosen     COMMA  O              CLOSE_QUESTION  PERIOD     nothing opens it: the likeliest word does
+    matched    COMMA  OPEN_QUESTION  CLOSE_QUESTION  PERIOD
+"""
+
+import itertools
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import regex
+
+from .conventions import PAIRS, SENTENCE_ENDS
+from .items import Item
+from .marks import FoundMark
+from .speech import Time, TimedSpan
+from .spoken_forms import Form, unbroken
+from .words import Word
+
+LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
+# Where every word of a sentence is less likely to open it, its `?` stays alone: so a model may know Spanish beside
+# languages that have no `¿`.
+LEAST_CHANCE = 0.01
+OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; times are rounded
+MAX_DOUBLINGS = 3.0  # a pause of three times the limit or more multiplies the odds of a mark by eight
+EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
+
+
+class Decision(NamedTuple):
+    """What stands after a word: the row of its label in the configuration's table, its probability, and who decided."""
+
+    row: Mapping[str, str]
+    score: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedItem:
+    """An item and what is known of its words before the model is asked."""
+
+    item: Item
+    words: list[Word]
+    found: list[FoundMark | None]  # the mark that the text has after each word
+    fixed: Sequence[Decision | None]  # what is decided already
+    forms: list[Form]  # numbers, times and addresses as they are spoken
+    replaced: Set[str] = frozenset()  # the signs that are taken out first
+    times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which labels may be chosen."""
+
+    goes_to: np.ndarray  # (M,) the label that gets a label's probability: itself, if it may be chosen
+    thresholds: np.ndarray  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
+
+    def shared(self, probabilities: Any) -> np.ndarray:
+        """Probabilities (W, M) in which labels that may not be chosen have given theirs away."""
+        n_labels = len(self.goes_to)
+        return np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[self.goes_to]
+
+
+def fix(config: Any, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
+    """For each word what is decided before the model is asked, if anything is: by a mark of the text, or the caller.
+
+    Raises:
+        ValueError: for a known label or word that does not exist.
+    """
+    rows = dict(zip(config.label_names, config.labels, strict=True))
+    no_mark = config.label_names[0]
+    fixed = [None if mark is None else Decision(rows[mark.label or no_mark], 1.0, "input") for mark in found]
+    for index, name in known.items():
+        if not 0 <= index < len(found) or name not in rows:
+            raise ValueError(
+                f"Expected 'known' to map word indices below {len(found)} to labels among {list(rows)}, got "
+                f"{index}: {name!r}. Correct it."
+            )
+        fixed[index] = fixed[index] or Decision(rows[name], 1.0, "known")
+    return fixed
+
+
+def decide(
+    prepared: PreparedItem, probabilities: np.ndarray, config: Any, choice: Choice, pause: float | None = None
+) -> tuple[list[Decision], np.ndarray]:
+    """What is decided of each word, and its probabilities (W, M) after all that was weighed.
+
+    Args:
+        prepared: the words, and what is decided of them already.
+        probabilities: (W, M) those of the model.
+        config: the model's.
+        choice: what the caller allows.
+        pause: seconds of silence from which a mark is more probable; None: pauses do not count.
+    """
+    item, words = prepared.item, prepared.words
+    probabilities = calibrated(probabilities, config.calibration_temperature)
+    if pause is not None and prepared.times:
+        probabilities = weigh_pauses(probabilities, pause_lengths(prepared.times), pause)
+    probabilities = end_sentences(probabilities, ends_before(item.text, item.turns, words), config)
+    nothing = np.eye(len(config.labels))[0]
+    probabilities[unbroken(prepared.forms)] = nothing
+    if words and item.unfinished and not (item.decides_last or config.open_ends):
+        probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
+    labels, shared = decode(probabilities, choice)
+    is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
+    labels[~is_free] = [config.label_names.index(given.row["name"]) for given in prepared.fixed if given]
+    labels = match_pairs(labels, shared, config.labels, is_free, item.unfinished)
+    scores = shared[np.arange(len(labels)), labels]
+    decided = [
+        given or Decision(config.labels[label], score, "model")
+        for given, label, score in zip(prepared.fixed, labels.tolist(), scores.tolist(), strict=True)
+    ]
+    return decided, probabilities
+
+
+def ends_before(text: str, turns: Sequence[int], words: Sequence[Word]) -> list[int]:
+    """The words that end a sentence whatever the model says: before a change of speaker, and before an empty line.
+
+    A single line end says nothing: text may be broken anywhere. Nor is the last word of all among them.
+    """
+    ends = [word.end for word in words]
+    places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
+    return sorted({bisect_right(ends, place) - 1 for place in places} - {-1, len(ends) - 1})
+
+
+def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
+    """Probabilities (W, M) as the logits give them when divided by a temperature (Guo et al. 2017, section 4.2)."""
+    powers = np.asarray(probabilities, dtype=np.float64) ** (1 / temperature)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def make_choice(
+    config: Any, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
+) -> Choice:
+    """Read the caller's wishes.
+
+    Args:
+        config: the model's configuration: its labels, and the basic one of `, . ?` that each of them means.
+        marks: `"basic"` (the labels of `, . ?`), `"all"`, `"sentence-ends"` (labels that write a sign of the table
+            `SENTENCE_ENDS`), or names of labels. The first three have with each closing sign the one that opens (`¿`).
+        thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
+            rarer, below more frequent; only where several marks share the probability may none reach theirs.
+
+    Raises:
+        ValueError: for an unknown name or a threshold outside 0 to 1.
+    """
+    names, basic = config.label_names, config.basic_labels
+    ends = [label["name"] for label in config.labels if is_sentence_end(label)]
+    sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
+    wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
+    if set(wanted) - set(names):
+        known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
+        raise ValueError(f"Expected marks to be {known}, got {marks!r}. Correct it.")
+    if isinstance(marks, str) and marks in sets:
+        signs = {label["after"] for label in config.labels if label["name"] in wanted}
+        wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
+    goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
+    config.check_thresholds(thresholds or {})
+    limits = [(thresholds or {}).get(name, np.inf) for name in names]
+    return Choice(np.array(goes_to), np.array(limits))
+
+
+def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) -> np.ndarray:
+    """Probabilities (W, M), each row summing to 1, in which only marks that end a sentence may follow some words.
+
+    Which of these marks it is, the model says. If none of its labels ends a sentence, nothing changes.
+    """
+    if not words or not any(is_end := [is_sentence_end(label) for label in config.labels]):
+        return probabilities
+    changed = np.array(probabilities, dtype=np.float64)
+    changed[words] *= is_end
+    changed[words] /= np.maximum(changed[words].sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return changed
+
+
+def is_sentence_end(label: Mapping[str, str]) -> bool:
+    """Whether what a label writes after a word ends a sentence."""
+    return any(sign in SENTENCE_ENDS for sign in label["after"])
+
+
+def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+    """Choose a label for each word.
+
+    A label with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several
+    such labels the one that is the most times its threshold, so that thresholds also settle which of two marks is
+    written. A label without one must be the most probable of all. What a label that is not allowed would have got goes
+    to its basic label (that of `!` to the period), or to "no mark" where that is not allowed either.
+
+    Takes probabilities (W, M), each row summing to 1; gives (W,) label ids, and the probabilities (W, M) of all labels,
+    in which those that may not be chosen have given theirs away.
+    """
+    scores = choice.shared(probabilities)
+    ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold
+    ratios[ratios < 1] = 0.0
+    reached = ratios.argmax(axis=1)  # the first label, "no mark", where none reaches its threshold
+    has_none = np.isinf(choice.thresholds)
+    likeliest = np.where(has_none | (ratios > 0), scores, -1.0).argmax(axis=1)
+    # A mark without a threshold that is the most probable stays, whatever else reaches its own.
+    labels = np.where((reached == 0) | (has_none[likeliest] & (likeliest > 0)), likeliest, reached)
+    return labels, scores
+
+
+def match_pairs(
+    labels: np.ndarray, scores: np.ndarray, table: list[dict[str, str]], is_free: np.ndarray, unfinished: bool = False
+) -> np.ndarray:
+    """Label ids (W,) in which the signs of every sentence match.
+
+    One that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word among
+    those that open something already or have no mark; the last word takes both signs. What else opens goes.
+
+    Args:
+        labels: (W,) label ids.
+        scores: (W, M) what the model gives each label; nothing to those that may not be chosen.
+        table: the labels of the configuration, in the order of their ids.
+        is_free: (W,) whether the model has decided the label; the others stay.
+        unfinished: whether the text goes on: what opens its last sentence may be closed later.
+    """
+    if not any(label["before"] in PAIRS and not label["after"] for label in table):
+        return labels
+    ids = {(label["before"], label["after"]): index for index, label in enumerate(table)}
+    ends = np.array([is_sentence_end(label) for label in table])[labels]
+    if not unfinished:
+        ends[-1:] = True
+    matched = labels.copy()
+    for first, end in itertools.pairwise([0, *(np.flatnonzero(ends) + 1)]):
+        place = slice(first, end)
+        matched[place] = _matched(labels[place], scores[place], is_free[place], ids)
+    return matched
+
+
+def _matched(
+    labels: np.ndarray, scores: np.ndarray, is_free: np.ndarray, ids: Mapping[tuple[str, str], int]
+) -> np.ndarray:
+    """One sentence; `ids` are the labels that write these signs before and after a word."""
+    opens = is_free & np.isin(labels, [ids[sign, ""] for sign in PAIRS if (sign, "") in ids])
+    matched = np.where(opens, 0, labels)
+    pair = next((pair for pair in PAIRS.items() if ids.get(("", pair[1])) == labels[-1]), ("", ""))
+    opening, both = ids.get((pair[0], ""), 0), ids.get(pair, 0)
+    if not opening or opening in labels[~is_free]:
+        return matched
+    wanted = np.append(np.full(len(labels) - 1, opening), both)
+    may_open = is_free & np.append(matched[:-1] == 0, both > 0)
+    chances = np.where(may_open, scores[np.arange(len(labels)), wanted] + opens, 0.0)
+    word = chances.argmax()
+    if chances[word] >= LEAST_CHANCE:
+        matched[word] = wanted[word]
+    return matched
+
+
+def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[Time, Time]]:
+    """For each word the start of the first span that it touches and the end of the last; (None, None) without one."""
+    starts, ends = [span.start for span in spans], [span.end for span in spans]
+    touched = [(bisect_right(ends, word.start), bisect_left(starts, word.end)) for word in words]
+    return [(spans[a].time[0], spans[b - 1].time[1]) if a < b else (None, None) for a, b in touched]
+
+
+def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
+    """Seconds of silence after each word, (W,), out of the (start, end) of each.
+
+    NaN where it is not known: after the last word, and between words that have one time together, as those of a
+    subtitle do. Where the next one follows at once, it is not known after the last of these either: subtitles stay on
+    the screen until then. Where all words follow at once, nothing is known: so do Whisper's, however long one paused.
+    """
+    lengths = np.full(len(times), np.nan)
+    for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
+        least = OVERLAP if times[index - 1 : index] == [own] else -OVERLAP
+        if own[1] is not None and following is not None and following - own[1] >= least:
+            lengths[index] = max(0.0, following - own[1])
+    if not (lengths > OVERLAP).any():
+        lengths[:] = np.nan
+    return lengths
+
+
+def weigh_pauses(probabilities: np.ndarray, lengths: np.ndarray, pause: float) -> np.ndarray:
+    """Raise the chance of a mark where the speaker paused.
+
+    The odds of any mark against none are doubled for a pause of `pause` seconds, and multiplied by two again for each
+    further `pause` seconds, up to eight; shorter pauses change nothing. Which mark it is stays the model's decision.
+
+    `probabilities` are (W, M), the first column for "no mark", as are those returned, each row summing to 1; `lengths`
+    (W,) are those of the pauses after the words, NaN where unknown, and `pause` is one, in seconds.
+    """
+    doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
+    weighed = np.array(probabilities, dtype=np.float64)
+    weighed[:, 1:] *= 2.0 ** doublings[:, None]
+    return weighed / weighed.sum(axis=1, keepdims=True)

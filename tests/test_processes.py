@@ -1,0 +1,62 @@
+"""Pipelines across processes: forked after use, and pickled alike in every run."""
+
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import pipeline
+
+ROOT = Path(__file__).resolve().parents[1]
+SAID = "hello how are you " * 200
+PRINT_FINGERPRINT = """
+import sys
+from datasets.fingerprint import Hasher
+from transformers import pipeline
+import punctuation_restoration
+restore = pipeline("punctuation-restoration", model=sys.argv[1], device="cpu")
+before = Hasher.hash(lambda batch: restore(batch["text"]))
+restore("hello 我们", truecase=True)
+print(before, Hasher.hash(lambda batch: restore(batch["text"])))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="forks are of Unix")
+@pytest.mark.parametrize("backend", ["torch", "onnx-int8"])
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_pipeline_that_was_used_works_in_a_forked_process(tiny_checkpoint: str, backend: str) -> None:
+    if backend != "torch":
+        pytest.importorskip("onnxruntime")
+    restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", backend=backend)
+    expected = restore(SAID)["text"]
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=lambda: sender.send(restore(SAID)["text"]))
+    child.start()
+    try:
+        assert receiver.poll(60), "the forked process hangs"
+        assert receiver.recv() == expected
+    finally:
+        child.kill()
+        child.join()
+    assert restore(SAID)["text"] == expected
+
+
+def test_a_pickled_pipeline_restores_as_before(tiny_pipeline: Any) -> None:
+    assert pickle.loads(pickle.dumps(tiny_pipeline))("hello 我们 you") == tiny_pipeline("hello 我们 you")
+
+
+@pytest.mark.slow
+def test_data_sets_find_what_they_computed_in_another_run(tiny_checkpoint: str) -> None:
+    pytest.importorskip("datasets")
+    found = []
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", PRINT_FINGERPRINT, tiny_checkpoint],
+            cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        found.append(done.stdout.split())
+    assert found[0] == found[1]
