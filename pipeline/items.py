@@ -1,11 +1,11 @@
 """What a caller may hand in -> one text and what is known about it. Knows the shapes of items, not what words are.
 
-An item is a string, a dictionary, or what a recogniser gives:
+An item is a string or one of our own dictionaries, which are read here, or what a recogniser gives (`recognisers.py`):
 
     {"text": ...}                       text
     {"words": [...]}                    words of a recogniser; perhaps with "timestamps": [(start, end), ...]
     {"text": ..., "chunks": [...]}      what transformers' speech recognition gives with return_timestamps="word"
-    {"segments": [...], ...}            what Whisper and others give (`recognisers.py`), with keys of any name
+    {"segments": [...], ...}            what Whisper and others give, with keys of any name
     [...]                               segments or words alone, objects or dictionaries
     ([...], info)                       what faster-whisper returns
     an object                           with "text" and perhaps "segments" or "words", as packages of services give it
@@ -14,20 +14,24 @@ What may stand beside them, the pipeline's class says; "unfinished": True is wha
 The indices of "known" count the words that the pipeline finds, in Mandarin jieba's, not the items of "words".
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import regex
 
-from .placed_values import has
-from .recognisers import Recognised, is_pair, is_recognised, opens_transcript, read_recognised
+from .recognisers import Recognised, has, is_pair, opens_transcript, read_recognised
 from .speech import Time, TimedSpan
+from .unspoken import Hidden, find_hidden
 from .words import Word
 
 # What may stand beside it.
 KEYS = {"text": {"text", "chunks", "turns", "unfinished", "known"}, "words": {"words", "timestamps", "known"}}
-_HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*\Z"), regex.compile(r"\p{Han}")
+ONLY_OURS = {"turns", "timestamps"}
+_HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*+\Z"), regex.compile(r"\p{Han}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,10 @@ class Item:
     decides_last: bool = False  # whether its last word is decided although it goes on, by any model: in a stream
     words: Sequence[Word] | None = None  # those of the text, where they are found already
     recognised: Recognised | None = None  # what a recogniser gave, to be given back
+    spoken: str = ""  # the text with blanks in the place of all that is not said, the text itself by default
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spoken", self.spoken or self.text)
 
 
 def read_item(item: Any) -> Item:
@@ -55,26 +63,26 @@ def read_item(item: Any) -> Item:
     if isinstance(item, Item):
         return item
     if isinstance(item, str):
-        return Item(item)
-    if is_pair(item):
-        return _recognised_item((list(item[0]), item[1]), {})
-    if isinstance(item, list | tuple | Iterator):
-        values = list(item)
-        if not values or opens_transcript(values[0]):
-            return _recognised_item(values, {})
+        return _said(item)
     if not isinstance(item, Mapping):
-        if isinstance(getattr(item, "text", None), str) or has(item, "segments"):
-            return _recognised_item(item, {})
-        raise TypeError(
-            f"Expected a string or a dictionary with 'text' or 'words', or a recogniser's segments, got "
-            f"{type(item).__name__}. Pass the text itself, {{'words': [...]}} for words, or of another object the "
-            "dictionary in it that has them (`.model_dump()`, `.to_dict()`)."
-        )
+        return _read_recognised(item, {})
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
         raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
-    if is_recognised(item):
-        return _recognised_item(item, known)
+    return _read_own(item, known) if _is_own(item) else _read_recognised(item, known)
+
+
+def _is_own(item: Mapping[str, Any]) -> bool:
+    """Whether a dictionary has our own keys alone, or one that no recogniser has beside a text or words."""
+    if isinstance(words := _listed(item.get("words")), list) and words and not isinstance(words[0], str):
+        return False
+    is_one = any(name in item and set(item) <= keys for name, keys in KEYS.items())
+    return (
+        is_one or not item or ("segments" not in item and any(isinstance(item.get(key), Sequence) for key in ONLY_OURS))
+    )
+
+
+def _read_own(item: Mapping[str, Any], known: Mapping[int, str]) -> Item:
     if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
             "Expected a dictionary with 'text' (perhaps with 'chunks', 'turns', 'unfinished') or 'words' (perhaps with "
@@ -82,21 +90,61 @@ def read_item(item: Any) -> Item:
             f"{sorted(map(str, item))}. Correct them."
         )
     if "words" in item:
-        return _read_words(item["words"], item.get("timestamps"), known)
-    text, chunks = item["text"], item.get("chunks")
+        return _read_words(_listed(item["words"]), _listed(item.get("timestamps")), known)
+    text, chunks = item["text"], _listed(item.get("chunks"))
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
     turns = item.get("turns", ())
     if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
         raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
-    found = Item(text, known) if chunks is None else _read_chunks(text, chunks, known)
-    return replace(found, turns=tuple(sorted(turns)), unfinished=bool(item.get("unfinished")))
+    spans = None if chunks is None else _chunk_spans(text, chunks)
+    return _said(
+        text, turns, known=known, spans=spans, chunks=chunks and list(chunks), unfinished=bool(item.get("unfinished"))
+    )
 
 
-def _recognised_item(given: Any, known: Mapping[int, str]) -> Item:
+def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
+    if is_pair(given):
+        given = (list(given[0]), given[1])
+    elif isinstance(given, list | tuple | Iterator):
+        given = list(given)
+    is_list = isinstance(given, list) and (not given or opens_transcript(given[0]))
+    is_object = isinstance(getattr(given, "text", None), str) or has(given, "segments")
+    if not (is_list or is_object or is_pair(given) or isinstance(given, Mapping)):
+        raise TypeError(
+            f"Expected a string or a dictionary with 'text' or 'words', or a recogniser's segments, got "
+            f"{type(given).__name__}. Pass the text itself, {{'words': [...]}} for words, or of another object the "
+            "dictionary in it that has them (`.model_dump()`, `.to_dict()`)."
+        )
     found = read_recognised(given)
     speech = found.speech
-    return Item(speech.text, known, speech.spans or None, turns=tuple(speech.turns), recognised=found)
+    is_unfinished = isinstance(given, Mapping) and bool(given.get("unfinished"))
+    return Item(speech.text, known, speech.spans or None, None, tuple(speech.turns), is_unfinished, found, speech.text)
+
+
+def _said(text: str, turns: Sequence[int] = (), spans: list[TimedSpan] | None = None, **more: Any) -> Item:
+    """A text in which what is not said is hidden; a new name and a dash begin another speaker's turn."""
+    hidden = find_hidden(text)
+    if spans is not None:
+        parts = ((span.start, text[span.start : span.end]) for span in spans)
+        found = ((at, one) for at, part in parts for one in find_hidden(part, "line" if " " in part else "word", False))
+        hidden = sorted({*hidden, *(Hidden(at + one.start, at + one.end, *one[2:]) for at, one in found)})
+    spoken, done, speaker, changes = [], 0, None, set(turns)
+    for start, end, kind, name in hidden:
+        if start < done:
+            continue
+        spoken += [text[done:start], " " * (end - start)]
+        if kind == "dash" or (name is not None and name != speaker):
+            changes.add(end)
+            speaker = name
+        done = end
+    shown = "".join([*spoken, text[done:]])
+    return Item(text, spans=spans, turns=tuple(sorted(changes)), spoken=shown, **more)
+
+
+def _listed(values: Any) -> Any:
+    """Arrays and the like as lists; everything else as it is."""
+    return values.tolist() if hasattr(values, "tolist") else values
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -121,13 +169,12 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
     return Item(text, known, _spans(text, words, timestamps))
 
 
-def _read_chunks(text: str, chunks: Any, known: Mapping[int, str]) -> Item:
+def _chunk_spans(text: str, chunks: Any) -> list[TimedSpan]:
     if not isinstance(chunks, Sequence) or not all(
         isinstance(chunk, Mapping) and isinstance(chunk.get("text"), str) for chunk in chunks
     ):
         raise ValueError(f"Expected 'chunks' as a list of {{'text', 'timestamp'}}, got {chunks!r:.80}. Correct it.")
-    times = [chunk.get("timestamp") for chunk in chunks]
-    return Item(text, known, _spans(text, [chunk["text"] for chunk in chunks], times), list(chunks))
+    return _spans(text, [chunk["text"] for chunk in chunks], [chunk.get("timestamp") for chunk in chunks])
 
 
 def _spans(text: str, parts: Sequence[str], times: Sequence[Any]) -> list[TimedSpan]:
@@ -147,7 +194,13 @@ def _spans(text: str, parts: Sequence[str], times: Sequence[Any]) -> list[TimedS
 
 
 def _read_time(time: Any, index: int) -> tuple[Time, Time]:
-    is_pair = isinstance(time, Sequence) and not isinstance(time, str) and len(time) == 2
-    if not is_pair or not all(moment is None or isinstance(moment, int | float) for moment in time):
+    pair = _listed(time)
+    moments = [_listed(moment) for moment in pair] if isinstance(pair, list | tuple) and len(pair) == 2 else [""]
+    if not all(moment is None or isinstance(moment, Real | Decimal) for moment in moments):
         raise ValueError(f"Expected word {index} to have a time (start, end) in seconds, got {time!r}. Correct it.")
-    return time[0], time[1]
+    begins, ends = (moment if moment is None or isinstance(moment, int) else float(moment) for moment in moments)
+    return _known(begins), _known(ends)
+
+
+def _known(moment: Any) -> Time:
+    return moment if moment is None or math.isfinite(moment) else None

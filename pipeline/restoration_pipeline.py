@@ -223,8 +223,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """The words of one item, and what is known of them before the model is asked."""
         config, given = self.model.config, read_item(item)
         given = given if final else replace(given, unfinished=True)
-        words = self.find_words(given.text) if given.words is None else list(given.words)
-        found = find_marks(given.text, words, config.mark_labels, config.label_names)
+        words = self.find_words(given.spoken) if given.words is None else list(given.words)
+        found = find_marks(given.spoken, words, config.mark_labels, config.label_names)
         fixed = fix(config, found if existing != "replace" else [None] * len(words), given.known)
         replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
         times = None if given.spans is None else word_times(words, given.spans)

@@ -40,7 +40,7 @@ def make_result(
         for word, mark, (row, score, source) in zip(words, marks, decided, strict=True)
     ]  # fmt: skip
     new = [("", "") if decision.source == "input" else mark for mark, decision in zip(marks, decided, strict=True)]
-    edits = restoring_edits(text, words, new, entries, prepared.replaced)
+    edits = restoring_edits(item.spoken, words, new, entries, prepared.replaced)
     if cased:
         edits = ascending([*edits, *_capitals(text, words, ranges, cased)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}

@@ -8,15 +8,19 @@ A file is never rebuilt from parts: marks are written into its own text at these
 This module knows nothing about formats or models.
 """
 
+import itertools
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .edits import Edit, follows
+from .unspoken import Hidden
+
+Span = tuple[int, int]  # start and end, in characters
 
 
 class Run(NamedTuple):
@@ -84,21 +88,11 @@ class Runs(Sequence[Run]):
 
 
 class SourceEdit(NamedTuple):
-    """`source[start:end]` becomes `written`; `edit` is what it came from, None for sentences that are added."""
+    """`source[start:end]` becomes `written`."""
 
     start: int
     end: int
     written: str
-    edit: Edit | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """Where a list of sentences can be put: it replaces `source[start:end]`, with `lead` before it."""
-
-    start: int
-    end: int
-    lead: str
 
 
 class Aside(NamedTuple):
@@ -133,9 +127,33 @@ class Speech:
     turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
     speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
     name: str | None = None
-    addition: Addition | None = None
     asides: list[Aside] = field(default_factory=list)  # in the order of the text
     sounds: list[Sound] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some text and its runs; the runs count from the chunk's own first character."""
+
+    text: str
+    runs: Runs
+
+    @classmethod
+    def plain(cls, source: str, start: int, end: int) -> "Chunk":
+        """A stretch of the source that stands there as it is read."""
+        runs = Runs()
+        if end > start:
+            runs.add(0, end - start, start, end)
+        return cls(source[start:end], runs)
+
+    def cut(self, start: int, end: int) -> "Chunk":
+        """`text[start:end]` as a chunk of its own."""
+        runs = Runs()
+        for run in self.runs:
+            first, last = max(run.start, start), min(run.end, end)
+            if first < last:
+                runs.add(first - start, last - start, run.place_of(first)[0], run.place_of(last - 1)[1])
+        return Chunk(self.text[start:end], runs)
 
 
 @dataclass(slots=True)
@@ -146,27 +164,7 @@ class Transcript:
     format: str
     speeches: list[Speech]
     warnings: list[str] = field(default_factory=list)
-
-    @property
-    def is_ascii_json(self) -> bool:
-        """Whether what is written into it must be escaped, as the rest of it is."""
-        return self.format in ("json", "jsonl") and self.source.isascii() and "\\u" in self.source
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Some visible text and its runs; the runs count from the chunk's own first character."""
-
-    text: str
-    runs: Runs
-
-    @classmethod
-    def plain(cls, source: str, start: int, end: int) -> "Chunk":
-        """A stretch of the file that is speech just as it stands."""
-        runs = Runs()
-        if end > start:
-            runs.add(0, end - start, start, end)
-        return cls(source[start:end], runs)
+    document: Any = None  # the values of JSON, which are written anew; other files are edited in place
 
 
 class SpeechBuilder:
@@ -179,6 +177,8 @@ class SpeechBuilder:
         self._last = ""
         self._parting = False
         self._speaker: object = None
+        self._hidden: list[tuple[int, str]] = []  # where something is not said, and what, in the order of the text
+        self._last_line: tuple[Span, Span] = (0, 0), (0, 0)  # its place, and what of `_hidden` is in it
 
     def say(self, chunk: Chunk) -> tuple[int, int]:
         """Append a chunk. Returns its range in the speech's text."""
@@ -231,28 +231,76 @@ class SpeechBuilder:
         if self.turn_to(speaker):
             self.speech.asides.append(Aside(self.length, shown_speaker(name), leads=True))
 
-    def repeat(self, chunks: list[Chunk], start: int, end: int) -> list[tuple[int, int]] | None:
-        """Say that these chunks are a copy of `text[start:end]`, blanks aside, which gets the same marks.
+    def say_line(self, chunk: Chunk, hidden: Sequence[Hidden], say: Callable[[Chunk], Any] | None = None) -> Span:
+        """Say a line, a segment or a whole text without what is hidden in it; that is noted. Returns its range."""
+        say, begins_at, n_before, done = say or self.say, self.length, len(self._hidden), 0
+        for start, end, kind, name in hidden:
+            if chunk.text[done:start].strip():
+                say(chunk.cut(done, start))
+            shown = chunk.text[start:end].strip()
+            self.part()
+            if name is not None:
+                self.introduce(name, name)
+            elif kind == "dash":
+                self.turn()
+            if kind in ("dash", "sound"):
+                leads = not chunk.text[:start].strip() or self.length <= begins_at
+                self.speech.asides.append(Aside(self.length, shown, leads))
+            self._hidden.append((self.length, shown))
+            done = end
+        if done < len(chunk.text):
+            say(chunk.cut(done, len(chunk.text)))
+        self._last_line = (begins_at, self.length), (n_before, len(self._hidden))
+        return begins_at, self.length
 
-        Returns each chunk's range in the text; None, and nothing is noted, when the letters differ.
+    def repeat(self, lines: Sequence[tuple[Chunk, Sequence[Hidden]]], start: int, end: int) -> list[Span] | None:
+        """Say that these lines are a copy of `text[start:end]`, blanks aside, which gets the same marks.
+
+        Either what is said in both is the same, or all that is written. Returns each line's range in the text; None,
+        and nothing is noted, where the letters differ.
         """
-        said = self._said(start, end)
-        if "".join(said.split()) != "".join("".join(chunk.text.split()) for chunk in chunks):
-            return None
-        track = self._copy_track(start, chunks)
-        letters = (start + n for n, sign in enumerate(said) if not sign.isspace())
-        ranges: list[tuple[int, int]] = []
+        said = [(start + n, sign) for n, sign in enumerate(self._said(start, end)) if not sign.isspace()]
+        copied = [
+            (number, n, sign, any(one.start <= n < one.end for one in hidden))
+            for number, (chunk, hidden) in enumerate(lines)
+            for n, sign in enumerate(chunk.text)
+            if not sign.isspace()
+        ]
+        seen = [row for row in copied if not row[3]]
+        if [sign for _, sign in said] != [row[2] for row in seen]:
+            said, seen = self._with_hidden(said, start, end), copied
+            if [sign for _, sign in said] != [row[2] for row in seen]:
+                return None
+        track = self._copy_track(start, [chunk for chunk, _ in lines])
+        ranges: list[Span] = []
         edge = start
-        for chunk in chunks:
-            places = []
-            for run in chunk.runs:
-                for offset in range(run.start, run.end):
-                    if not chunk.text[offset].isspace():
-                        places.append(next(letters))
-                        track.add(places[-1], places[-1] + 1, *run.place_of(offset))
+        pairs = zip(said, seen, strict=True)
+        for number, group in itertools.groupby(pairs, key=lambda pair: pair[1][0]):
+            while len(ranges) < number:
+                ranges.append((edge, edge))
+            runs, places = iter(lines[number][0].runs), []
+            run = next(runs, None)
+            for (place, _), (_, n, _, _) in group:
+                while run is not None and run.end <= n:
+                    run = next(runs, None)
+                if place is not None and run is not None:
+                    places.append(place)
+                    track.add(place, place + 1, *run.place_of(n))
             begins, edge = (places[0], places[-1] + 1) if places else (edge, edge)
             ranges.append((begins, edge))
-        return ranges
+        return [*ranges, *[(edge, edge)] * (len(lines) - len(ranges))]
+
+    def _with_hidden(self, said: Sequence[tuple[int | None, str]], start: int, end: int) -> list[Any]:
+        """The letters that are said, and between them those that are not, without a place."""
+        line, (first, last) = self._last_line
+        if line != (start, end):
+            first, last = (bisect_left(self._hidden, place, key=itemgetter(0)) for place in (start, end + 1))
+        hidden = [
+            (at - 0.5, None, sign) for at, text in self._hidden[first:last] for sign in text if not sign.isspace()
+        ]
+        return [
+            (at, sign) for _, at, sign in sorted([*((at, at, sign) for at, sign in said), *hidden], key=itemgetter(0))
+        ]
 
     def _copy_track(self, start: int, chunks: Sequence[Chunk]) -> Runs:
         """The last track of copies if these go on behind it, both in the text and in the file; else a new one."""
@@ -268,6 +316,10 @@ class SpeechBuilder:
         self.speech.text = "".join(self._parts)
         self.speech.spans.sort(key=itemgetter(0))
         return self.speech
+
+    def said(self) -> str:
+        """The text so far."""
+        return "".join(self._parts)
 
     def _said(self, start: int, end: int) -> str:
         """`text[start:end]`, joined from the last parts only: a copy mostly follows directly after what it repeats."""
@@ -300,7 +352,7 @@ def in_track(track: Runs, edits: Sequence[Edit]) -> Iterator[SourceEdit]:
             start, end = run.place_of(offset)
             if not edit["removed"]:
                 start = end = end if is_behind else start
-            yield SourceEdit(start, end, edit["inserted"], edit)
+            yield SourceEdit(start, end, edit["inserted"])
 
 
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,10 @@ def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
 
 def source_without_sentences(restored: RestoredTranscript) -> str:
     """The file with its marks alone."""
-    speeches = [replace(each, speech=replace(each.speech, addition=None)) for each in restored.speeches]
-    return replace(restored, speeches=speeches).source()
+    if restored.transcript.document is None:
+        return restored.source()
+    edits = [each.edits for each in restored.speeches]
+    return str(restored.transcript.document.written(edits, None))
 
 
 class StandIn:

@@ -333,7 +333,7 @@ def test_nothing_said_is_no_fault(restore):
         ([Segment(0, 0, 1, "a", [], None), Word(1, 2, "b", 1)], r"with 'text'.*'b'.* at \[1\]"),
         ([Segment(0, 0, 1, "a", [], None), None], r"with 'text'.*got None at \[1\]"),
         ([Segment(0, 0, 1, "a", [], None), "b"], r"with 'text'.*got 'b' at \[1\]"),
-        ([Segment(0, 0, 1, "a", [], [Word("0", 1, "a", 1)])], r"\[0\]\.words\[0\]: Expected times as numbers"),
+        ([Segment(0, 0, 1, "a", [], [Word("now", 1, "a", 1)])], r"\[0\]\.words\[0\]: Expected times as numbers"),
         (
             {"segments": [{"text": "a", "words": [{"word": "a"}, None]}]},
             r"segments\[0\]: Expected objects .*None at \[1\]",

@@ -204,5 +204,5 @@ def test_the_document_names_every_format_and_exit_code() -> None:
 
     text = (EXAMPLES.parent / "docs" / "transcripts.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in {*SUFFIXES.values(), *WRITABLE})
-    codes = (punctuate.SOME_FAILED, punctuate.NO_MODEL, punctuate.INTERRUPTED, punctuate.READER_GONE)
+    codes = (punctuate.DONE, punctuate.FAILED, punctuate.WRONG_USE)
     assert all(f"| {code} |" in text for code in codes)

@@ -62,13 +62,6 @@ def test_json_has_words_scores_and_sentences(stand_in: StandIn, capfd: pytest.Ca
     assert row["sentences"][0] == {"start": 0.0, "end": 0.62, "text": "the train is."}
 
 
-def test_color_shows_how_sure_a_mark_is(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
-    assert punctuate.main(["--color", "--text", "a b c d e f g h i"]) == 0
-    shown = capfd.readouterr().out
-    assert re.findall(r"\x1b\[(\d+)m\x1b\[1m", shown) == ["33", "31", "32"]
-    assert re.sub(r"\x1b\[\d+m", "", shown) == "a b c. d e f. g h i.\n"
-
-
 def test_a_file_and_a_folder_keep_their_names(stand_in: StandIn, tmp_path: Path) -> None:
     assert punctuate.main([str(RECORDED / "talk.srt"), "-o", str(tmp_path / "out.srt")]) == 0
     assert (tmp_path / "out.srt").read_bytes().replace(b".", b"") == (RECORDED / "talk.srt").read_bytes().replace(
@@ -90,7 +83,7 @@ def test_files_of_kinds_that_are_not_read_are_refused(
 ) -> None:
     (tmp_path / "talk.ass").write_text("[Script Info]\n")
     assert punctuate.main([str(tmp_path / "talk.ass")]) == 1
-    assert "a format among txt, lines, turns, srt, vtt, json, jsonl, tsv, ctm, got .ass" in capfd.readouterr().err
+    assert "a format among txt, srt, vtt, json, jsonl, tsv, got .ass" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "first"), [("o.srt", "1"), ("o.vtt", "WEBVTT"), ("o.tsv", "start\tend\ttext")])

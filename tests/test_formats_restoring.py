@@ -42,19 +42,17 @@ def test_a_text_that_is_not_long_is_restored_as_by_one_call(tiny_pipeline: Any) 
     assert restored.speeches[0].edits == tiny_pipeline(text)["edits"]
 
 
-@pytest.mark.parametrize("file_format", ["txt", "lines"])
-def test_plain_text_restored_in_parts_is_the_same(
-    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, file_format: str
-) -> None:
+def test_plain_text_restored_in_parts_is_the_same(tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     source = "\ufeffhello you  are the\nsaya awak 大家好我们今天 hello\r\n\n you are \n" * 9
-    transcript = read_source(source, file_format)
+    transcript = read_source(source, "txt")
     monkeypatch.setattr(restoring, "LONG", 20)
     monkeypatch.setattr(restoration_pipeline, "STREAM_BLOCK", 60)
     parts = list(restored_parts(transcript, tiny_pipeline))
     assert "".join(parts) == restore_transcript(transcript, tiny_pipeline).source() != source
     assert len(parts) > 5
-    with pytest.raises(ValueError, match="Expected plain text"):
-        next(restored_parts(read_source("a b 1 2 c", "ctm"), tiny_pipeline))
+    for source, file_format in (("- a\n- b", "txt"), ('["a"]', "json")):
+        with pytest.raises(ValueError, match="Expected plain text"):
+            next(restored_parts(read_source(source, file_format), tiny_pipeline))
 
 
 def test_opening_marks_and_capitals_stand_before_their_word_across_cues() -> None:
@@ -86,7 +84,9 @@ def test_a_restorer_that_changes_a_word_is_refused(start: int, removed: str, ins
 def test_words_that_do_not_spell_the_text_are_left_alone_and_reported() -> None:
     source = '{"segments": [{"text": "hello there", "start": 0, "end": 1, "words": [{"word": "hallo"}]}]}'
     transcript = read_source(source, "json")
-    assert transcript.warnings == ["line 1: the words of a segment do not spell its text; only the text gets marks"]
+    assert transcript.warnings == [
+        "segments[0]: the words of a segment do not spell its text; only the text gets marks"
+    ]
     value = json.loads(restore_transcript(transcript, marking({"there": "."})).source())
     assert value["segments"][0]["text"] == "hello there."
     assert value["segments"][0]["words"] == [{"word": "hallo"}]

@@ -14,7 +14,7 @@ import punctuation_restoration
 from ..transcripts import FOREIGN, READABLE, WRITABLE, CueLimits, format_of_name
 from .models import OptionError
 
-HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists, CTM, TSV.
+HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists.
 
 Files keep their format, encoding, times, tags and layout; only marks are added. Nothing is overwritten without
 --force, and no file is ever left half-written.
@@ -25,9 +25,8 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
     punctuate whisper.json -o new.srt
     recogniser | punctuate --live
 """
-EXIT_CODES = """Exit codes: 0 all done, 1 some files failed (the others are done), 2 wrong use, 3 no model,
-130 interrupted (finished files are kept)."""
-DOUBT = 0.6
+EXIT_CODES = """Exit codes: 0 done, 1 something failed (what else could be done is done and kept), 2 wrong use of the
+command line: nothing was read."""
 BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
 # What the pipeline's calls take; an option that is not given is left to the model.
 PIPELINE_OPTIONS = (
@@ -55,8 +54,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
     args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
-    if args.review is not None:
-        args.options["all_scores"] = True
     if args.json:
         args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
     elif args.sentences:
@@ -68,11 +65,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         raise OptionError(f"Expected --output in a format of {', '.join(WRITABLE)}, got {args.output}. Name another.")
     if args.text is not None and args.files:
         raise OptionError("Expected --text or FILES, got both.")
-    if args.color and args.output is not None:
-        raise OptionError("Expected --color for standard output only, got --output too.")
     if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
         raise OptionError(f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is.")
-    beside = (args.files, args.text, args.output, args.format, args.to, args.color, args.resegment, args.review)
+    beside = (args.files, args.text, args.output, args.format, args.to, args.resegment)
     if args.live and any(beside):
         raise OptionError("Expected --live alone: standard input to standard output, got files or formats.")
     return args
@@ -109,20 +104,15 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
     add("--output", "-o", metavar="OUT", help="file, or folder for several files; the extension may choose "
         "another format (default: standard output)")  # fmt: skip
     add("--format", choices=READABLE, help="format of the input (default: by extension)")
-    add("--field", metavar="NAME", help="JSON key or TSV column that has the text")
     add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
         "by its first bytes; the output has the same")  # fmt: skip
     add("--force", "-f", action="store_true", help="overwrite files that exist")
     add("--skip-existing", action="store_true", help="leave out files that have their output already")
-    add("--color", action="store_true", help="show new marks in colour: green sure, yellow less so, red unsure")
     add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
     add = files.add_mutually_exclusive_group().add_argument
     add("--to", choices=WRITABLE, help="write another format")
     add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
     add("--sentences", action="store_true", help="write plain text with one sentence a line")
-    read_doubt = _at_least(0.0, "Name files before --review, or a number behind it.")
-    add("--review", type=read_doubt, nargs="?", const=DOUBT, metavar="P", help="write a table of the places where "
-        f"the model is less sure than P ({DOUBT}): time, words, alternatives")  # fmt: skip
 
 
 def _add_marks(add: Callable[..., Any]) -> None:
@@ -152,14 +142,14 @@ def _add_model(add: Callable[..., Any]) -> None:
     add("--right-context", type=_at_least(0), metavar="N", help="words of a window read after those decided")
 
 
-def _at_least(least: float, what_to_do: str = "Correct it.") -> Callable[[str], Any]:
+def _at_least(least: float) -> Callable[[str], Any]:
     """Reads a number of the limit's own type."""
 
     def read(given: str) -> float:
         with contextlib.suppress(ValueError):
             if (number := type(least)(given)) >= least:
                 return number
-        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}. {what_to_do}")
+        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}. Correct it.")
 
     return read
 

@@ -19,18 +19,14 @@ from typing import Any
 from .. import transcripts
 from ..data.progress import ProgressBar
 from ..transcripts import Encoding, FormatError, Transcript
-from ..transcripts.restoring import SourceEdit
 from ..whole_files import FULL_DISK, is_special, write_whole
 from .input_files import Job, plan_jobs
 from .live import restore_live
 from .models import ModelError, OptionError, first_line, load_pipeline
 from .options import parse_args
 
-DONE, SOME_FAILED, WRONG_USE, NO_MODEL, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
+DONE, FAILED, WRONG_USE = 0, 1, 2
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
-# From these scores on a mark is shown in this colour: green, yellow, red. Bold, and red on its head, for poor screens.
-COLOURS = {0.9: "\x1b[32m\x1b[1m", 0.7: "\x1b[33m\x1b[1m", 0.0: "\x1b[31m\x1b[1m\x1b[7m"}
-PLAIN = "\x1b[0m"
 # Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
 Load = Callable[[], Any]
 
@@ -49,11 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG_USE
     except ModelError as error:
         say(str(error))
-        return NO_MODEL
+        return FAILED
     except BrokenPipeError:
         # What reads our output has closed it, as `head` does; Python must not complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
+        return FAILED
 
 
 def _restore_live(args: Namespace, load: Load) -> int:
@@ -65,10 +61,10 @@ def _restore_live(args: Namespace, load: Load) -> int:
     try:
         restore_live(sys.stdin.buffer, write, load(), args.look_ahead, encoding, args.options)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return FAILED
     except FormatError as error:
         say(_reason(error, "standard input"))
-        return SOME_FAILED
+        return FAILED
     return DONE
 
 
@@ -102,10 +98,10 @@ def _restore(args: Namespace, load: Load) -> int:
                 break
     except KeyboardInterrupt:
         say(f"interrupted; {n_done} of {len(jobs)} files are done and kept")
-        return INTERRUPTED
+        return FAILED
     if n_done < n_all > 1:
         say(f"{n_done} files done, {n_all - n_done} not")
-    return SOME_FAILED if n_done < n_all else DONE
+    return FAILED if n_done < n_all else DONE
 
 
 def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
@@ -118,14 +114,10 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
             file_format = args.format or "txt"
         else:
             content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
-        transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding, field=args.field)
+        transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding)
         if args.resegment and _format_to_write(transcript, args) not in ("srt", "vtt"):
             transcript.warnings.append("--resegment gives new cues to subtitles only; add --to srt to make some of it")
         _warn(transcript, name, args.quiet)
-        if args.color:
-            meanings = ("sure (90% or more)", "less sure (70% or more)", "unsure")
-            shown = (colour + meaning + PLAIN for colour, meaning in zip(COLOURS.values(), meanings, strict=True))
-            print(", ".join(shown), file=sys.stderr)
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         with ProgressBar(place + name[-40:], max(1, n_characters), not args.quiet) as bar:
             parts = _restored(transcript, own, args, load, bar)
@@ -152,20 +144,16 @@ def _restored(
     new_format = _format_to_write(transcript, args)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": lambda n: bar.count_more(n, "characters"), **args.options}
-    is_edited = new_format is None and args.review is None
-    if transcript.format in transcripts.PLAIN_FORMATS and is_edited and not args.color:
+    if new_format is None and transcripts.is_plain(transcript):
         return encoding.encode_parts(transcripts.restored_parts(transcript, restore, **options))
-    result = transcripts.restore_transcript(transcript, restore, keep_words=not is_edited, **options)
-    if args.review is not None:
-        written = transcripts.review(result, args.review)
-    elif new_format is None:
-        written = result.source(_paint if args.color else None)
-    else:
-        written = transcripts.write_as(result, new_format, args.limits)
-        if new_format != transcript.format:
-            encoding = transcripts.encoding_of(new_format, encoding)
-        elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends
-            written = written.replace("\n", "\r\n")
+    result = transcripts.restore_transcript(transcript, restore, keep_words=new_format is not None, **options)
+    if new_format is None:
+        return encoding.encode_parts([result.source()])
+    written = transcripts.write_as(result, new_format, args.limits)
+    if new_format != transcript.format:
+        encoding = transcripts.encoding_of(new_format, encoding)
+    elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends
+        written = written.replace("\n", "\r\n")
     return encoding.encode_parts([written])
 
 
@@ -177,18 +165,10 @@ def _write_out(parts: Iterable[bytes]) -> None:
 
 def _format_to_write(transcript: Transcript, args: Namespace) -> str | None:
     """The format in which the file is written anew; None: it is edited in place."""
-    own = "txt" if transcript.format in transcripts.TEXT_LAYOUTS else transcript.format
+    own = transcript.format
     if args.to is not None or args.extension_format not in (None, own):
         return args.to or args.extension_format
     return own if args.resegment and own in ("srt", "vtt") else None
-
-
-def _paint(change: SourceEdit) -> str:
-    """A mark in the colour of its score. What was not written by the model stays plain."""
-    sure = change.edit["score"] if change.edit else None
-    if not change.written or sure is None:
-        return change.written
-    return next(colour for score, colour in COLOURS.items() if sure >= score) + change.written + PLAIN
 
 
 def say(message: str) -> None:

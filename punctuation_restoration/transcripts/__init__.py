@@ -1,4 +1,4 @@
-"""Transcripts in and out: subtitles, recogniser output, word lists, tables, plain text.
+"""Transcripts in and out: subtitles, recogniser output, word lists, plain text.
 
 transcript, encoding = read_bytes(content, name="talk.srt")
 restored = restore_transcript(transcript, restore)      # restore = transformers.pipeline("punctuation-restoration")
@@ -10,15 +10,13 @@ from ..pipeline.speech import Speech, Transcript
 from .cues import CueLimits
 from .encodings import Encoding
 from .errors import FormatError
-from .reading import FOREIGN, READABLE, TEXT_LAYOUTS, format_of_name, read_bytes, read_source
-from .restoring import PLAIN_FORMATS, RestoredSpeech, RestoredTranscript, restore_transcript, restored_parts
-from .writing import WRITABLE, encoding_of, review, write_as
+from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
+from .restoring import RestoredSpeech, RestoredTranscript, is_plain, restore_transcript, restored_parts
+from .writing import WRITABLE, encoding_of, write_as
 
 __all__ = [
     "FOREIGN",
-    "PLAIN_FORMATS",
     "READABLE",
-    "TEXT_LAYOUTS",
     "WRITABLE",
     "CueLimits",
     "Encoding",
@@ -29,10 +27,10 @@ __all__ = [
     "Transcript",
     "encoding_of",
     "format_of_name",
+    "is_plain",
     "read_bytes",
     "read_source",
     "restore_transcript",
     "restored_parts",
-    "review",
     "write_as",
 ]

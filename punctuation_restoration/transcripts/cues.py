@@ -5,12 +5,11 @@ It knows widths and times; how a cue is written in SRT or WebVTT is the business
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from rich.cells import cell_len
+from unicodedata import combining, east_asian_width
 
 from ..pipeline.speech import is_unspaced
 from .restoring import RestoredSpeech
-from .timed_sentences import CLAUSE_MARKS, Clock, spoken_sentences
+from .timed_sentences import CLAUSE_MARKS, spoken_sentences
 
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
@@ -76,7 +75,7 @@ def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
 
 def _stretches(restored: RestoredSpeech) -> Iterator[list[_Unit]]:
     """The words from one sentence end or change of speaker to the next, which no cue may cross."""
-    text, clock = restored.speech.text, Clock(restored.speech)
+    text, clock = restored.speech.text, restored.clock
     if not clock:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
     before_end = 0
@@ -101,7 +100,7 @@ def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]
         last = stretch[end - 1].text[-1:]
         break_cost = 0.0 if end == len(stretch) or last in CLAUSE_MARKS else _NO_MARK_COST
         for start in range(end - 1, -1, -1):
-            width = cell_len(_joined(stretch[start:end]))
+            width = _width(_joined(stretch[start:end]))
             if start < end - 1 and (width > widest or _layout(stretch[start:end], limits) is None):
                 break
             cost = costs[start] + _CUE_COST + break_cost + (1 - width / widest) ** 2
@@ -117,7 +116,7 @@ def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]
 
 def _layout(units: Sequence[_Unit], limits: CueLimits) -> list[str] | None:
     """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
-    total = cell_len(_joined(units))
+    total = _width(_joined(units))
     if total <= limits.line_width or len(units) == 1:
         return [_joined(units)]
     for n_lines in range(2, limits.n_lines + 1):
@@ -132,9 +131,9 @@ def _filled(units: Sequence[_Unit], width: int) -> list[str] | None:
     """Lines filled one after another; None where a single word is wider than a line."""
     lines: list[list[_Unit]] = [[]]
     for unit in units:
-        if cell_len(unit.text) > width:
+        if _width(unit.text) > width:
             return None
-        if lines[-1] and cell_len(_joined([*lines[-1], unit])) > width:
+        if lines[-1] and _width(_joined([*lines[-1], unit])) > width:
             lines.append([])
         lines[-1].append(unit)
     return [_joined(line) for line in lines]
@@ -142,7 +141,7 @@ def _filled(units: Sequence[_Unit], width: int) -> list[str] | None:
 
 def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]:
     for n, cue in enumerate(cues):
-        needed = max(_MIN_SECONDS, sum(map(cell_len, cue.lines)) / limits.characters_per_second)
+        needed = max(_MIN_SECONDS, sum(map(_width, cue.lines)) / limits.characters_per_second)
         free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
         ends = max(cue.ends, min(cue.begins + needed, free_until))
         yield TimedCue(round(cue.begins, 3), round(ends, 3), cue.lines)
@@ -150,3 +149,10 @@ def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]
 
 def _joined(units: Sequence[_Unit]) -> str:
     return "".join(unit.glue * (n > 0) + unit.text for n, unit in enumerate(units))
+
+
+def _width(text: str) -> int:
+    """Columns on the screen: Han and kana take two, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(sign) in "WF" else not combining(sign) for sign in text)

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from .errors import FormatError
 
 _BYTE_ORDER_MARKS = (
-    # UTF-32 first: its little-endian mark begins with UTF-16's
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # Names that leave the byte order to the mark; without a mark, little-endian is what files in the wild are.
-_WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+_WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +82,6 @@ def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding
             "it (--encoding), or convert the file to UTF-8.",
             line=content[: error.start].count(b"\n") + 1,
         ) from error
-    if encoding.encode(text) != encoding.mark + content:
-        raise FormatError(
-            f"Expected {encoding.name} that can be written back as it was, got bytes that would change. "
-            "Convert the file to UTF-8 first."
-        )
     return text, encoding
 
 

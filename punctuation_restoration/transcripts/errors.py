@@ -4,6 +4,7 @@ It knows nothing about any format.
 """
 
 import re
+from collections.abc import Iterator
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -36,3 +37,12 @@ def n_line_ends(source: str, start: int, end: int) -> int:
 def line_of(source: str, position: int) -> int:
     """The line (from 1) on which `source[position]` stands."""
     return 1 + n_line_ends(source, 0, position)
+
+
+def numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
+    """Number from 1, start and end without line end, of each line in which something stands."""
+    start = 0
+    for number, match in enumerate(re.finditer(rf"{LINE_END.pattern}|\Z", source), 1):
+        if source[start : match.start()].strip():
+            yield number, start, match.start()
+        start = match.end()

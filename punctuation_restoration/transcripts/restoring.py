@@ -3,20 +3,19 @@
 It knows nothing about formats, and leaves to the restorer how a long text is cut.
 """
 
+import functools
 import heapq
 import io
 import itertools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol
 
 from ..pipeline.edits import Edit, edited
-from ..pipeline.speech import SourceEdit, Speech, Transcript, in_track
-from .timed_sentences import Sentence, find_sentences
+from ..pipeline.speech import Speech, Transcript, in_track
+from .timed_sentences import Clock, Sentence, find_sentences
 
-PLAIN_FORMATS = ("txt", "lines")
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
 
 
@@ -33,7 +32,7 @@ class Restorer(Protocol):
         """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RestoredSpeech:
     """A speech, its edits and its words as the restorer gave them, with offsets in the original text."""
 
@@ -45,9 +44,14 @@ class RestoredSpeech:
     def text(self) -> str:
         return edited(self.speech.text, self.edits)
 
-    @property
+    @functools.cached_property
+    def clock(self) -> Clock:
+        """When its parts were said."""
+        return Clock(self.speech)
+
+    @functools.cached_property
     def sentences(self) -> list[Sentence]:
-        return find_sentences(self.speech, self.edits, self.words)
+        return find_sentences(self.speech, self.edits, self.words, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +61,19 @@ class RestoredTranscript:
     transcript: Transcript
     speeches: list[RestoredSpeech]
 
-    def source(self, paint: Callable[[SourceEdit], str] | None = None) -> str:
-        """The file with its marks, in its own format, sentences added where the format has a place for them.
-
-        `paint` may dress up each change, for a terminal.
-        """
-        source, is_ascii_json = self.transcript.source, self.transcript.is_ascii_json
-        additions = []
-        for restored in self.speeches:
-            if place := restored.speech.addition:
-                sentences = json.dumps([each.row() for each in restored.sentences], ensure_ascii=is_ascii_json)
-                additions.append(SourceEdit(place.start, place.end, place.lead + sentences))
+    def source(self) -> str:
+        """The file with its marks, in its own format, sentences added where JSON has times."""
+        if self.transcript.document is not None:
+            rows = [[one.row() for one in each.sentences] if each.speech.spans else [] for each in self.speeches]
+            return str(self.transcript.document.written([each.edits for each in self.speeches], rows))
+        source = self.transcript.source
         # The marks are written into every copy of a speech.
         tracks = [in_track(track, restored.edits) for restored in self.speeches for track in restored.speech.tracks]
         written, done = io.StringIO(), 0
-        for change in heapq.merge(additions, *tracks, key=itemgetter(0, 1)):
-            written.write(source[done : change.start])
-            if change.edit and is_ascii_json:
-                change = change._replace(written=json.dumps(change.written)[1:-1])
-            written.write(paint(change) if paint else change.written)
-            done = max(done, change.end)
+        for start, end, changed in heapq.merge(*tracks, key=itemgetter(0, 1)):
+            written.write(source[done:start])
+            written.write(changed)
+            done = max(done, end)
         written.write(source[done:])
         return written.getvalue()
 
@@ -87,8 +84,8 @@ def restore_transcript(
     """Restore all speeches of a transcript; the restorer gets `options`, and with `pause` among them also the times.
 
     Args:
-        keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; speeches
-            that have a place for sentences keep them all the same.
+        keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; JSON with
+            times, which gets sentences, keeps them all the same.
         options: among them may be `on_progress`, which is called with the number of characters just done.
 
     Raises:
@@ -97,27 +94,32 @@ def restore_transcript(
     speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
     for n, result in _restored(transcript.speeches, restore, **options):
         speeches[n].edits.extend(result["edits"])
-        if keep_words or speeches[n].speech.addition is not None:
+        if keep_words or (transcript.document is not None and speeches[n].speech.spans):
             speeches[n].words.extend(result["words"])
     return RestoredTranscript(transcript, speeches)
+
+
+def is_plain(transcript: Transcript) -> bool:
+    """Whether the file is its speech, and nothing else."""
+    runs = [run for speech in transcript.speeches for track in speech.tracks for run in track]
+    return transcript.format == "txt" and len(runs) <= 1 and len(transcript.speeches) <= 1
 
 
 def restored_parts(transcript: Transcript, restore: Restorer, **options: Any) -> Iterator[str]:
     """What `restore_transcript(...).source()` gives, as it is restored: memory does not grow with the text.
 
-    For plain text only, which is all one after another. The options are those of `restore_transcript`.
+    For plain text only in which all is said. The options are those of `restore_transcript`.
 
     Raises:
-        ValueError: another format, or what `restore_transcript` raises.
+        ValueError: another transcript, or what `restore_transcript` raises.
     """
-    if transcript.format not in PLAIN_FORMATS:
+    if not is_plain(transcript):
         raise ValueError(f"Expected plain text to restore part by part, got {transcript.format}.")
-    done = 0
-    for n, result in _restored(transcript.speeches, restore, **options):
-        run = transcript.speeches[n].tracks[0][0]
-        yield transcript.source[done : run.source_start] + result["text"]
-        done = run.source_end
-    yield transcript.source[done:]
+    run = next((run for speech in transcript.speeches for run in speech.tracks[0]), None)
+    yield transcript.source[: run.source_start] if run else transcript.source
+    for _, result in _restored(transcript.speeches, restore, **options):
+        yield result["text"]
+    yield transcript.source[run.source_end :] if run else ""
 
 
 def _restored(
@@ -137,9 +139,10 @@ def _restored(
             items = (_item(speeches[n], options) for n in numbers)
             results = zip(numbers, restore(items, **options), strict=True)
         for n, result in results:
-            n_added = sum(_n_added(edit, speeches[n].text) for edit in result["edits"])
+            for edit in result["edits"]:
+                _check(edit, speeches[n].text)
             if on_progress:
-                on_progress(len(result["text"]) - n_added)
+                on_progress(len(result["text"]) - sum(len(e["inserted"]) - len(e["removed"]) for e in result["edits"]))
             yield n, result
 
 
@@ -157,8 +160,8 @@ def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
     return {"text": speech.text, **known} if known else speech.text
 
 
-def _n_added(edit: Edit, text: str) -> int:
-    """The number of characters that an edit adds; refuses one that changes a word."""
+def _check(edit: Edit, text: str) -> None:
+    """Refuse an edit that changes a word."""
     removed, inserted = edit["removed"], edit["inserted"]
     is_word = any(sign.isalnum() for sign in removed + inserted)
     if not text.startswith(removed, edit["start"]) or (is_word and removed.lower() != inserted.lower()):
@@ -166,4 +169,3 @@ def _n_added(edit: Edit, text: str) -> int:
             f"Expected edits of marks and capitals, got {inserted!r} for {removed!r} where the text has "
             f"{text[edit['start'] : edit['start'] + 20]!r}. A restorer must not change words."
         )
-    return len(inserted) - len(removed)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..pipeline.speech import Aside, Sound, SpeechBuilder, Transcript, shown_speaker
-from .cue_text import VisibleLine, read_cue
+from ..pipeline.speech import Sound, Span, SpeechBuilder, Transcript
+from ..pipeline.unspoken import names_speakers
+from .cue_text import CueLine, read_lines, shown_text
 from .errors import LINE_END, FormatError, line_of, n_line_ends
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
@@ -20,7 +21,6 @@ _SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$
 _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
 _SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
-_ARROW_LINE = re.compile(r"[^\r\n]*-->[^\r\n]*")
 _LINE = re.compile(r"[^\r\n]+")
 _BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
 _NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)$")
@@ -32,6 +32,7 @@ _DAMAGED_TIMES = re.compile(
     re.MULTILINE,
 )
 _TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
+_HIGHLIGHT = re.compile(r"<(?:u|b|font|c)[\s.>]")
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
 _N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll
@@ -72,7 +73,7 @@ def read_vtt(source: str) -> Transcript:
 
 def _srt_cues(source: str) -> Iterator[Cue]:
     """A cue's text goes on up to the next cue's number and times, blank lines inside it included."""
-    arrows = (match for match in _ARROW_LINE.finditer(source) if _is_times_line(source, match))
+    arrows = (match for match in _arrow_lines(source, 0, len(source)) if _is_times_line(source, match))
     times = next(arrows, None)
     _check_head(source, times.start() if times else len(source))
     number = _number_above(source, 0, times.start()) if times else None
@@ -85,6 +86,11 @@ def _srt_cues(source: str) -> Iterator[Cue]:
         _check_body(source, start, end, number, next_number)
         yield Cue(times.start(), *seconds, start, next_number.start() if next_number else end)
         times, number = following, next_number
+
+
+def _arrow_lines(source: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The lines with an arrow in them."""
+    return (line for line in _LINE.finditer(source, start, end) if "-->" in line.group())
 
 
 def _is_times_line(source: str, line: re.Match[str]) -> bool:
@@ -135,7 +141,7 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
     for block in _BLOCK.finditer(source):
         if re.match(r"(?:NOTE|STYLE|REGION)(?:[ \t\r\n]|$)", block.group()):
             continue
-        arrows = list(_ARROW_LINE.finditer(source, block.start(), block.end()))
+        arrows = list(_arrow_lines(source, block.start(), block.end()))
         if not arrows:
             _refuse_damaged(source, block.start(), block.end(), _VTT_EXAMPLE)
         ends_of_text = [*(times.start() for times in arrows[1:]), block.end()]
@@ -166,42 +172,78 @@ def _seconds(time: str) -> float:
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
-    pairs = ((cue, *read_cue(cue_format, source, cue.start, cue.end)) for cue in cues)
-    first = list(itertools.islice(pairs, _N_LOOKED_AT))
-    scrolls = _scrolls([_texts(lines) for _, lines, _ in first])
-    builder = SpeechBuilder()
+    shown = ((cue, *shown_text(cue_format, source, cue.start, cue.end)) for cue in cues)
+    first = list(itertools.islice(shown, _N_LOOKED_AT))
+    are_named = names_speakers((line for _, chunk, _ in first for line in chunk.text.splitlines()[:1]), are_cues=True)
+    scrolls = _scrolls([_said(read_lines(chunk, voices, are_named)) for _, chunk, voices in first])
+    track = _CueTrack(source, scrolls)
     warnings: list[str] = []
     line_number, counted_to = 1, 0
     before: Cue | None = None
-    texts: list[str] = []
-    places: list[tuple[int, int]] = []  # of the lines of the cue before, in the speech's text
-    for cue, lines, sound in itertools.chain(first, pairs):
+    for cue, chunk, voices in itertools.chain(first, shown):
         for warning in _warnings(source, before, cue):
             line_number, counted_to = line_number + n_line_ends(source, counted_to, cue.place), cue.place
             warnings.append(f"line {line_number}: {warning}")
-        above, texts, places_above, places = texts, _texts(lines), places, []
-        n_repeated = _n_repeated(above, texts) if scrolls else 0
-        for line, place in zip(lines[:n_repeated], places_above[len(above) - n_repeated :], strict=True):
-            builder.repeat([line.chunk], *place)
-            places.append(place)
-        begins_at = builder.length
-        for line in lines[n_repeated:]:
-            builder.part()
-            told = None  # the name of who goes on speaking, which is shown already
-            if line.name is not None and not builder.turn_to(line.name):
-                told = shown_speaker(line.name)
-            if line.is_turn and line.name is None:
-                builder.turn()
-            places.append(builder.say(line.chunk))
-            said_from, _ = places[-1]
-            shown = [(place, text) for place, text in line.asides if text.upper() != told]
-            builder.speech.asides += [Aside(said_from + place, text, place == 0) for place, text in shown]
-        builder.time(begins_at, builder.length, cue.begins, cue.ends)
-        if sound:
-            builder.speech.sounds.append(Sound(cue.begins, cue.ends, sound))
+        track.add(cue, read_lines(chunk, voices, are_named))
         before = cue
-    speeches = [builder.build()] if builder.length else []
+    speeches = [track.builder.build()] if track.builder.length else []
     return Transcript(source, cue_format, speeches, warnings)
+
+
+class _CueTrack:
+    """Puts cues together, one after another; what a cue repeats of the one above it is a copy."""
+
+    def __init__(self, source: str, scrolls: bool) -> None:
+        self.source, self.scrolls = source, scrolls
+        self.builder = SpeechBuilder()
+        self.above: Cue | None = None
+        self.lines: list[CueLine] = []  # of the cue above
+        self.places: list[Span] = []  # of those in which something is said, in the speech's text
+
+    def add(self, cue: Cue, lines: list[CueLine]) -> None:
+        """Add the next cue."""
+        texts, texts_above = _said(lines), _said(self.lines)
+        is_copy = bool(texts) and texts == texts_above and self._is_highlighted(cue)
+        n_repeated = len(texts) if is_copy else _n_repeated(texts_above, texts) if self.scrolls else 0
+        shown_above = [line.chunk.text.strip() for line in self.lines] if self.scrolls or is_copy else []
+        above, self.places = self.places[len(texts_above) - n_repeated :], []
+        begins_at = self.builder.length
+        self.above, self.lines = cue, lines
+        if not texts and not any(line.voice or hidden.name for line in lines for hidden in line.hidden):
+            if sound := " ".join(shown for line in lines if (shown := _sound(line)) not in shown_above).strip():
+                self.builder.speech.sounds.append(Sound(cue.begins, cue.ends, sound))
+            return
+        for line in lines:
+            if line.said and len(self.places) < n_repeated:
+                place = above[len(self.places)]
+                self.builder.repeat([(line.chunk, line.hidden)], *place)
+                self.places.append(place)
+            elif line.said or line.chunk.text.strip() not in shown_above:
+                self._say(line, is_last=bool(self.places) and not line.said)
+        if is_copy and self.builder.speech.spans:
+            span = self.builder.speech.spans[-1]
+            self.builder.speech.spans[-1] = span._replace(time=(span.time[0], cue.ends))
+        self.builder.time(begins_at, self.builder.length, cue.begins, cue.ends)
+
+    def _say(self, line: CueLine, is_last: bool) -> None:
+        """Say a line; what is shown below the last words of a cue stays with them."""
+        speech = self.builder.speech
+        self.builder.part()
+        if line.voice is not None:
+            self.builder.introduce(line.voice, line.voice)
+        n_asides = len(speech.asides)
+        place = self.builder.say_line(line.chunk, line.hidden)
+        if line.said:
+            self.places.append(place)
+        elif is_last:
+            speech.asides[n_asides:] = [aside._replace(leads=False) for aside in speech.asides[n_asides:]]
+
+    def _is_highlighted(self, cue: Cue) -> bool:
+        """Whether only the marked word differs from the cue above, as `--highlight_words` of Whisper has it."""
+        if self.above is None:
+            return False
+        own, other = (self.source[one.start : one.end].strip() for one in (cue, self.above))
+        return own != other and bool(_HIGHLIGHT.search(own) or _HIGHLIGHT.search(other))
 
 
 def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
@@ -214,8 +256,13 @@ def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
         yield "the cue has no text"
 
 
-def _texts(lines: list[VisibleLine]) -> list[str]:
-    return [line.chunk.text.strip() for line in lines]
+def _said(lines: list[CueLine]) -> list[str]:
+    return [said for line in lines if (said := line.said)]
+
+
+def _sound(line: CueLine) -> str:
+    """What a line shows that is neither a name nor a tag."""
+    return " ".join(line.chunk.text[one.start : one.end].strip() for one in line.hidden if one.kind == "sound")
 
 
 def _n_repeated(above: list[str], below: list[str]) -> int:

@@ -18,10 +18,10 @@ from ..pipeline.edits import Edit, edited_between
 from ..pipeline.speech import UNSPACED_SIGNS, Aside, Speech
 
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
-_FINAL = re.compile(rf"[{''.join(SENTENCE_ENDS)}]+[\"'”’»」』）)\]]*")
+_FINAL = re.compile(rf"[{''.join(SENTENCE_ENDS)}]++[\"'”’»」』）)\]]*+")
 
-_LETTERS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
-_HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])\s*\n\s*(?=[{UNSPACED_SIGNS}])")
+_LETTER = re.compile(r"[^\W_]")
+_HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,10 @@ def _asides_by_word(
     return before, after
 
 
-def find_sentences(speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> list[Sentence]:
+def find_sentences(
+    speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]], clock: "Clock"
+) -> list[Sentence]:
     """The sentences of a restored speech, in one line each. A text without words (signs, pictures) has none."""
-    clock = Clock(speech)
     sentences: list[Sentence] = []
     for spoken in spoken_sentences(speech, edits, words):
         start, end, gap = spoken[0].start, spoken[-1].end, spoken[-1].gap
@@ -150,8 +151,10 @@ class Clock:
         for start, end, (begins, ends) in speech.spans:
             if begins is not None and ends is not None:
                 # A word ends where its last letter does, whatever marks it has.
-                said = _LETTERS.search(speech.text, start, end)
-                self._timings.append((*(said.span() if said else (start, end)), begins, ends))
+                first = _LETTER.search(speech.text, start, end)
+                while first and not _LETTER.match(speech.text[end - 1]):
+                    end -= 1
+                self._timings.append((first.start() if first else start, end, float(begins), float(ends)))
 
     def __bool__(self) -> bool:
         return bool(self._timings)

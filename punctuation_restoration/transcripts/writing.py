@@ -1,23 +1,20 @@
-"""Takes a restored transcript, gives it in another format, or as a table of the places where the model was unsure.
+"""Takes a restored transcript, gives it in another format.
 
 It writes files anew; a file that keeps its format is edited in place by `RestoredTranscript.source` instead.
 """
 
 import html
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .cues import CueLimits, make_cues
 from .encodings import UTF8, Encoding
 from .restoring import RestoredSpeech, RestoredTranscript
-from .timed_sentences import Clock, clock_time, spoken_sentences
+from .timed_sentences import clock_time
 
 WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
-COLUMNS = ("time", "score", "words", "alternatives")  # of a review
-N_BEFORE = 6  # words are shown before a doubtful place
-LEAST = 0.05  # probability from which an alternative is worth a look
 
 
 def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
@@ -86,40 +83,9 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
     The words keep "start" and "end" as offsets in the original text, and get "begins" and "ends" in seconds where the
     file tells them.
     """
-    speech, clock = restored.speech, Clock(restored.speech)
+    speech, clock = restored.speech, restored.clock
     words = [dict(word) for word in restored.words]
     for word in words if clock else ():
         word["begins"], word["ends"] = clock.between(word["start"], word["end"])
     named = {} if speech.name is None else {"name": speech.name}
     return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
-
-
-def review(restored: RestoredTranscript, doubt: float) -> str:
-    """A table for who checks by eye: a row for each word whose mark, or want of one, has a score below `doubt`.
-
-        time          score  words                             alternatives
-        0:01:02.480   0.43   and then we met the director.     no mark 0.31, COMMA 0.22
-
-    Tabs part the columns. The words need `"scores"`: restore with `all_scores=True`. Of several recordings the time has
-    the name before it.
-    """
-    rows = (row for speech in restored.speeches for row in _doubtful(speech, doubt))
-    return "\n".join(("\t".join(COLUMNS), *("\t".join(row) for row in rows), ""))
-
-
-def _doubtful(restored: RestoredSpeech, doubt: float) -> Iterator[tuple[str, str, str, str]]:
-    speech, clock = restored.speech, Clock(restored.speech)
-    sentences = spoken_sentences(speech, restored.edits, restored.words)
-    said = [word.said + word.gap for sentence in sentences for word in sentence]
-    for index, word in enumerate(restored.words):
-        if word["source"] == "model" and word["score"] < doubt:
-            begins, _ = clock.between(word["start"], word["end"])
-            time = " ".join(filter(None, (speech.name, "" if begins is None else clock_time(begins))))
-            shown = " ".join("".join(said[max(0, index - N_BEFORE) : index + 1]).split())
-            yield time, f"{word['score']:.2f}", shown, _alternatives(word)
-
-
-def _alternatives(word: Mapping[str, Any]) -> str:
-    others = {name: score for name, score in word["scores"].items() if name != word["label"] and score >= LEAST}
-    ranked = sorted(others.items(), key=lambda item: -item[1])
-    return ", ".join(f"{'no mark' if name == 'O' else name} {score:.2f}" for name, score in ranked)

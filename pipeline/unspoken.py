@@ -1,0 +1,152 @@
+"""What a transcript shows and nobody says: names, dashes, sounds, times, tags. One reader for files, calls and text.
+
+    [0:04] Mary Lee: hello            name, shown before what she says
+    - hello   >> hello   — hello      another speaker begins
+    [MUSIC PLAYING]  (applause)  ♪    sounds
+    <|zh|>  <|0.00|>  <br>            tags of recognisers and subtitles
+
+What opens a line belongs to what follows it. A name, a sound in brackets or a time in the middle of running text is
+text. It knows no words and no formats. Every pattern is possessive, so that time stays linear whatever the text.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Literal, NamedTuple
+
+import regex
+
+Layout = Literal["text", "line", "word"]  # running text; a cue or a segment; a word of a recogniser
+
+
+class Hidden(NamedTuple):
+    """A stretch `text[start:end]` that is not said; with the name of who speaks from there on, if it tells one."""
+
+    start: int
+    end: int
+    kind: str  # "time", "name", "dash", "sound" or "tag"
+    name: str | None = None
+
+
+_B = r"[ \t\ufeff\u200e\u200f]*+"
+_END = rf"(?={_B}\r?(?:\n|\Z))"
+_TIME = r"\d{1,3}+:\d\d(?::\d\d)?+(?:[.,]\d{1,3}+)?+"
+_MOMENT = rf"(?:{_TIME}|\d{{1,6}}+\.\d{{1,3}}+s?+)"
+_TO = rf"{_B}(?:-->|->|[-–—]){_B}"
+_STAMP = rf"\[{_B}(?:{_TIME}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_TIME}\)"
+_ALONE = rf"{_TIME}(?:{_TO}{_TIME})?+{_END}"
+
+_COLON = r"(?:[:：](?=\s|\Z)|：)"
+_NUMBERED = r"(?:[Ss]peaker|SPEAKER)[ _]?+\d{1,3}+"
+_BRACKETED = (
+    rf"\[(?P<name>{_NUMBERED})\](?:{_B}[:：])?+|\[(?P<name>[^\W_][^\[\]:\n]{{0,40}}+)\]{_B}[:：]"
+    rf"|(?P<name>{_NUMBERED}){_COLON}"
+)
+_CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’\-]{{1,30}}+)){_COLON}"
+_ANY_NAME = rf"(?P<name>[^\W_][\w .'’\-]{{0,39}}?)(?:{_B}[\[(]{_TIME}[\])])?+{_B}{_COLON}"
+_ABOVE = rf"(?P<name>[^\W\d_][\w.'’\-]*+(?: [\w.'’\-]++){{0,3}}+)(?:[ ]{{2,9}}+|\t){_TIME}{_END}"  # a line of its own
+
+# Han words are not told apart by blanks, so a sound is what ends like one: `(笑)`, `（掌声）`, `(背景音乐)`.
+_HAN_SOUND = r"[（(](?>[\u4e00-\u9fff]{0,8}+)(?<=[笑声聲]|音[乐樂]|鼓掌|[叹嘆][气氣]|咳嗽)[）)]"
+# One word in parentheses is a sound too, `(laughs)`, `(APPLAUSE)`; several within a line may be said, `(as I said)`.
+_ONE_WORD = r"(?<!\w)\((?:[a-z]{3,20}+|[A-Z]{3,20}+)\)(?!\w)"
+_BRACKETS = r"\[[^\[\]]{0,200}+\]|【[^【】]{0,200}+】"
+_NOTES = r"[♩♪♫♬]++"
+_WHOLE_LINE = rf"(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）){_END}"
+_OPENING_SOUND = rf"\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!\w)|\[[^\[\]\n]{{0,200}}+\]{_END}"
+
+_TAG = r"<\|[^|<>\n]{0,40}+\|>|<[bB][rR][ \t]*+/?+>"
+_DASH = r"[-‐‑–—](?![-‐‑–—\d])[ \t]*+|>{2,3}+[ \t]*+"
+_DASH_IN_TEXT = r"[-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|>{2,3}+[ \t]++"
+
+
+def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
+    """What may stand at the start of a line, one after another."""
+    sounds = rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}|{_WHOLE_LINE}"
+    if layout == "text":
+        rows = {
+            "time": rf"{_STAMP}|{_ALONE}"
+            + (rf"|{_TIME}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})" * are_named),
+            "called": rf"{_BRACKETED}|{_CAPITALS}|{_ABOVE}" + rf"|{_ANY_NAME}" * are_named,
+            "sound": rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】|{sounds}",
+            "dash": _DASH_IN_TEXT,
+        }
+    else:
+        names = rf"{_BRACKETED}|{_CAPITALS}" + rf"|{_ANY_NAME}" * are_named
+        rows = {"time": _STAMP, "called": names, "sound": rf"{_BRACKETS}|{sounds}", "dash": _DASH}
+    parts = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in rows.items())
+    return regex.compile(rf"{_B}(?:{parts}|(?P<tag>{_TAG}))")
+
+
+_LEADS = {(layout, named): _leads(layout, named) for layout in ("text", "line") for named in (False, True)}
+_ANYWHERE = {
+    "text": regex.compile(rf"(?P<tag>{_TAG})|(?P<sound>{_NOTES})"),
+    "line": regex.compile(rf"(?P<tag>{_TAG})|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES})"),
+}
+_LINE = regex.compile(r"[^\r\n]++")
+_LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")
+_CALLED = regex.compile(rf"{_B}(?:(?:{_STAMP}|{_TIME})[ \t\-–—]*+)?+{_ANY_NAME}")
+_FULL_NAME = regex.compile(r"\p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+")
+_LINES_READ = 200  # to find out whether a text names its speakers
+_LEAST_NAMED = 3  # lines, and half of all
+_LINES_A_NAME = 1.5  # a list (`Price: ...`, `Colour: ...`) has one; people who talk come back
+
+
+def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:
+    """Whether most lines begin with the name of who speaks, and these names come back.
+
+    In cues and segments names of two words or more, `Mary Lee: `, need not come back.
+    """
+    read = [line for line in islice(lines, _LINES_READ) if line.strip()]
+    names = Counter(found["name"] for line in read if (found := _CALLED.match(line)))
+    n_named = names.total()
+    if not names or n_named < len(read) / 2:
+        return False
+    return (n_named >= _LEAST_NAMED and n_named >= _LINES_A_NAME * len(names)) or (
+        are_cues and all(_FULL_NAME.fullmatch(name) for name in names)
+    )
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of a text in which something stands."""
+    return (match.group() for match in _LINE.finditer(text) if match.group().strip())
+
+
+def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = None) -> list[Hidden]:
+    """All that is shown in a text and not said, in order.
+
+    Args:
+        text: a whole text, or a cue, segment or word.
+        layout: which of these it is.
+        are_named: whether what stands before a colon at the start of a line is a speaker's name; None: where
+            `names_speakers` finds so.
+    """
+    found: list[Hidden] = []
+    if layout != "word":
+        pattern = _LEADS[layout, names_speakers(lines_of(text)) if are_named is None else are_named]
+        for line in _LINE.finditer(text):
+            found += _opening(text, line.start(), line.end(), pattern)
+    free = [0, *(one.end for one in found)]
+    edges = [*(one.start for one in found), len(text)]
+    pattern = _ANYWHERE["text" if layout == "text" else "line"]
+    for start, end in zip(free, edges, strict=True) if found else [(0, len(text))]:
+        found += [Hidden(*match.span(), str(match.lastgroup)) for match in pattern.finditer(text, start, end)]
+    return sorted(found)
+
+
+def _opening(text: str, start: int, end: int, pattern: regex.Pattern[str]) -> Iterator[Hidden]:
+    """What opens the line `text[start:end]`; a line in which nothing is said goes with the line end behind it."""
+    place = start
+    found: list[Hidden] = []
+    while place < end and (match := pattern.match(text, place, end)):
+        kind, name = (
+            str(next(kind for kind in ("time", "called", "sound", "dash", "tag") if match[kind])),
+            match["name"],
+        )
+        found.append(Hidden(place, match.end(), "name" if name else kind, name))
+        place = match.end()
+        if name:
+            break
+    if found and not text[place:end].strip():
+        found[-1] = found[-1]._replace(end=_LINE_END.match(text, place).end())
+    yield from found
