@@ -32,7 +32,7 @@ class JsonDocument:
     are_parts: bool = False  # whether the values that follow one another are one transcript, as Vosk prints them
 
     def written(self, edits: Sequence[Sequence[Any]], sentences: Sequence[list[dict[str, Any]]] | None = None) -> str:
-        """The file with its marks; edits are those of its speeches, in order, and so are sentences, if any are wanted."""
+        """The file with its marks; edits, and sentences if any are wanted, are those of its speeches, in order."""
         told = zip(edits, sentences or [None] * len(edits), strict=True)
         rows: list[str] = []
         for _, found in self.rows:
