@@ -253,8 +253,12 @@ class _Reader:
         if not rows and not texts:
             if any((at := root.at(key)) and at.parts() == [] for key in (*SEGMENTS, *WORDS)):
                 return
-            keys = sorted(map(str, value.value)) if isinstance(value.value, Mapping) else value.value
-            raise self._wrong(value, "a recogniser's output (segments, words, result, text)", keys)
+            got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
+            raise self._fault(
+                value,
+                "Expected a recogniser's output (segments, words, result, text), or a dictionary with 'text' or "
+                f"'words', got {got:.90}. Correct it.",
+            )
         if not rows:
             first, *texts = texts
             builder.say_line(*self._line(first, "text"))

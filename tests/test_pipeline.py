@@ -81,7 +81,6 @@ def test_windows_of_any_size_agree_where_the_whole_text_fits(tiny_pipeline):
     [
         (3, "Item 0: Expected a string or a dictionary"),
         ({"txt": "a"}, "got the keys \\['txt'\\]"),
-        ({"text": "a", "words": ["a"]}, "either|or 'words'"),
         ({"words": "abc"}, "list of strings"),
         ({"text": None}, "'text' to be a string"),
         ({"text": "hello", "known": {4: "COMMA"}}, "word indices below 1"),
