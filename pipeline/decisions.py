@@ -109,7 +109,7 @@ def decide(
     probabilities = calibrated(probabilities, config.calibration_temperature)
     if pause is not None and prepared.times:
         probabilities = weigh_pauses(probabilities, pause_lengths(prepared.times), pause)
-    probabilities = end_sentences(probabilities, ends_before(item.text, item.turns, words), config)
+    probabilities = end_sentences(probabilities, ends_before(item.spoken, item.turns, words), config)
     nothing = np.eye(len(config.labels))[0]
     probabilities[unbroken(prepared.forms)] = nothing
     if words and item.unfinished and not (item.decides_last or config.open_ends):

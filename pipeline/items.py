@@ -119,7 +119,14 @@ def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
     found = read_recognised(given)
     speech = found.speech
     is_unfinished = isinstance(given, Mapping) and bool(given.get("unfinished"))
-    return Item(speech.text, known, speech.spans or None, None, tuple(speech.turns), is_unfinished, found, speech.text)
+    return Item(
+        speech.text,
+        known,
+        speech.spans or None,
+        turns=tuple(speech.turns),
+        unfinished=is_unfinished,
+        recognised=found,
+    )
 
 
 def _said(text: str, turns: Sequence[int] = (), spans: list[TimedSpan] | None = None, **more: Any) -> Item:
