@@ -25,7 +25,7 @@ import regex
 
 from .recognisers import Recognised, has, is_pair, opens_transcript, read_recognised
 from .speech import Time, TimedSpan
-from .unspoken import Hidden, find_hidden
+from .unspoken import find_hidden
 from .words import Word
 
 # What may stand beside it.
@@ -135,7 +135,7 @@ def _said(text: str, turns: Sequence[int] = (), spans: list[TimedSpan] | None = 
     if spans is not None:
         parts = ((span.start, text[span.start : span.end]) for span in spans)
         found = ((at, one) for at, part in parts for one in find_hidden(part, "line" if " " in part else "word", False))
-        hidden = sorted({*hidden, *(Hidden(at + one.start, at + one.end, *one[2:]) for at, one in found)})
+        hidden = sorted({*hidden, *(one._replace(start=at + one.start, end=at + one.end) for at, one in found)})
     spoken, done, speaker, changes = [], 0, None, set(turns)
     for start, end, kind, name in hidden:
         if start < done:

@@ -276,7 +276,7 @@ class _Reader:
 
     def _rows(self, value: Part) -> list[tuple[str, list[Part], float]]:
         """The lists of a transcript that have something in them, richest first."""
-        rows = []
+        rows: list[tuple[str, list[Part], float]] = []
         for key, unit in (SEGMENTS | WORDS | COPIES).items():
             listed = value.at(key)
             parts = listed.parts() if listed is not None else None

@@ -4,6 +4,7 @@ A file goes the way of a call: its values are read by `pipeline/recognisers.py`.
 indentation as far as it is regular; the spelling of numbers and blanks may change.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +34,7 @@ class JsonDocument:
 
     def written(self, edits: Sequence[Sequence[Any]], sentences: Sequence[list[dict[str, Any]]] | None = None) -> str:
         """The file with its marks; edits, and sentences if any are wanted, are those of its speeches, in order."""
-        told = zip(edits, sentences or [None] * len(edits), strict=True)
+        told = zip(edits, sentences or itertools.repeat(None))
         rows: list[str] = []
         for _, found in self.rows:
             if isinstance(found, list):
