@@ -31,7 +31,7 @@ import json, sys
 sys.modules["punctuation_restoration"] = None
 from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer, pipeline
 
-folder, repository, text, again = sys.argv[1:]
+folder, repository, text, again, tuned, *others = sys.argv[1:]
 texts = {}
 restore = pipeline("punctuation-restoration", model=folder, trust_remote_code=True, device="cpu")
 texts["folder"] = restore(text)["text"]
@@ -42,22 +42,13 @@ texts["saved again"] = pipeline("punctuation-restoration", model=again, trust_re
 model = AutoModelForTokenClassification.from_pretrained(repository, trust_remote_code=True)
 tokenizer = AutoTokenizer.from_pretrained(repository, trust_remote_code=True)
 texts["from its parts"] = type(restore)(model=model, tokenizer=tokenizer)(text)["text"]
+for part in (model, tokenizer):
+    part.save_pretrained(tuned)
+for place in (tuned, *others):
+    texts[place] = pipeline("punctuation-restoration", model=place, trust_remote_code=True)(text)["text"]
 config = AutoConfig.from_pretrained(folder, trust_remote_code=True)
 modules = {type(part).__module__.split(".")[0] for part in (config, model, restore)}
 print(json.dumps({"texts": texts, "modules": sorted(modules)}))
-"""
-
-# The last folder is written here, from the first, as by who trains on what the Hub gave.
-STRANGER_TO_FOLDERS = """
-import json, sys
-sys.modules["punctuation_restoration"] = None
-from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
-
-text, *folders = sys.argv[1:]
-for kind in (AutoModelForTokenClassification, AutoTokenizer):
-    kind.from_pretrained(folders[0], trust_remote_code=True).save_pretrained(folders[-1])
-told = [pipeline("punctuation-restoration", model=place, trust_remote_code=True)(text)["text"] for place in folders]
-print(json.dumps(told))
 """
 
 # The page without our package installed; Gradio is left out, it only draws.
@@ -105,30 +96,27 @@ def run(code: str, *arguments: object, home: Path, **environment: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_stranger_without_our_package_gets_the_same_text(exported, hub_home, tiny_pipeline, tmp_path):
-    told = json.loads(run(STRANGER, exported, REPOSITORY, TEXT, tmp_path / "again", home=hub_home).splitlines()[-1])
+def test_a_stranger_without_our_package_gets_the_same_text(
+    exported, hub_home, tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path
+):
+    """From an export, from what models and trainers write here, and from what the stranger writes from either."""
+    again, tuned, model, trainer = places = [tmp_path / name for name in ("again", "tuned", "model", "trainer")]
+    for part in (tiny_model, tiny_tokenizer):
+        part.save_pretrained(model)
+    arguments = TrainingArguments(str(tmp_path / "run"), report_to=[], use_cpu=True)
+    Trainer(tiny_model, arguments, processing_class=tiny_tokenizer).save_model(str(trainer))
+    told = json.loads(run(STRANGER, exported, REPOSITORY, TEXT, *places, home=hub_home).splitlines()[-1])
+    assert {str(tuned), str(model), str(trainer)} < set(told["texts"])
     expected = tiny_pipeline(TEXT)["text"]
     assert expected != TEXT
     assert told["texts"] == dict.fromkeys(told["texts"], expected)
     assert told["modules"] == ["transformers_modules"]
     # What was loaded from the Hub and saved again is as complete, and names neither the repository nor a folder.
-    again = {path.name for path in (tmp_path / "again").iterdir()}
-    assert {path.name for path in exported.iterdir()} - again == {"README.md", "LICENSE"}
-    settings = (tmp_path / "again" / "config.json").read_text()
+    missing = {path.name for path in exported.iterdir()} - {path.name for path in again.iterdir()}
+    assert missing == {"README.md", "LICENSE"}
+    settings = (again / "config.json").read_text()
     assert REPOSITORY not in settings
     assert str(hub_home) not in settings
-
-
-@pytest.mark.slow
-def test_what_models_and_trainers_write_works_for_a_stranger_too(tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path):
-    tiny_model.save_pretrained(tmp_path / "model")
-    tiny_tokenizer.save_pretrained(tmp_path / "model")
-    arguments = TrainingArguments(str(tmp_path / "run"), report_to=[], use_cpu=True)
-    trainer = Trainer(tiny_model, arguments, processing_class=tiny_tokenizer)
-    trainer.save_model(str(tmp_path / "trainer"))
-    code = STRANGER_TO_FOLDERS
-    told = run(code, TEXT, tmp_path / "model", tmp_path / "trainer", tmp_path / "tuned", home=tmp_path)
-    assert json.loads(told.splitlines()[-1]) == [tiny_pipeline(TEXT)["text"]] * 3
 
 
 def test_with_our_package_nobody_has_to_trust_remote_code(exported, hub_home, tiny_pipeline, monkeypatch):
