@@ -97,7 +97,6 @@ def test_the_wheel_is_small_and_light(wheel):
         "jieba",
         "numpy",
         "regex",
-        "rich",
         "safetensors",
         "torch",
         "tqdm",
