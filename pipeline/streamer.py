@@ -234,7 +234,7 @@ class PunctuationStreamer:
             spans = [TimedSpan(a - from_, b - from_, time) for a, b, time in self._spans[first:last] if b <= to]
         labels = self._left_labels if self.condition else {}
         known = {index: labels[word.end] for index, word in enumerate(words) if word.end in labels}
-        return Item(shown, known, spans, None, turns, unfinished=not is_last, decides_last=True, words=words)
+        return Item(shown, known, spans, None, turns, unfinished=not is_last, decides_last=not is_last, words=words)
 
     def _shorten(self, end: int, words: Sequence[Word], labels: Mapping[int, str]) -> None:
         """Move what is pending, to character `end` of both, to the left context; forget what no step will see again.
