@@ -73,9 +73,13 @@ class Runs(Sequence[Run]):
                 return
         numbers.extend((start, end, source_start, source_end))
 
+    def index_at(self, offset: int) -> int:
+        """How many runs end before the character at `offset`."""
+        return bisect_right(range(len(self)), offset, key=lambda n: self._numbers[4 * n + 1])
+
     def at(self, offset: int) -> Run | None:
         """The run that holds the character at `offset` of the text."""
-        n_before = bisect_right(range(len(self)), offset, key=lambda n: self._numbers[4 * n + 1])
+        n_before = self.index_at(offset)
         run = self[n_before] if n_before < len(self) else None
         return run if run and run.start <= offset else None
 
@@ -149,10 +153,12 @@ class Chunk:
     def cut(self, start: int, end: int) -> "Chunk":
         """`text[start:end]` as a chunk of its own."""
         runs = Runs()
-        for run in self.runs:
+        for n in range(self.runs.index_at(start), len(self.runs)):
+            run = self.runs[n]
             first, last = max(run.start, start), min(run.end, end)
-            if first < last:
-                runs.add(first - start, last - start, run.place_of(first)[0], run.place_of(last - 1)[1])
+            if first >= last:
+                break
+            runs.add(first - start, last - start, run.place_of(first)[0], run.place_of(last - 1)[1])
         return Chunk(self.text[start:end], runs)
 
 
@@ -234,9 +240,11 @@ class SpeechBuilder:
     def say_line(self, chunk: Chunk, hidden: Sequence[Hidden], say: Callable[[Chunk], Any] | None = None) -> Span:
         """Say a line, a segment or a whole text without what is hidden in it; that is noted. Returns its range."""
         say, begins_at, n_before, done = say or self.say, self.length, len(self._hidden), 0
+        leads = True
         for start, end, kind, name in hidden:
             if chunk.text[done:start].strip():
                 say(chunk.cut(done, start))
+                leads = False
             shown = chunk.text[start:end].strip()
             self.part()
             if name is not None:
@@ -244,7 +252,6 @@ class SpeechBuilder:
             elif kind == "dash":
                 self.turn()
             if kind in ("dash", "sound"):
-                leads = not chunk.text[:start].strip() or self.length <= begins_at
                 self.speech.asides.append(Aside(self.length, shown, leads))
             self._hidden.append((self.length, shown))
             done = end
@@ -260,12 +267,10 @@ class SpeechBuilder:
         and nothing is noted, where the letters differ.
         """
         said = [(start + n, sign) for n, sign in enumerate(self._said(start, end)) if not sign.isspace()]
-        copied = [
-            (number, n, sign, any(one.start <= n < one.end for one in hidden))
-            for number, (chunk, hidden) in enumerate(lines)
-            for n, sign in enumerate(chunk.text)
-            if not sign.isspace()
-        ]
+        copied: list[tuple[int, int, str, bool]] = []  # number of the line, place in it, letter, whether it is hidden
+        for number, (chunk, hidden) in enumerate(lines):
+            unsaid = {place for one in hidden for place in range(one.start, one.end)}
+            copied += [(number, n, sign, n in unsaid) for n, sign in enumerate(chunk.text) if not sign.isspace()]
         seen = [row for row in copied if not row[3]]
         if [sign for _, sign in said] != [row[2] for row in seen]:
             said, seen = self._with_hidden(said, start, end), copied

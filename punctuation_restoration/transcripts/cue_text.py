@@ -6,6 +6,7 @@
 It knows the markup of SRT and WebVTT, and nothing of cue times.
 """
 
+import functools
 import html
 from dataclasses import dataclass
 
@@ -23,13 +24,14 @@ _VTT_TAG = r"<[^<>\n]*+>"
 _ENTITY = r"&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|\#\d{1,7}+|\#[xX][0-9a-fA-F]{1,6}+);"
 _LINE_END = r"<[bB][rR][ \t]*+/?+>|\\N|\r\n|\r"
 _VOICE = regex.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>")  # of WebVTT: `<v.loud Mary Lee>`
+_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _MARKUP = {
     name: regex.compile(rf"(?P<end>{_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})")
     for name, tag in (("srt", _SRT_TAG), ("vtt", _VTT_TAG))
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CueLine:
     """A line of a cue without tags, what in it is not said, and the voice of WebVTT that begins in it."""
 
@@ -37,9 +39,11 @@ class CueLine:
     hidden: list[Hidden]
     voice: str | None
 
-    @property
+    @functools.cached_property
     def said(self) -> str:
         """What is said in it, in a line."""
+        if not self.hidden:
+            return " ".join(self.chunk.text.split())
         parts, done = [], 0
         for one in self.hidden:
             parts.append(self.chunk.text[done : one.start])
@@ -75,16 +79,18 @@ def read_lines(chunk: Chunk, voices: dict[int, str], are_named: bool) -> list[Cu
     """The lines of a cue in which something is shown."""
     hidden = find_hidden(chunk.text, "line", are_named)
     lines: list[CueLine] = []
-    start = 0
-    for text in chunk.text.splitlines(keepends=True):
-        end = start + len(text.rstrip("\r\n"))
-        own = [
-            one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
-            for one in hidden
-            if one.start < end and one.end > start
-        ]
+    start, n = 0, 0
+    for text in _LINE.findall(chunk.text):
+        end = start + len(text)
+        own = []
+        while n < len(hidden) and hidden[n].start < end:
+            one = hidden[n]
+            own.append(one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start))
+            if one.end > end:
+                break  # it goes on in the next line
+            n += 1
         voice = next((name for place, name in voices.items() if start <= place <= end), None)
         if text.strip():
-            lines.append(CueLine(chunk.cut(start, end), own, voice))
-        start += len(text)
+            lines.append(CueLine(chunk.cut(start, start + len(text.rstrip("\n"))), own, voice))
+        start = end
     return lines

@@ -175,16 +175,18 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
     shown = ((cue, *shown_text(cue_format, source, cue.start, cue.end)) for cue in cues)
     first = list(itertools.islice(shown, _N_LOOKED_AT))
     are_named = names_speakers((line for _, chunk, _ in first for line in chunk.text.splitlines()[:1]), are_cues=True)
-    scrolls = _scrolls([_said(read_lines(chunk, voices, are_named)) for _, chunk, voices in first])
+    read = [(cue, read_lines(chunk, voices, are_named)) for cue, chunk, voices in first]
+    scrolls = _scrolls([_said(lines) for _, lines in read])
+    rest = ((cue, read_lines(chunk, voices, are_named)) for cue, chunk, voices in shown)
     track = _CueTrack(source, scrolls)
     warnings: list[str] = []
     line_number, counted_to = 1, 0
     before: Cue | None = None
-    for cue, chunk, voices in itertools.chain(first, shown):
+    for cue, lines in itertools.chain(read, rest):
         for warning in _warnings(source, before, cue):
             line_number, counted_to = line_number + n_line_ends(source, counted_to, cue.place), cue.place
             warnings.append(f"line {line_number}: {warning}")
-        track.add(cue, read_lines(chunk, voices, are_named))
+        track.add(cue, lines)
         before = cue
     speeches = [track.builder.build()] if track.builder.length else []
     return Transcript(source, cue_format, speeches, warnings)

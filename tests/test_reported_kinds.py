@@ -1,0 +1,362 @@
+"""Kinds of input that users report: what is not said, numbers of any kind, empty lists, objects, endless signs."""
+
+import json
+import logging
+import sys
+import time
+import unicodedata
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from restorers import mark_everything, marking, source_without_sentences
+from transformers import pipeline
+
+from punctuation_restoration.pipeline.items import read_item
+from punctuation_restoration.pipeline.unspoken import find_hidden
+from punctuation_restoration.transcripts import read_bytes, read_source, restore_transcript, write_as
+
+
+@pytest.fixture(scope="module")
+def restore(tiny_model: Any, tiny_tokenizer: Any) -> Any:
+    """Marks every word, so that no place can be missed."""
+    thresholds = {"COMMA": 0.0, "PERIOD": 0.0, "QUESTION": 0.0}
+    return pipeline("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, thresholds=thresholds)
+
+
+def srt(*texts: str) -> str:
+    return "\n".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{text}\n" for n, text in enumerate(texts, start=1))
+
+
+def said(source: str, file_format: str) -> str:
+    (speech,) = read_source(source, file_format).speeches
+    return " ".join(speech.text.split())
+
+
+def signs_of_all_classes() -> list[str]:
+    """Three signs of each of Unicode's classes, and every ASCII sign."""
+    by_class: dict[str, list[str]] = {}
+    for sign in map(chr, range(sys.maxunicode + 1)):
+        signs = by_class.setdefault(unicodedata.category(sign), [])
+        if len(signs) < 3:
+            signs.append(sign)
+    del by_class["Cs"]
+    return sorted(
+        {*map(chr, range(9, 127)), *"♪♫【】（）“”—–…　", *(sign for signs in by_class.values() for sign in signs)}
+    )
+
+
+PATTERNS = ["{0}", "{0} ", "a{0}", "{0}1", "[{0}", "<{0}", "{0}:", "&{0}", "1:{0}", "({0}", "- {0}"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["txt", "srt", "vtt", "json", "tsv"])
+def test_no_repeated_sign_takes_long(file_format: str) -> None:
+    """100 kB within a second; here 4 kB of each in a share of it, and where that takes long, the whole."""
+    slow = []
+    for sign in signs_of_all_classes():
+        for pattern in PATTERNS:
+            for n_characters in (4_000, 100_000):
+                text = pattern.format(sign) * (n_characters // len(pattern.format(sign)))
+                begins = time.process_time()
+                read_any(text, file_format)
+                seconds = time.process_time() - begins
+                if seconds < (0.08 if n_characters < 100_000 else 1.0):
+                    break
+            else:
+                slow.append((pattern, sign, seconds))
+    assert not slow
+
+
+def read_any(text: str, file_format: str) -> None:
+    wrapped = {
+        "txt": text,
+        "srt": f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n",
+        "vtt": f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n",
+        "json": json.dumps({"segments": [{"start": 0, "end": 1, "text": text}], "text": text}),
+        "tsv": f"start\tend\ttext\n0\t1\t{text}\n",
+    }[file_format]
+    try:
+        transcript = read_source(wrapped, file_format)
+    except ValueError:
+        return
+    restore_transcript(transcript, Silent()).source()
+
+
+class Silent:
+    """A restorer that changes nothing."""
+
+    def __call__(self, items: Any, **options: Any) -> Any:
+        return ({"text": "", "edits": [], "words": []} for _ in items)
+
+    def stream_results(self, texts: Any, **options: Any) -> Any:
+        return self(texts)
+
+
+@pytest.mark.parametrize("empty", ["segments", "chunks", "words"])
+def test_an_empty_list_beside_content_is_no_content(restore: Any, empty: str) -> None:
+    words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate(["hello", "you"])]
+    for given in ({"text": "hello you", empty: []}, {"text": "hello you", empty: [], "word_segments": words}):
+        assert restore(given)["text"] == restore("hello you")["text"]
+    with_words = restore({"text": "hello you", "segments": [], "words": words})
+    assert " ".join(word["word"] for word in with_words["words"]) == with_words["text"]
+
+
+NUMBERS = [np.float32, np.float64, np.int64, np.float16, Decimal, lambda value: np.array(value)]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_times_may_be_numbers_of_any_kind(restore: Any, number: Any) -> None:
+    words = [{"word": word, "start": number(n), "end": number(n + 1)} for n, word in enumerate(["hello", "you"])]
+    text = restore("hello you")["text"]
+    assert " ".join(word["word"] for word in restore(words)) == text
+    assert restore({"segments": [{"text": "hello you", "start": number(0), "end": number(2)}]})["segments"][0]["text"]
+    times = [(number(0), number(1)), (number(1), number(2))]
+    ours = restore({"words": ["hello", "you"], "timestamps": times})
+    assert [word["timestamp"] for word in ours["words"]] == [(0, 1), (1, 2)]
+    chunks = [{"text": word, "timestamp": time} for word, time in zip(["hello", " you"], times, strict=True)]
+    assert restore({"text": "hello you", "chunks": chunks})["text"] == text
+
+
+def test_arrays_are_lists(restore: Any) -> None:
+    text = restore("hello you")["text"]
+    assert restore({"words": np.array(["hello", "you"])})["text"] == text
+    times = np.array([[0, 0.5], [0.5, np.nan]], dtype=np.float32)
+    ours = restore({"words": np.array(["hello", "you"]), "timestamps": times})
+    assert [word["timestamp"] for word in ours["words"]] == [(0, 0.5), (0.5, None)]
+    assert restore({"text": "hello you", "words": np.array(["hello", "you"])})["text"] == text
+
+
+LINES = [
+    ("[SPEAKER_00]: hello you", "hello you"),
+    ("[Ahmad bin Ali]: hello you", "hello you"),
+    ("SPEAKER_1: hello you", "hello you"),
+    ("- hello you", "hello you"),
+    ("— hello you", "hello you"),
+    (">> hello you", "hello you"),
+    ("[CROWD CHEERING] hello you", "hello you"),
+    ("(sighs) hello you", "hello you"),
+    ("♪♪ hello you ♪♪", "hello you"),
+    ("<|ms|><|SAD|>hello you", "hello you"),
+    ("<|1.20|> hello you<|3.40|>", "hello you"),
+]
+KEPT = [
+    "it began at 12:30 sharp",
+    "we met ANNA: she left",
+    "from 3 - 4 people came",
+    "minus -5 degrees",
+    "a (b c) d",
+    "well—no",
+]
+
+
+@pytest.mark.parametrize(("shown", "spoken"), LINES)
+def test_what_is_not_said_is_read_nowhere(restore: Any, shown: str, spoken: str) -> None:
+    segments = [{"start": n, "end": n + 1, "text": f" {text}"} for n, text in enumerate(["so", shown, "yes"])]
+    for source, file_format in (
+        (f"so\n{shown}\nyes\n", "txt"),
+        (srt("so", shown, "yes"), "srt"),
+        (json.dumps({"segments": segments}), "json"),
+    ):
+        assert said(source, file_format) == f"so {spoken} yes"
+        marked = source_without_sentences(restore_transcript(read_source(source, file_format), mark_everything))
+        marked = marked.replace("\\u2021", "‡")
+        assert marked.replace("‡", "") == source
+        assert all(f"{word}‡" in marked for word in ("so", *spoken.split(), "yes"))
+        assert marked.count("‡") == 4
+    result = restore(f"so\n{shown}\nyes")
+    assert [word["word"] for word in result["words"]] == ["so", *spoken.split(), "yes"]
+    assert "".join(sign for sign in result["text"] if sign not in ",.?") == f"so\n{shown}\nyes".replace(".", "")
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_in_the_middle_of_a_text_they_are_text(text: str) -> None:
+    assert find_hidden(text) == []
+    assert said(f"{text}\n", "txt") == said(srt(text), "srt") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[00:00.000 --> 00:02.500]  hello you\n[00:02.500 --> 00:04.000]  are the",
+        "[0.00 - 2.50] SPEAKER_00: hello you\n[2.50 - 4.00] SPEAKER_01: are the",
+        "[0.00s -> 2.50s] hello you\n[2.50s -> 4.00s] are the",
+        "0:00\nhello you\n0:04\nare the",
+        "[00:12.50] hello you\n[00:14.10] are the",
+        "00:00:01 - 00:00:03\nhello you\n\n00:00:03 - 00:00:05\nare the",
+        "Ann Lee  0:02\nhello you\n\nBo Li  0:05\nare the",
+    ],
+)
+def test_times_in_plain_text_are_not_read(restore: Any, text: str) -> None:
+    assert said(text, "txt") == "hello you are the"
+    result = restore(text)
+    assert [word["word"] for word in result["words"]] == ["hello", "you", "are", "the"]
+    assert restore_transcript(read_source(text, "txt"), restore).source() == result["text"]
+
+
+def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
+    told = ["[SPEAKER_00]: are you", "[SPEAKER_01]: saya", "[SPEAKER_01]: awak"]
+    segments = [{"start": n, "end": n + 1, "text": text} for n, text in enumerate(told)]
+    for source, file_format in (
+        ("\n".join(told), "txt"),
+        (srt(*told), "srt"),
+        (json.dumps({"segments": segments}), "json"),
+    ):
+        (speech,) = read_source(source, file_format).speeches
+        assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["saya"]
+        assert [name for _, name in speech.speakers] == ["SPEAKER_00", "SPEAKER_01"]
+    assert len(read_item("\n".join(told)).turns) == 2  # the first name begins a turn as well, before any word
+
+
+def test_zooms_names_in_webvtt() -> None:
+    texts = ["Mary Lee: good morning", "Bo Chan: morning", "Mary Lee: shall we"]
+    vtt = "WEBVTT\n\n" + "\n".join(f"{n}\n00:0{n}.000 --> 00:0{n}.900\n{text}\n" for n, text in enumerate(texts))
+    assert said(vtt, "vtt") == "good morning morning shall we"
+    assert said(vtt.replace("Bo Chan: ", "").replace("Mary Lee: shall", "Note: shall"), "vtt").count(":") == 2
+
+
+def test_a_copy_of_the_whole_text_gets_its_marks_beside_dashes_and_sounds(restore: Any) -> None:
+    texts = [" - hello you", " (applause)", " - saya [door] awak"]
+    segments = [{"start": n, "end": n + 1, "text": text} for n, text in enumerate(texts)]
+    result = restore({"text": "".join(texts), "segments": segments})
+    assert result["text"] == "".join(segment["text"] for segment in result["segments"])
+    assert result["segments"][1]["text"] == " (applause)"
+    assert result["segments"][2]["text"].startswith(" - saya")
+
+
+@pytest.mark.parametrize("end", ["<br>", "<br/>", "<BR />", "\\N"])
+def test_line_breaks_part_words(end: str) -> None:
+    source = srt(f"where do you live{end}in london")
+    restored = restore_transcript(read_source(source, "srt"), marking({"live": "?"}))
+    assert restored.source() == source.replace("live", "live?")
+    assert write_as(restored, "txt") == "where do you live?\nin london\n"
+
+
+def test_highlighted_words_are_read_once_and_marked_in_every_copy() -> None:
+    lines = ["hello how are you", "no no"]
+    cues = []
+    for line in lines:
+        words = line.split()
+        for n in range(len(words)):
+            cues.append(" ".join(f"<u>{word}</u>" if k == n else word for k, word in enumerate(words)))
+        cues.append(line)
+    transcript = read_source(srt(*cues), "srt")
+    assert transcript.speeches[0].text.split() == "hello how are you no no".split()
+    restored = restore_transcript(transcript, marking({"hello": ",", "you": "?"}))
+    bare = restored.source().replace("<u>", "").replace("</u>", "")
+    assert bare.count("hello, how are you?") == 5
+    assert write_as(restored, "txt") == "hello, how are you?\nno no\n"
+    assert restored.speeches[0].sentences[0].ends == 5.9
+
+
+class Computed:
+    """As stable-ts: the text follows from the words."""
+
+    def __init__(self, words: list[Any], start: float = 0.0, end: float = 1.0) -> None:
+        self.words, self.start, self.end = words, start, end
+
+    @property
+    def text(self) -> str:
+        return "".join(word["word"] for word in self.words)
+
+
+class Whole:
+    def __init__(self, segments: list[Any]) -> None:
+        self.segments = segments
+
+    @property
+    def text(self) -> str:
+        return "".join(segment.text for segment in self.segments)
+
+
+class Frozen(Computed):
+    @property
+    def text(self) -> str:
+        return "hello you"
+
+
+def test_objects_that_compute_their_text_are_written_where_they_can_be(restore: Any) -> None:
+    words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate([" hello", " you"])]
+    given = Whole([Computed(words)])
+    result = restore(given)
+    assert result.text == restore(" hello you")["text"]
+    assert given.text == " hello you"
+    with pytest.raises(ValueError, match=r"'text' can be written, got a Frozen.*to_dict"):
+        restore(Whole([Frozen(words)]))
+    assert words[0]["word"] == " hello"
+
+
+def test_a_call_reads_what_other_programs_write(restore: Any) -> None:
+    text = restore("hello you")["text"]
+    fun = restore({"key": "a", "text": "hello you", "timestamp": [[0, 200], [200, 400]]})
+    assert (fun["text"], fun["timestamp"]) == (text, [[0, 200], [200, 400]])
+    assert [word["timestamp"] for word in fun["punctuation"]["words"]] == [(0.0, 0.2), (0.2, 0.4)]
+    row = {"id": 7, "audio": {"path": "a.wav"}, "text": "hello you", "duration": 1.5}
+    assert restore(row) == {**row, "text": text, "punctuation": restore(row)["punctuation"]}
+    cpp = {
+        "result": {"language": "en"},
+        "transcription": [
+            {"timestamps": {"from": "00:00:00,000", "to": "00:00:02,000"}, "offsets": {"from": 0, "to": 2000},
+             "text": " hello you"}
+        ],
+    }  # fmt: skip
+    assert restore(cpp)["transcription"][0]["text"].strip() == text
+    assert read_item(cpp).spans[0].time == (0.0, 2.0)
+    nemo = {"words": [
+        {"word": "hello", "start_time": 0.1, "end_time": 0.5, "speaker_label": "A"},
+        {"word": "you", "start_time": 0.6, "end_time": 0.9, "speaker_label": "B"},
+    ]}  # fmt: skip
+    item = read_item(nemo)
+    assert ([span.time for span in item.spans], item.turns) == ([(0.1, 0.5), (0.6, 0.9)], (5,))
+
+
+def test_keys_that_look_like_times_or_speakers_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        read_item({"words": [{"word": "hello", "beginSample": 3, "talkerName": "A", "temperature": 0}]})
+    assert "'beginSample' look like times and are not known" in caplog.text
+    assert "'talkerName' look like speakers" in caplog.text
+    assert "temperature" not in caplog.text
+
+
+OTHERS: dict[str, Any] = {
+    "Deepgram": {"metadata": {}, "results": {"channels": [{"alternatives": [{
+        "transcript": "hello you", "words": [
+            {"word": "hello", "start": 0.1, "end": 0.4}, {"word": "you", "start": 0.5, "end": 0.9},
+        ],
+    }]}]}},
+    "AWS": {"jobName": "a", "results": {"transcripts": [{"transcript": "hello you"}], "items": [
+        {"type": "pronunciation", "start_time": "0.1", "end_time": "0.4", "alternatives": [{"content": "hello"}]},
+        {"type": "pronunciation", "start_time": "0.5", "end_time": "0.9", "alternatives": [{"content": "you"}]},
+    ]}},
+    "Google": {"results": [{"alternatives": [{"transcript": "hello you", "words": [
+        {"word": "hello", "startTime": "0.1s", "endTime": "0.4s"},
+        {"word": "you", "startTime": "0.5s", "endTime": "0.9s"},
+    ]}]}]},
+    "Rev": {"monologues": [{"speaker": 0, "elements": [
+        {"type": "text", "value": "hello", "ts": 0.1, "end_ts": 0.4}, {"type": "punct", "value": " "},
+        {"type": "text", "value": "you", "ts": 0.5, "end_ts": 0.9},
+    ]}]},
+    "Gladia": {"result": {"transcription": {"full_transcript": "hello you", "utterances": [
+        {"text": "hello you", "start": 0.1, "end": 0.9, "speaker": 0, "words": [
+            {"word": "hello", "start": 0.1, "end": 0.4}, {"word": " you", "start": 0.5, "end": 0.9}]}]}}},
+    "ElevenLabs": {"language_code": "en", "text": "hello you", "words": [
+        {"text": "hello", "start": 0.1, "end": 0.4, "type": "word"},
+        {"text": " ", "start": 0.4, "end": 0.5, "type": "spacing"},
+        {"text": "you", "start": 0.5, "end": 0.9, "type": "word"}]},
+    "Speechmatics": {"format": "2.9", "results": [
+        {"type": "word", "start_time": 0.1, "end_time": 0.4, "alternatives": [{"content": "hello"}]},
+        {"type": "word", "start_time": 0.5, "end_time": 0.9, "alternatives": [{"content": "you"}]}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_services_are_read_with_their_times(restore: Any, name: str) -> None:
+    item = read_item(OTHERS[name])
+    assert item.text.split() == ["hello", "you"]
+    assert (item.spans[0].time[0], item.spans[-1].time[1]) == (0.1, 0.9)
+    assert not item.recognised.warnings
+    written = json.dumps(restore(OTHERS[name]))
+    assert json.dumps("hello" + restore("hello you")["text"][5])[1:-1] in written
+    transcript, _ = read_bytes(json.dumps(OTHERS[name]).encode(), name="a.json")
+    assert transcript.speeches[0].text.split() == ["hello", "you"]
