@@ -310,7 +310,7 @@ class _Reader:
                 raise self._wrong(part, 'a word: a string, or an object with "word"', part.value)
             given = part.at("words")
             raise self._wrong(part, "a list under 'words'", given.value if given else part.value)
-        if is_word and not words:
+        if text is not None and is_word and not words:
             chunk, hidden = self._line(text, "line" if " " in text.value.strip() else "word")
             place = builder.say_line(chunk, hidden, builder.say_word)
             self._time(builder, part, place, unit)
@@ -451,7 +451,7 @@ class _Reader:
 
     def _seconds(self, time: Part | None, owner: Part, unit: float) -> float | None:
         """A number of any kind, or a time as text, in seconds; None where it is unknown."""
-        value = None if time is None else time.value
+        value: Any = None if time is None else time.value
         value = value.item() if hasattr(value, "item") else value
         if value is None:
             return None

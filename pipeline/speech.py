@@ -83,6 +83,10 @@ class Runs(Sequence[Run]):
         run = self[n_before] if n_before < len(self) else None
         return run if run and run.start <= offset else None
 
+    def __iter__(self) -> Iterator[Run]:
+        numbers = self._numbers
+        return (Run(*numbers[at : at + 4]) for at in range(0, len(numbers), 4))
+
     def __len__(self) -> int:
         return len(self._numbers) // 4
 
@@ -152,6 +156,8 @@ class Chunk:
 
     def cut(self, start: int, end: int) -> "Chunk":
         """`text[start:end]` as a chunk of its own."""
+        if (start, end) == (0, len(self.text)):
+            return self
         runs = Runs()
         for n in range(self.runs.index_at(start), len(self.runs)):
             run = self.runs[n]

@@ -130,7 +130,9 @@ def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = Non
     edges = [*(one.start for one in found), len(text)]
     pattern = _ANYWHERE["text" if layout == "text" else "line"]
     for start, end in zip(free, edges, strict=True) if found else [(0, len(text))]:
-        found += [Hidden(*match.span(), str(match.lastgroup)) for match in pattern.finditer(text, start, end)]
+        found += [
+            Hidden(match.start(), match.end(), str(match.lastgroup)) for match in pattern.finditer(text, start, end)
+        ]
     return sorted(found)
 
 

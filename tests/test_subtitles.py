@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from restorers import ANY_WORD, SIGN, mark_everything, marking
 
+from punctuation_restoration.pipeline.speech import in_track
 from punctuation_restoration.transcripts import (
     FormatError,
     Transcript,
@@ -106,7 +107,8 @@ def assert_marks_stand_in_words(transcript: Transcript) -> None:
 def test_a_real_pipeline_changes_only_marks(tiny_pipeline: Any, source: str) -> None:
     restored = restore_transcript(read_source(source, "srt"), tiny_pipeline)
     changed = restored.source()
-    n_inserted = sum(len(edit["inserted"]) for speech in restored.speeches for edit in speech.edits)
+    told = [(track, each.edits) for each in restored.speeches for track in each.speech.tracks]
+    n_inserted = sum(len(change.written) for track, edits in told for change in in_track(track, edits))
     assert len(changed) == len(source) + n_inserted
     letters = re.compile(r"[,.?，。？]")
     assert letters.sub("", changed) == letters.sub("", source)

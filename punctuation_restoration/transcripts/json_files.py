@@ -34,7 +34,7 @@ class JsonDocument:
 
     def written(self, edits: Sequence[Sequence[Any]], sentences: Sequence[list[dict[str, Any]]] | None = None) -> str:
         """The file with its marks; edits, and sentences if any are wanted, are those of its speeches, in order."""
-        told = zip(edits, sentences or itertools.repeat(None))
+        told = zip(edits, sentences or itertools.repeat(None, len(edits)), strict=True)
         rows: list[str] = []
         for _, found in self.rows:
             if isinstance(found, list):

@@ -32,7 +32,7 @@ _DAMAGED_TIMES = re.compile(
     re.MULTILINE,
 )
 _TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
-_HIGHLIGHT = re.compile(r"<(?:u|b|font|c)[\s.>]")
+_HIGHLIGHT = re.compile(r"<(u|b|font|c)(?:[ .][^<>\n]*+)?+>([^<>\n]*+)</\1>")
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
 _N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll
@@ -245,7 +245,10 @@ class _CueTrack:
         if self.above is None:
             return False
         own, other = (self.source[one.start : one.end].strip() for one in (cue, self.above))
-        return own != other and bool(_HIGHLIGHT.search(own) or _HIGHLIGHT.search(other))
+        if own == other:
+            return False
+        found = [(text, match) for text in (own, other) for match in _HIGHLIGHT.finditer(text)]
+        return any(match[1] == "u" or match.group() != text for text, match in found)
 
 
 def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
