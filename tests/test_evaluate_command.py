@@ -122,13 +122,12 @@ def test_pictures_are_written(tiny_checkpoint, texts, tmp_path):
     ("given", "message"),
     [
         (("--threshold", "COMA=0.5"), "COMA"),
-        (("--limit", "0"), "--limit"),
         (("--window", "2"), "window"),
     ],
 )
 def test_a_wrong_setting_ends_with_a_message_and_no_result(tiny_checkpoint, texts, tmp_path, capsys, given, message):
     output = tmp_path / "out.json"
-    assert run("--model", tiny_checkpoint, "--benchmark", texts, "--output", output, *given) == 2
+    assert run("--model", tiny_checkpoint, "--benchmark", texts, "--output", output, *given) == 1
     assert message in capsys.readouterr().err
     assert not output.exists()
 
@@ -146,11 +145,19 @@ def test_a_dtype_that_is_none_ends_with_a_message(capsys):
     assert "'float99' (choose from" in capsys.readouterr().err
 
 
-def test_wrong_names_end_with_a_message(tmp_path, capsys):
-    assert run("--benchmark", "iwslt2011-tset") == 2
-    assert "iwslt2011-tset" in capsys.readouterr().err
-    assert run("--benchmark", "iwslt2011-test", "ms-news-test", "--output", tmp_path / "one.json") == 2
-    assert "Expected a folder" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("iwslt2011-tset",), "iwslt2011-tset"),
+        (("iwslt2011-test", "ms-news-test", "--output", "one.json"), "Expected a folder"),
+        (("iwslt2011-test", "--limit", "0"), "--limit"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_a_message(given, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run("--benchmark", *given)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run()
 

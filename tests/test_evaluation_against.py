@@ -120,11 +120,11 @@ def test_the_command_refuses_what_is_no_result_of_this_test_and_keeps_what_is_th
         ({"format": 1}, "holds something else"),
     ):
         other.write_text(json.dumps({**json.loads(before), **damage}))
-        assert run("--output", first, "--against", other) == 2
+        assert run("--output", first, "--against", other) == 1
         assert said in capsys.readouterr().err
     other.write_text("{")
-    assert run("--output", first, "--against", other) == 2
+    assert run("--output", first, "--against", other) == 1
     assert "could not read it" in capsys.readouterr().err
-    assert run("--output", first, "--against", first, "--limit", "20") == 2
+    assert run("--output", first, "--against", first, "--limit", "20") == 1
     assert "same data" in capsys.readouterr().err
     assert first.read_bytes() == before

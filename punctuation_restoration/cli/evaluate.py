@@ -14,8 +14,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from punctuation_restoration.cli.models import ModelError, load_pipeline
 from punctuation_restoration.cli.options import read_threshold
 from punctuation_restoration.data.progress import ProgressBar
@@ -30,7 +28,6 @@ from punctuation_restoration.evaluation.signature import signature
 
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
-WIDTH = 120  # columns, where the output goes to a file
 SCORED = "benchmarks, groups (all, test, validation), files, or folders of prepared data for their test share"
 PIPELINE_SETTINGS = {
     "window": "words in a window",
@@ -41,13 +38,13 @@ PIPELINE_SETTINGS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 0 if all went well, 2 for a wrong input."""
+    """Run the command: 0 if all went well, 1 if the work failed; a wrong command line ends with 2."""
     args = parse_args(argv)
     try:
         run(args)
     except (ValueError, ImportError, OSError, ModelError) as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
-        return 2
+        print(f"evaluate: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -80,23 +77,26 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args = parser.parse_args(argv)
     if not (args.benchmark or args.list):
         parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")
+    if args.limit is not None and args.limit < 1:
+        parser.error(f"Expected --limit of 1 or more words, got {args.limit}. Raise it.")
     args.output = args.output or (None if args.limit else RESULTS)
+    try:
+        args.benchmark = named(args.benchmark)
+    except ValueError as error:
+        parser.error(str(error))
+    for place in filter(None, (args.output, args.against)):
+        if len(args.benchmark) > 1 and place.suffix == ".json":
+            parser.error(f"Expected a folder for the results of several benchmarks, got {place}. Name a folder.")
     return args
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the command; raises ValueError, ImportError, OSError or ModelError, which say what to do."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if args.list:
         for name, benchmark in BENCHMARKS.items():
-            console.print(f"{name:28}{benchmark.use:12}{benchmark.about}", markup=False, highlight=False)
+            print(f"{name:28}{benchmark.use:12}{benchmark.about}")
         return
-    names = named(args.benchmark)
-    if args.limit is not None and args.limit < 1:
-        raise ValueError(f"Expected --limit of 1 or more words, got {args.limit}. Raise it.")
-    for place in filter(None, (args.output, args.against)):
-        if len(names) > 1 and place.suffix == ".json":
-            raise ValueError(f"Expected a folder for the results of several benchmarks, got {place}. Name a folder.")
+    names = args.benchmark
     earlier = {name: result_files.read_result(result_path(args.against, name)) for name in names if args.against}
     settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
     if args.threshold:
@@ -111,15 +111,15 @@ def run(args: argparse.Namespace) -> None:
             result_files.write_result(result, result_path(args.output, name))
     for result in results:
         if args.details or len(results) == 1:
-            console.print(*report.details(result), sep="\n")
+            print(*report.details(result), sep="\n")
         for path in report.save_pictures(result, args.pictures) if args.pictures else ():
-            console.print(f"wrote {path}")
+            print(f"wrote {path}")
     for found in filter(None, mistakes):
-        console.print(report.mistakes_table(found))
-    console.print(report.overview(results))
-    console.print(*(report.casing_table(result) for result in results if "casing" in result), sep="\n")
+        print(report.mistakes_text(found))
+    print(report.overview(results))
+    print(*(report.casing_table(result) for result in results if "casing" in result), sep="\n")
     for result in results if earlier else ():
-        console.print(report.against_line(result), markup=False, highlight=False)
+        print(report.against_line(result))
 
 
 def result_path(place: Path, name: str) -> Path:

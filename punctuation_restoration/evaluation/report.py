@@ -1,6 +1,6 @@
 """Results -> tables for the terminal, and pictures: the confusion matrix and the reliability curve.
 
-Takes results as written to JSON, gives rich tables and PNG files, for which it needs matplotlib.
+Takes results as written to JSON, gives tables as plain text, and PNG files, for which it needs matplotlib.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from punctuation_restoration.evaluation.calibration import ROWS, calibration_error, reliability_curve
 from punctuation_restoration.evaluation.counts import add_counts
@@ -21,86 +18,81 @@ KINDS = ("precision", "recall", "f1")
 N_GROUPS = 20  # sources or documents shown, the lowest first
 
 
-def overview(results: Sequence[dict[str, Any]]) -> Table:
+def overview(results: Sequence[dict[str, Any]]) -> str:
     """One line a benchmark: micro-F1 with its interval first, then F1 by mark and the other kinds of "overall"."""
     names = dict.fromkeys(name for result in results for name in result["scores"]["marks"])
-    columns = ("micro", "95 %", *(name.lower() for name in names), "macro", "weighted", "SER", "ECE", "words/s")
-    table = _table("F1 (%), micro first", "benchmark", *columns)
+    rows = []
     for result in results:
         scores = result["scores"]
-        table.add_row(
-            result["benchmark"],
-            Text(percent(scores["micro"]["f1"]), style="bold"),
-            _interval(result["intervals_95"]["micro"]),
-            *(percent(scores["marks"].get(name, {}).get("f1")) for name in names),
-            percent(scores["macro"]["f1"]),
-            percent(scores["weighted"]["f1"]),
-            percent(scores["slot_error_rate"]),
-            percent(result["calibration"]["all_words"]["expected_calibration_error"]),
-            f"{result['speed']['words_per_second'] or 0:,.0f}",
+        rows.append(
+            [
+                result["benchmark"],
+                percent(scores["micro"]["f1"]),
+                _interval(result["intervals_95"]["micro"]),
+                *(percent(scores["marks"].get(name, {}).get("f1")) for name in names),
+                percent(scores["macro"]["f1"]),
+                percent(scores["weighted"]["f1"]),
+                percent(scores["slot_error_rate"]),
+                percent(result["calibration"]["all_words"]["expected_calibration_error"]),
+                f"{result['speed']['words_per_second'] or 0:,.0f}",
+            ]
         )
-    return table
+    columns = ["micro", "95 %", *(name.lower() for name in names), "macro", "weighted", "SER", "ECE", "words/s"]
+    return text_table("F1 (%), micro first", ["benchmark", *columns], rows)
 
 
-def details(result: dict[str, Any]) -> Iterator[Table]:
+def details(result: dict[str, Any]) -> Iterator[str]:
     """The tables of one benchmark: per mark, merged classes and places in the text, and per source or document."""
     scores, intervals = result["scores"], result["intervals_95"]
-    table = _table(
-        f"{result['benchmark']}: {scores['n_words']:,} units in {result['n_documents']:,} documents; intervals over "
-        f"{intervals['n_units']:,} {intervals['unit']}",
-        "mark", "precision", "recall", "F1", "95 %", "in reference", "predicted", "right",
-    )  # fmt: skip
+    rows = []
     for name, mark in {**scores["marks"], "micro": scores["micro"]}.items():
         interval = intervals["micro"] if name == "micro" else intervals["marks"][name]
         numbers = (f"{mark[key]:,}" for key in ("n_reference", "n_predicted", "n_correct"))
-        table.add_row(name, *_percents(mark), _interval(interval), *numbers)
-    for name in ("macro", "weighted"):
-        table.add_row(name, *_percents(scores[name]))
-    yield table
-    table = _table("the same counts read otherwise (micro)", "", "precision", "recall", "F1", "in reference")
-    for n_classes, mark in scores["merged"].items():
-        table.add_row(f"{n_classes} classes", *_percents(mark), f"{mark['n_reference']:,}")
+        rows.append([name, *_percents(mark), _interval(interval), *numbers])
+    rows += [[name, *_percents(scores[name]), "", "", "", ""] for name in ("macro", "weighted")]
+    yield text_table(
+        f"{result['benchmark']}: {scores['n_words']:,} units in {result['n_documents']:,} documents; intervals over "
+        f"{intervals['n_units']:,} {intervals['unit']}",
+        ["mark", "precision", "recall", "F1", "95 %", "in reference", "predicted", "right"],
+        rows,
+    )
+    rows = [[f"{n} classes", *_percents(mark), f"{mark['n_reference']:,}"] for n, mark in scores["merged"].items()]
     for name, key in (("mid-text", "mid_text"), ("end of text", "end_text")):
         for mark, row in {"": scores[key], **scores[f"{key}_marks"]}.items():
             if not mark or row["n_reference"]:
-                table.add_row(f"{name} {mark}".strip(), *_percents(row), f"{row['n_reference']:,}")
-    yield table
+                rows.append([f"{name} {mark}".strip(), *_percents(row), f"{row['n_reference']:,}"])
+    head = ["", "precision", "recall", "F1", "in reference"]
+    yield text_table("the same counts read otherwise (micro)", head, rows)
     blocks = unpack_blocks(result["blocks"], result["label_names"])
     for title in ("source", "document"):
         groups = brief_scores(blocks, title)
         if len(groups) > 1:
-            rows = sorted(groups.items(), key=lambda item: item[1]["f1"])
-            note = f", the {N_GROUPS} lowest of {len(rows):,}" if len(rows) > N_GROUPS else ""
-            table = _table(f"by {title}{note}", title, "F1", "units", "marks")
-            for name, group in rows[:N_GROUPS]:
-                table.add_row(name, percent(group["f1"]), f"{group['n_words']:,}", f"{group['n_marks']:,}")
-            yield table
+            lowest = sorted(groups.items(), key=lambda item: item[1]["f1"])[:N_GROUPS]
+            note = f", the {N_GROUPS} lowest of {len(groups):,}" if len(groups) > N_GROUPS else ""
+            rows = [[name, percent(one["f1"]), f"{one['n_words']:,}", f"{one['n_marks']:,}"] for name, one in lowest]
+            yield text_table(f"by {title}{note}", [title, "F1", "units", "marks"], rows)
 
 
-def casing_table(result: dict[str, Any]) -> Table:
+def casing_table(result: dict[str, Any]) -> str:
     """Words whose letters change, with the reference's marks and with the model's."""
-    columns = ("precision", "recall", "F1", "in reference", "restored", "right")
     n_words = next(iter(result["casing"].values()))["n_words"]
-    title = f"{result['benchmark']}: words whose letters change, of {n_words:,}"
-    table = _table(title, "marks", "words", *columns)
-    for marks, rows in result["casing"].items():
-        for name, row in rows.items():
+    rows = []
+    for marks, found in result["casing"].items():
+        for name, row in found.items():
             if name != "n_words" and (row["n_reference"] or row["n_predicted"]):
                 numbers = (f"{row[key]:,}" for key in ("n_reference", "n_predicted", "n_correct"))
-                table.add_row(marks, name, *_percents(row), *numbers)
-    return table
+                rows.append([marks, name, *_percents(row), *numbers])
+    head = ["marks", "words", "precision", "recall", "F1", "in reference", "restored", "right"]
+    title = f"{result['benchmark']}: words whose letters change, of {n_words:,}"
+    return text_table(title, head, rows)
 
 
-def mistakes_table(mistakes: Sequence[Mistake]) -> Table:
-    """The worst mistakes, reference and prediction side by side."""
-    table = Table(title="Most certain mistakes", title_justify="left", show_lines=True)
-    table.add_column("score", justify="right")
-    table.add_column("reference", ratio=1)
-    table.add_column("restored", ratio=1)
-    for mistake in mistakes:
-        # As Text: brackets would otherwise be read as markup.
-        table.add_row(f"{mistake.score:.2f}", Text(mistake.reference_text), Text(mistake.predicted_text))
-    return table
+def mistakes_text(mistakes: Sequence[Mistake]) -> str:
+    """The worst mistakes, the score before the reference and below it the prediction."""
+    lines = [
+        f"{one.score:.2f}  reference  {one.reference_text}\n      restored   {one.predicted_text}" for one in mistakes
+    ]
+    return "\n".join(["Most certain mistakes", "", *lines, ""])
 
 
 def against_line(result: dict[str, Any]) -> str:
@@ -174,10 +166,11 @@ def _interval(ends: Sequence[float]) -> str:
     return "–".join(map(percent, ends))
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
-    """An empty table; all columns but the first hold numbers."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column(first, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
+def text_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A title and aligned columns, the first one to the left; the others hold numbers."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = []
+    for row in (head, ["-" * width for width in widths], *rows):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        lines.append("  ".join(cells))
+    return "\n".join([title, "", *(line.rstrip() for line in lines), ""])

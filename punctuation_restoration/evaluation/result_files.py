@@ -1,12 +1,10 @@
 """Evaluations -> JSON: what goes into `results/`.
 
-Takes evaluations and a signature, gives dictionaries and files. The counts of every block are kept, packed, so that
+Takes evaluations and a signature, gives dictionaries and files. The counts of every block are kept, so that
 scores, intervals and paired tests can be computed from the files alone. The texts are not kept: they are not ours.
 """
 
-import base64
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,8 +19,6 @@ from punctuation_restoration.evaluation.intervals import Block, bootstrap, by_ke
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.evaluation.scores import micro, score
 from punctuation_restoration.whole_files import write_whole
-
-NUMBERS = np.dtype("<u4")  # of the packed counts
 
 
 def to_result(
@@ -39,7 +35,7 @@ def to_result(
         for marks, counts in casing.items()
     }
     return {
-        "format": 2,
+        "format": 3,
         "benchmark": name,
         "about": about,
         "signature": signed,
@@ -69,7 +65,7 @@ def read_result(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"Expected a result of evaluate.py in {path}, could not read it: {error}") from error
-    if not isinstance(found, dict) or found.get("format") != 2 or "blocks" not in found:
+    if not isinstance(found, dict) or found.get("format") != 3 or "blocks" not in found:
         raise ValueError(f"Expected a result of evaluate.py in {path}, it holds something else. Evaluate again.")
     return found
 
@@ -113,46 +109,38 @@ def brief_scores(blocks: Sequence[Block], key: str) -> dict[str, dict[str, Any]]
 
 
 def pack_blocks(blocks: Sequence[Block]) -> dict[str, Any]:
-    """The counts of all blocks as one array, which JSON holds as text.
+    """The counts of all blocks as JSON can hold them.
 
-    A row is: index of the document, index of the source, number of the block; then `Counts.numbers`, row by row.
-    `counts` is the transposed array in 32-bit numbers, little-endian, compressed by zlib and written in base 64.
+    Each row is: index of the document, index of the source, number of the block; then index and value in turn of what
+    is not 0 in `Counts.numbers`, read row by row.
     """
     documents = {name: index for index, name in enumerate(dict.fromkeys(block.document for block in blocks))}
     sources = {name: index for index, name in enumerate(dict.fromkeys(block.source for block in blocks))}
-    rows = [
-        [documents[block.document], sources[block.source], block.block, *block.counts.numbers.ravel()]
-        for block in blocks
-    ]
-    # Transposed, equal columns (most end-of-text counts are 0) lie together and compress better.
-    packed = zlib.compress(np.array(rows, dtype=NUMBERS).T.tobytes(), level=9)
-    return {
-        "n_blocks": len(rows),
-        "documents": list(documents),
-        "sources": list(sources),
-        "counts": base64.b64encode(packed).decode("ascii"),
-    }
+    rows = []
+    for block in blocks:
+        numbers = block.counts.numbers.ravel()
+        used = numbers.nonzero()[0]
+        pairs = np.stack([used, numbers[used]], axis=1).ravel().tolist()
+        rows.append([documents[block.document], sources[block.source], block.block, *pairs])
+    return {"documents": list(documents), "sources": list(sources), "counts": rows}
 
 
 def unpack_blocks(packed: dict[str, Any], label_names: Sequence[str]) -> list[Block]:
-    """The blocks that `pack_blocks` packed.
+    """The blocks that `pack_blocks` wrote.
 
     Raises:
-        ValueError: if the array is damaged or not of this many blocks and labels.
+        ValueError: if a row is damaged, or of other labels.
     """
-    names, n_blocks = tuple(label_names), packed["n_blocks"]
-    table = (2 * len(names) + 1, len(names))
+    names, blocks = tuple(label_names), []
     try:
-        content = np.frombuffer(zlib.decompress(base64.b64decode(packed["counts"])), dtype=NUMBERS)
-        rows = content.reshape(3 + table[0] * table[1], n_blocks).T.astype(np.int64)
-    except (ValueError, zlib.error) as error:
-        raise ValueError(
-            f"Expected packed counts of {n_blocks} blocks over {names}, could not read them: {error}. Evaluate again."
-        ) from error
-    documents, sources = packed["documents"], packed["sources"]
-    return [
-        Block(documents[row[0]], sources[row[1]], int(row[2]), Counts(names, row[3:].reshape(table))) for row in rows
-    ]
+        for document, source, number, *pairs in packed["counts"]:
+            numbers = np.zeros((2 * len(names) + 1, len(names)), dtype=np.int64)
+            numbers.reshape(-1)[pairs[::2]] = pairs[1::2]
+            found = packed["documents"][document], packed["sources"][source]
+            blocks.append(Block(*found, number, Counts(names, numbers)))
+    except (IndexError, ValueError, TypeError) as error:
+        raise ValueError(f"Expected counts of blocks over {names}, got: {error}. Evaluate again.") from error
+    return blocks
 
 
 def write_result(result: dict[str, Any], path: Path) -> None:
