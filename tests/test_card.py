@@ -14,6 +14,7 @@ from punctuation_restoration.evaluation.counts import count_labels
 from punctuation_restoration.evaluation.intervals import Block
 from punctuation_restoration.evaluation.result_files import to_result, write_result
 from punctuation_restoration.evaluation.runner import Evaluation
+from punctuation_restoration.evaluation.signature import shown_model
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
@@ -248,3 +249,11 @@ def test_checking_tells_and_writes_nothing(results, tmp_path, capsys):
     assert card.main(arguments) == 0
     assert card.main([*arguments, "--check"]) == 0
     assert "75.0" in document.read_text()
+
+
+def test_every_result_is_of_the_model_in_the_tree():
+    found = card.read_results(ROOT / "results")
+    assert {one["signature"]["model"] for one in found} == {"checkpoints/en-zh-ms"}
+    expected = shown_model(str(ROOT / "checkpoints" / "en-zh-ms"))["model_sha256"]
+    other = {one["benchmark"] for one in found if one["signature"]["model_sha256"] != expected}
+    assert not other, "the model has changed: run `python evaluate.py --benchmark` with these names, then tools.card"

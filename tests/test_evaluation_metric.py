@@ -5,10 +5,12 @@ import importlib.metadata
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from transformers import EvalPrediction
 
 from punctuation_restoration.evaluation.counts import count_labels
-from punctuation_restoration.evaluation.scores import score
+from punctuation_restoration.evaluation.scores import compute_metrics, metrics, score
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ["O", "COMMA", "PERIOD", "O", "QUESTION", "PERIOD"]
@@ -32,3 +34,14 @@ def test_the_metric_module_gives_the_same_numbers(tmp_path, monkeypatch):
     assert found["weighted_f1"] == scores.weighted.f1
     assert found["comma_precision"] == scores.marks["COMMA"].precision == 0.5
     assert (found["n_words"], found["end_text_f1"]) == (6, 1.0)
+
+
+def test_a_trainer_gets_the_same_numbers():
+    names = ("O", "COMMA", "PERIOD", "QUESTION")
+    references = np.array([[0, 1, 2, -100], [3, -100, -100, -100]])
+    chosen = np.array([[0, 1, 1, 3], [3, 2, 2, 2]])
+    logits = np.eye(4)[chosen]
+    expected = metrics([[0, 1, 2], [3]], [[0, 1, 1], [3]], names)
+    assert compute_metrics(names)(EvalPrediction(logits, references)) == expected
+    assert compute_metrics(names)(EvalPrediction((logits, logits * 0), references)) == expected
+    assert (expected["micro_f1"], expected["n_words"], expected["question_f1"]) == (pytest.approx(2 / 3), 4, 1.0)

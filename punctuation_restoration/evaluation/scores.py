@@ -9,12 +9,14 @@ Takes `Counts`, gives precision, recall and F1 per mark and over all marks in th
     (0.8, 4)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.counts import Counts
+from punctuation_restoration.evaluation.counts import Counts, add_counts, count_labels
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 
 # `FULL_QUESTION` is the usual name of a label that writes a mark before its sentence, too.
@@ -88,6 +90,55 @@ def score(counts: Counts) -> Scores:
         merged={str(len(set(names))): _merged(pairs, stray, names) for names in groupings},
         slot_error_rate=n_errors / n_marks if n_marks else None,
     )
+
+
+def metrics(
+    references: Iterable[Sequence[int | str]], predictions: Iterable[Sequence[int | str]], label_names: Sequence[str]
+) -> dict[str, float | int | None]:
+    """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
+
+    Args:
+        references, predictions: for each text one label a word, as a name or as an index into `label_names`; words
+            whose reference is -100 are left out.
+        label_names: all labels, the no-mark label first.
+
+    Returns:
+        Fractions from 0 to 1: `micro_precision`, `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`),
+        `macro_f1`, `weighted_f1`, `mid_text_f1`, `end_text_f1`; and `slot_error_rate`, `n_words`.
+
+    Raises:
+        ValueError: if the labels of a text differ in number, or a label is unknown.
+    """
+    texts = zip(references, predictions, strict=True)
+    scores = score(add_counts(label_names, (count_labels(*text, label_names, ends_text=True) for text in texts)))
+    found: dict[str, Any] = {f"{name}_f1": getattr(scores, name).f1 for name in ("macro", "weighted")}
+    found |= {f"{name}_f1": getattr(scores, name).f1 for name in ("mid_text", "end_text")}
+    for name, mark in {"micro": scores.micro, **scores.marks}.items():
+        found |= {f"{name.lower()}_{kind}": getattr(mark, kind) for kind in ("precision", "recall", "f1")}
+    return {**found, "slot_error_rate": scores.slot_error_rate, "n_words": scores.n_words}
+
+
+def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, float | int | None]]:
+    """What a `transformers.Trainer` takes as `compute_metrics` for a model of ours.
+
+        trainer = Trainer(model, ..., compute_metrics=compute_metrics(model.config.label_names))
+        trainer.evaluate()["eval_micro_f1"]
+
+    The function takes an `EvalPrediction`: `predictions` are logits (texts, W, M), of several outputs the first, and
+    `label_ids` (texts, W) are labels, -100 where none is scored. It decides by the highest logit, without the
+    thresholds that the pipeline applies.
+    """
+
+    def compute(evaluated: Any) -> dict[str, float | int | None]:
+        logits = evaluated.predictions
+        logits = logits[0] if isinstance(logits, (tuple, list)) else logits
+        references = np.asarray(evaluated.label_ids)
+        kept = references != NOT_SCORED
+        chosen = np.asarray(logits).argmax(axis=-1)
+        rows = [(one[own].tolist(), two[own].tolist()) for one, two, own in zip(references, chosen, kept, strict=True)]
+        return metrics([one for one, _ in rows], [two for _, two in rows], label_names)
+
+    return compute
 
 
 def micro(counts: Counts) -> MarkScore:

@@ -11,8 +11,7 @@ Takes label names, one list a text; gives fractions from 0 to 1. Needs the packa
 import datasets
 
 import evaluate
-from punctuation_restoration.evaluation.counts import add_counts, count_labels
-from punctuation_restoration.evaluation.scores import score
+from punctuation_restoration.evaluation.scores import metrics
 
 DESCRIPTION = "Precision, recall and F1 of restored punctuation, per mark and overall; words without mark do not count."
 INPUTS = """
@@ -35,9 +34,4 @@ class PunctuationF1(evaluate.Metric):
         return evaluate.MetricInfo(DESCRIPTION, citation="", inputs_description=INPUTS, features=features)
 
     def _compute(self, predictions, references, label_names=("O", "COMMA", "PERIOD", "QUESTION")):
-        texts = zip(references, predictions, strict=True)
-        scores = score(add_counts(label_names, (count_labels(*text, label_names, ends_text=True) for text in texts)))
-        result = {f"{name}_f1": getattr(scores, name).f1 for name in ("macro", "weighted", "mid_text", "end_text")}
-        for name, mark in {"micro": scores.micro, **scores.marks}.items():
-            result.update({f"{name.lower()}_{kind}": getattr(mark, kind) for kind in ("precision", "recall", "f1")})
-        return {**result, "slot_error_rate": scores.slot_error_rate, "n_words": scores.n_words}
+        return metrics(references, predictions, label_names)
