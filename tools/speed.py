@@ -1,44 +1,51 @@
-r"""Speed, memory, start-up and size beside the peers', as ratios: every system on the same text, in turn.
+r"""Speed, memory, start-up and size of each backend, beside a peer of the shape of XLM-R base, as ratios.
 
-    python -m tools.speed --threads 2 --output results/speed.json
-    python -m tools.speed --threads 1 --systems torch xlmr-base --rounds 1
-    python -m tools.speed --join one.json two.json --output results/speed.json --picture docs/images/speed.png \
+    python -m tools.speed --threads 2 --output two.json
+    python -m tools.speed --join two.json one.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md README.md
 
-Takes names of systems (`speed_systems.py` tells what they are). Each runs in a process of its own; all are asked for
-the same text one after the other, in the same order, in several rounds, and the median counts. The text is the address
-in `examples/texts`, without its marks, in lower case, repeated. Of a text that would take a system longer than
-`--seconds` it gets the first words only; words a second do not depend on the length from one window on.
-
-`--clock cpu` counts processor time in place of wall time: for one thread, on a machine that others use as well.
+Systems are the backends of the pipeline (`torch`, `onnx`, `onnx-int8`) and `xlmr-base`: tagging by an encoder of that
+shape with random weights, which compute as long as trained ones, in windows of 256 pieces that overlap by 16, as the
+package `punctuators` runs it. Each runs in a process of its own; all are asked for the same text in turn, in several
+rounds, and the median counts. The text is the address in `examples/texts`, without its marks, in lower case, repeated.
+A system for which a text would take longer than `--seconds` gets its first words only; words a second do not depend on
+the length from one window on. `--clock cpu` counts processor time: for one thread, where others use the machine too.
 """
 
 import argparse
 import json
 import os
+import re
+import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.signature import signature
-from tools.speed_tables import draw, fill, processor_of, ratios, table
 from tools.writing import write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = ROOT / "examples" / "texts" / "en_inaugural_address_1985.txt"
-SYSTEMS = (
-    "torch", "onnx", "onnx-int8", "tagging-torch", "tagging-onnx-int8", "xlmr-base", "xlmr-large", "floor",
-)  # fmt: skip
+SYSTEMS = ("torch", "onnx", "onnx-int8", "xlmr-base")
 SIZES = {"sentence": 20, "page": 500, "talk": 5_000, "sentences": 20_000, "transcript": 1_000_000}  # words
 ABOUT = {
     "sentence": "one sentence of 20 words", "page": "a page of 500 words", "talk": "a talk of 5,000 words",
     "sentences": "a list of 1,000 sentences of 10 to 30 words", "transcript": "a transcript of 1,000,000 words",
 }  # fmt: skip
+XLMR_BASE = {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+PEER_BATCH = 4  # windows; on a CPU more is no faster
+BACKENDS = {
+    "torch": ("nothing", "exact; the reference"),
+    "onnx": ("`.[fast]`", "the same text"),
+    "onnx-int8": ("`.[fast]`", "nearly the same text"),
+}
+System = Callable[[Sequence[str]], object]
 
 
 class Worker:
@@ -47,7 +54,7 @@ class Worker:
     def __init__(self, name: str, threads: int, model: str | None) -> None:
         self.name = name
         started = time.perf_counter()
-        command = [sys.executable, "-m", "tools.speed_systems", name, "--threads", str(threads)]
+        command = [sys.executable, "-m", "tools.speed", "--serve", name, "--threads", str(threads)]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
         self._process = subprocess.Popen(
             command + (["--model", model] if model else []),
@@ -177,6 +184,188 @@ def join(paths: Sequence[Path]) -> dict[str, Any]:
     return {"about": ABOUT, "runs": [runs[key] for key in order]}
 
 
+def ours(backend: str, model: str | None) -> tuple[System, int]:
+    """Our pipeline, and the size of what its backend reads on disk, in bytes."""
+    from transformers import pipeline
+
+    import punctuation_restoration
+
+    build: Any = pipeline
+    place = model or punctuation_restoration.DEFAULT_MODEL
+    restore = build("punctuation-restoration", model=place, backend=backend, device="cpu")
+    file = Path(getattr(restore._probabilities, "file", Path(place) / "model.safetensors"))
+    return lambda texts: restore(list(texts), return_words=False), file.stat().st_size
+
+
+def xlmr_base(model: str | None) -> tuple[System, int]:
+    """The peer, and the size of its weights in bytes. It cuts words into the pieces of our tokenizer."""
+    import torch
+    from transformers import AutoTokenizer, XLMRobertaConfig, XLMRobertaForTokenClassification
+
+    import punctuation_restoration
+
+    torch.manual_seed(0)
+    config = XLMRobertaConfig(
+        vocab_size=250_002, max_position_embeddings=514, type_vocab_size=1, num_labels=6, **XLMR_BASE
+    )
+    network = XLMRobertaForTokenClassification(config).eval()
+    tokenizer = AutoTokenizer.from_pretrained(model or punctuation_restoration.DEFAULT_MODEL)
+    n_bytes = sum(parameter.numel() * parameter.element_size() for parameter in network.parameters())
+
+    @torch.inference_mode()
+    def restore(texts: Sequence[str]) -> None:
+        for text in texts:
+            pieces = tokenizer(text.split(), add_special_tokens=False).input_ids
+            windows = windows_by_pieces(pieces, 254, 16)
+            for at in range(0, len(windows), PEER_BATCH):
+                batch = [[one for word in pieces[a:b] for one in word] for a, b in windows[at : at + PEER_BATCH]]
+                longest = max(map(len, batch))
+                ids = torch.tensor([[0, *row, 2, *[1] * (longest - len(row))] for row in batch])
+                network(input_ids=ids, attention_mask=(ids != 1).long()).logits.argmax(dim=-1).tolist()
+
+    return restore, n_bytes
+
+
+def windows_by_pieces(pieces: Sequence[Sequence[int]], size: int, overlap: int) -> list[tuple[int, int]]:
+    """Ranges of whole words with at most `size` pieces, which overlap by up to `overlap` pieces."""
+    windows, first = [], 0
+    while first < len(pieces):
+        end, n_pieces = first, 0
+        while end < len(pieces) and n_pieces + len(pieces[end]) <= size:
+            n_pieces += len(pieces[end])
+            end += 1
+        end = max(end, first + 1)
+        windows.append((first, end))
+        if end == len(pieces):
+            break
+        first, n_back = end, 0
+        while first > windows[-1][0] + 1 and n_back + len(pieces[first - 1]) <= overlap:
+            first -= 1
+            n_back += len(pieces[first])
+    return windows
+
+
+def serve(name: str, model: str | None, threads: int) -> int:
+    """Answer requests as JSON lines: `{"texts": [...]}` gives seconds, `{}` the peak memory."""
+    import torch
+    from transformers import logging
+
+    answers, sys.stdout = sys.stdout, sys.stderr
+    torch.set_num_threads(threads)
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    system, n_bytes = xlmr_base(model) if name == "xlmr-base" else ours(name, model)
+    system(["hello how are you"])
+    print(json.dumps({"bytes": n_bytes, "threads": torch.get_num_threads()}), file=answers, flush=True)
+    for line in sys.stdin:
+        texts = json.loads(line).get("texts")
+        wall, cpu = time.perf_counter(), time.process_time()
+        answer = {"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+        if texts:
+            system(texts)
+            answer = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+        print(json.dumps(answer), file=answers, flush=True)
+    return 0
+
+
+def processor_of(run: dict[str, Any]) -> str:
+    """The name of the processor that a run was measured on, empty where it is not known."""
+    return run.get("signature", {}).get("machine", {}).get("processor", "")
+
+
+def table(runs: Sequence[dict[str, Any]]) -> str:
+    """One table in Markdown: a row a system, words a second on the talk in each run, the rest from the first run.
+
+    Words a second are followed by the ratio to XLM-R-base in the same run, where that ran.
+    """
+    head = ["system", *map(_named, runs), "one sentence", "start-up", "peak memory", "size"]
+    rows = []
+    for name, row in runs[0]["systems"].items():
+        cells = [_talk(run, name) for run in runs]
+        delay = row["texts"].get("sentence", {}).get("p50_ms")
+        cells += ["–" if delay is None else f"{delay:.0f} ms", f"{row['start_up_s']:.0f} s"]
+        cells += [f"{row['peak_memory_mb']:,} MB", f"{row['size_mb']:,.0f} MB"]
+        rows.append([f"`{name}`", *cells])
+    return markdown_table(head, rows)
+
+
+def _named(run: dict[str, Any]) -> str:
+    threads = f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}"
+    return ", ".join(filter(None, (processor_of(run), threads)))
+
+
+def _talk(run: dict[str, Any], name: str) -> str:
+    """Words a second of a system on the talk, and how many times that is of XLM-R-base."""
+    speed, peer = (
+        run["systems"].get(one, {}).get("texts", {}).get("talk", {}).get("words_per_second")
+        for one in (name, "xlmr-base")
+    )
+    if speed is None:
+        return "–"
+    return f"{speed:,.0f} ({speed / peer:.1f} ×)" if peer else f"{speed:,.0f}"
+
+
+def backends_table(runs: Sequence[dict[str, Any]], accuracy: dict[str, Any]) -> str:
+    """What each backend gives and costs."""
+    systems = runs[0]["systems"]
+    rows = {row["backend"]: row for row in accuracy["rows"]}
+    first = next(iter(rows.values()))
+    lines = [
+        "| backend | install | words a second | one sentence | file | decisions changed | F1 |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for name, (install, text) in BACKENDS.items():
+        if name not in systems:
+            continue
+        texts, row = systems[name]["texts"], rows.get(name)
+        times = texts["talk"]["words_per_second"] / systems["torch"]["texts"]["talk"]["words_per_second"]
+        changed, f1 = "not measured", text
+        if row is not None:
+            share = sum(row["changed_percent"].values()) / len(row["changed_percent"])
+            worst = max(first["f1"][one] - row["f1"][one] for one in row["f1"])
+            changed = f"{share:.2f} %"
+            f1 = text if row is first else f"{text}; {row['mean_f1'] - first['mean_f1']:+.2f}, at worst {-worst:+.2f}"
+        lines.append(
+            f"| `{name}` | {install} | {texts['talk']['words_per_second']:,.0f} ({times:.1f} ×) | "
+            f"{texts['sentence']['p50_ms']:.0f} ms | {systems[name]['size_mb']:.0f} MB | {changed} | {f1} |"
+        )
+    return "\n".join(lines)
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """Words a second on the talk, one bar a system."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    run = result["runs"][0]
+    rows = {
+        name: row["texts"]["talk"]["words_per_second"] for name, row in run["systems"].items() if "talk" in row["texts"]
+    }
+    names = sorted(rows, key=rows.__getitem__)
+    figure, axes = pyplot.subplots(figsize=(8, 0.45 * len(names) + 1), layout="constrained")
+    ours = ["#2a7f62" if name in BACKENDS else "#9aa5a0" for name in names]
+    bars = axes.barh(names, [rows[name] for name in names], color=ours)
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+    axes.set_xlabel(f"words a second, a talk of 5,000 words, {run['threads']} threads ({run['clock']} time)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(x=0.12)
+    figure.savefig(path, dpi=120)
+
+
+def fill(document: str, result: dict[str, Any], results: Path) -> str:
+    """The document with what results say between `<!-- speed -->` and its end, and `<!-- backends -->` and its end."""
+    made = {"speed": table(result["runs"])}
+    if (results / "backends.json").is_file():
+        accuracy = json.loads((results / "backends.json").read_text(encoding="utf-8"))
+        made["backends"] = backends_table(result["runs"], accuracy)
+    for name, text in made.items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        document = pattern.sub(lambda found, text=text: f"{found.group(1)}{text}\n{found.group(2)}", document)
+    return document
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--systems", nargs="+", default=SYSTEMS)
@@ -188,13 +377,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=3.0, help="time for one text of one system in one round")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--join", nargs="+", type=Path, help="join results in place of measuring")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)  # what a process of this program does for another
     parser.add_argument("--output", type=Path)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--fill", nargs="+", type=Path, default=[], help="documents whose tables are written anew")
     args = parser.parse_args(argv)
+    if args.serve:
+        return serve(args.serve, args.model, args.threads)
     result = join(args.join) if args.join else {"about": ABOUT, **measure(args)}
-    for run in result["runs"]:
-        run["ratios"] = ratios(run)
     print(table(result["runs"]))
     if args.output:
         write_json(result, args.output)
