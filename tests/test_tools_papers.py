@@ -25,7 +25,7 @@ def place(tiny_encoder: Path, tmp_path: Path) -> Path:
     (tmp_path / "talks.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     (tmp_path / "test.txt").write_text(TEXT.format(letter="z") * 8, encoding="utf-8")
     source = {"path": "talks.jsonl", "name": "talks", "language": "en"}
-    paper = {
+    paper: dict[str, Any] = {
         "paper": "A. N. Author 2020",
         "recipe": {
             "root": str(tmp_path), "sources": [source], "validation": 0.3, "filters": {"max_marks_per_word": 0.9},
