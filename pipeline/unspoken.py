@@ -53,6 +53,8 @@ _ONE_WORD = r"(?<!\w)\((?:[a-z]{3,20}+|[A-Z]{3,20}+)\)(?!\w)"
 _BRACKETS = r"\[[^\[\]]{0,200}+\]|【[^【】]{0,200}+】"
 _NOTES = r"[♩♪♫♬]++"
 _WHOLE_LINE = rf"(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）){_END}"
+# A whole text in parentheses is text, `(see below)`, unless it is a sound for sure: `(laughs)`, `（掌声）`.
+_ASIDE = regex.compile(rf"\s*+(?!{_ONE_WORD}|{_HAN_SOUND})(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）)\s*+")
 _OPENING_SOUND = rf"\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!\w)|\[[^\[\]\n]{{0,200}}+\]{_END}"
 
 _TAG = r"<\|[^|<>\n]{0,40}+\|>|<[bB][rR][ \t]*+/?+>"
@@ -68,7 +70,7 @@ def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
             "time": rf"{_STAMP}|{_ALONE}"
             + (rf"|{_TIME}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})" * are_named),
             "called": rf"{_BRACKETED}|{_CAPITALS}|{_ABOVE}" + rf"|{_ANY_NAME}" * are_named,
-            "sound": rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】|{sounds}",
+            "sound": rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}",
             "dash": _DASH_IN_TEXT,
         }
     else:
@@ -121,6 +123,8 @@ def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = Non
         are_named: whether what stands before a colon at the start of a line is a speaker's name; None: where
             `names_speakers` finds so.
     """
+    if layout == "text" and _ASIDE.fullmatch(text):
+        return []
     found: list[Hidden] = []
     if layout != "word":
         pattern = _LEADS[layout, names_speakers(lines_of(text)) if are_named is None else are_named]

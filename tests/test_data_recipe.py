@@ -7,7 +7,7 @@ import pytest
 
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
 
-RECIPES = sorted((Path(__file__).parents[1] / "recipes").rglob("*.yaml"))
+RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.yaml"))
 SOURCE = {"path": "en/talks.jsonl.gz", "language": "en"}
 
 

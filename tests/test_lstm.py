@@ -225,7 +225,7 @@ def test_a_stranger_gets_the_same_text(restore: Any, tmp_path: Path) -> None:
     code = STRANGER.replace('repository, revision="main"', "folder").replace(
         "pretrained(repository", "pretrained(folder"
     )
-    told = run(code, folder, "none/none", " ".join(WORDS), tmp_path / "again", home=tmp_path)
+    told = run(code, folder, "none/none", " ".join(WORDS), tmp_path / "again", tmp_path / "tuned", home=tmp_path)
     texts = json.loads(told.splitlines()[-1])["texts"]
     assert set(texts.values()) == {restore(" ".join(WORDS))["text"]}
 

