@@ -64,7 +64,7 @@ def downloads(tmp_path):
 
 def test_archives_as_downloaded_become_benchmarks_that_can_be_read(downloads, tmp_path, capsys):
     bench = tmp_path / "bench"
-    assert main([str(downloads), "--out", str(bench)]) == 0
+    assert main([str(downloads), "--output", str(bench)]) == 0
     shown = capsys.readouterr().out
     assert "5 tokens; NOT the copy that our figures were measured on" in shown
     assert f"--bench-root {bench} --benchmark iwslt2011-test zh-tst2010 zh-tst2010-punctuated\n" in shown
@@ -149,7 +149,7 @@ def test_a_wrong_file_is_named_and_nothing_is_written(tmp_path, capsys, name, co
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
         convert([tmp_path / name])
-    assert main([str(tmp_path / name), "--out", str(tmp_path / "bench")]) == 2
+    assert main([str(tmp_path / name), "--output", str(tmp_path / "bench")]) == 2
     assert capsys.readouterr().err.startswith("iwslt: Expected")
     assert not (tmp_path / "bench").exists()
 

@@ -17,14 +17,14 @@ from tools.averaging import average_models, main
 def moved(tiny_checkpoint: str, tmp_path: Path) -> str:
     """The tiny checkpoint with every weight 1 higher."""
     place = tmp_path / "moved"
-    main([tiny_checkpoint, "--out", str(place)])
+    main([tiny_checkpoint, "--output", str(place)])
     weights = {name: weight + 1 for name, weight in load_file(place / "model.safetensors").items()}
     save_file(weights, place / "model.safetensors", metadata={"format": "pt"})
     return str(place)
 
 
 def test_the_mean_lies_between_its_models(tiny_checkpoint: str, moved: str, tmp_path: Path) -> None:
-    assert main([tiny_checkpoint, moved, tiny_checkpoint, moved, "--out", str(tmp_path / "mean")]) == 0
+    assert main([tiny_checkpoint, moved, tiny_checkpoint, moved, "--output", str(tmp_path / "mean")]) == 0
     before = load_file(Path(tiny_checkpoint) / "model.safetensors")
     after = load_file(tmp_path / "mean" / "model.safetensors")
     assert before.keys() == after.keys()
@@ -69,7 +69,7 @@ def test_models_of_two_architectures_have_no_mean(
     weights[name] = torch.cat([weights[name], weights[name][:1]])
     save_file(weights, Path(moved) / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(SystemExit):
-        main([tiny_checkpoint, moved, "--out", str(target)])
+        main([tiny_checkpoint, moved, "--output", str(target)])
     assert "one architecture" in capsys.readouterr().err
     assert (target / "model.safetensors").read_text() == "of another day"
 
@@ -86,6 +86,6 @@ def test_models_that_name_marks_differently_have_no_mean(tiny_checkpoint: str, m
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main([str(tmp_path / "nothing"), "--out", str(tmp_path / "mean")])
+        main([str(tmp_path / "nothing"), "--output", str(tmp_path / "mean")])
     assert "nothing" in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()

@@ -1,6 +1,6 @@
 """Several trained models → one model with the mean of their weights.
 
-    python -m tools.averaging runs/a/final runs/b/final --out runs/mean
+    python -m tools.averaging runs/a/final runs/b/final --output runs/mean
 
 The mean of models that went on from one checkpoint, with other seeds or for more steps, is mostly at least as good as
 the best of them ("model soups", Wortsman et al. 2022, Section 3; over the steps of one run, Izmailov et al. 2018).
@@ -64,10 +64,10 @@ def average_models(sources: Sequence[str], target: Path) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Average the weights of trained models.")
     parser.add_argument("sources", nargs="+", help="folders of trained models that have a common ancestor")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args(argv)
     try:
-        average_models(args.sources, args.out)
+        average_models(args.sources, args.output)
     except ValueError as error:
         parser.exit(2, f"averaging: {error}\n")
     return 0

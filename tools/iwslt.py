@@ -59,19 +59,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Write the IWSLT benchmarks from the public files, as they are downloaded.",
     )
     parser.add_argument("paths", nargs="+", type=Path, help="files, folders and archives that you downloaded")
-    parser.add_argument("--out", type=Path, default=NEW_ROOT, help="folder of benchmarks to write")
+    parser.add_argument("--output", type=Path, default=NEW_ROOT, help="folder of benchmarks to write")
     args = parser.parse_args(argv)
     try:
         for target, content in convert(args.paths).items():
-            write_whole(args.out / target, content, force=True)
+            write_whole(args.output / target, content, force=True)
             verdict = "the copy" if is_known(target, content) else "NOT the copy"
             size = f"{len(content.splitlines()):,} {'talks' if target.endswith('.jsonl') else 'tokens'}"
-            print(f"wrote {args.out / target}: {size}; {verdict} that our figures were measured on")
+            print(f"wrote {args.output / target}: {size}; {verdict} that our figures were measured on")
     except (ValueError, OSError) as error:
         print(f"iwslt: {error}", file=sys.stderr)
         return 2
-    ready = [name for name, one in BENCHMARKS.items() if one.files and all((args.out / f).is_file() for f in one.files)]
-    print(f"evaluate.py --bench-root {args.out} --benchmark {' '.join(ready)}")
+    ready = [
+        name for name, one in BENCHMARKS.items() if one.files and all((args.output / f).is_file() for f in one.files)
+    ]
+    print(f"evaluate.py --bench-root {args.output} --benchmark {' '.join(ready)}")
     return 0
 
 
