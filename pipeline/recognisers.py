@@ -70,6 +70,7 @@ SPEAKERS = ("speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag
 NAMES = ("id", "audio_filepath", "name", "key")
 # Keys that say more of what is read already, or another thing than it seems.
 NOT_MISSED = {"start_offset", "end_offset", "end_of_turn", "timestamp", "timestep", "timestamps", "offsets", "offset"}
+KNOWN_KEYS = {name.split(".")[0] for row in TIMES for name in row[:2]} | set(SPEAKERS) | NOT_MISSED
 LOOK_LIKE = {
     "times": {"start", "begin", "end", "stop", "time", "times", "timestamp", "timestamps", "offset", "offsets"},
     "speakers": {"speaker", "spk", "talker"},
@@ -424,11 +425,10 @@ class _Reader:
 
     def _look_for_others(self, part: Part) -> None:
         """Keys that look like times or speakers, and are none that we know."""
-        known = {name.split(".")[0] for row in TIMES for name in row[:2]} | set(SPEAKERS) | NOT_MISSED
         for key in part.value if isinstance(part.value, Mapping) else ():
             words = set(re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", str(key)).lower()))
             for kind, looks in LOOK_LIKE.items():
-                if words & looks and key not in known:
+                if words & looks and key not in KNOWN_KEYS:
                     self.missed[kind].add(repr(key))
 
     def _time_tokens(self, builder: SpeechBuilder, root: Part, start: int) -> None:
