@@ -6,12 +6,13 @@
 It knows how marks are written, and nothing of models.
 """
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, TypedDict
 
-from .conventions import ENCLOSING, OPENERS, written
+from .conventions import ENCLOSING, OPENERS, SENTENCE_ENDS, written
 from .marks import mark_places, typed_dashes
 from .word_patterns import WORD_SIGNS
 from .words import Word
@@ -137,3 +138,22 @@ def edited_between(text: str, edits: Sequence[Edit], start: int, end: int, with_
         if (place > start or with_marks) if follows(edit) else place + max(1, len(edit["removed"])) <= end:
             inside.append(edit)
     return edited(text, inside, start, end)
+
+
+def sentence_ranges(
+    text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]], turns: Iterable[int] = ()
+) -> list[tuple[int, int]]:
+    """Which words (first, end) make each sentence of a restored text; the last sentence may be unfinished.
+
+    A sentence ends at a word whose label, or whose mark in the restored text, ends one, and where another speaker
+    begins. The point of an abbreviation does so only by its label. Edits and words are those of a result.
+    """
+    ending, borders = set(SENTENCE_ENDS.values()), sorted(turns)
+    cuts = [0, len(words)]
+    for index, (word, following) in enumerate(itertools.pairwise(words), start=1):
+        end, until = word["end"], following["start"]
+        is_end = word.get("label") in ending or bisect_left(borders, end) < bisect_right(borders, until)
+        gap = edited_between(text, edits, end, until, with_marks=True)
+        if is_end or not SENTENCE_ENDS.keys().isdisjoint(gap):
+            cuts.append(index)
+    return list(itertools.pairwise(sorted(set(cuts))))

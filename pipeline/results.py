@@ -3,13 +3,12 @@
 Takes an item and the decision on each of its words. Knows nothing of models or windows.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .casing import raised
-from .decisions import Decision, PreparedItem, is_sentence_end
-from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits
+from .decisions import Decision, PreparedItem
+from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits, sentence_ranges
 from .items import Item
 from .words import Word
 
@@ -30,8 +29,6 @@ def make_result(
     item, words = prepared.item, prepared.words
     text, rows = item.text, [decision.row for decision in decided]
     marks = marks_of(words, rows)
-    cuts = {0, len(words), *(index for index, row in enumerate(rows, start=1) if is_sentence_end(row))}
-    ranges = list(itertools.pairwise(sorted(cuts)))  # words of each sentence (first, end); the last may be unfinished
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
@@ -41,6 +38,7 @@ def make_result(
     ]  # fmt: skip
     new = [("", "") if decision.source == "input" else mark for mark, decision in zip(marks, decided, strict=True)]
     edits = restoring_edits(item.spoken, words, new, entries, prepared.replaced)
+    ranges = sentence_ranges(item.spoken, edits, entries, item.turns) if cased or sentences else []
     if cased:
         edits = ascending([*edits, *_capitals(text, words, ranges, cased)])
     result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}

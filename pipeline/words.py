@@ -69,7 +69,7 @@ class WordFinder:
                 words.append(Word(start, end, spoken, spoken, start, end, script))
             else:
                 following = spans[index + 1].start if index + 1 < len(spans) else len(text)
-                mark_from = _before_openers(text, previous_end, start)
+                mark_from = before_openers(text, previous_end, start)
                 mark_at = _after_closers(text, end, following, self.marks, quotes)
                 script = script_of(spoken)
                 if script is None:  # a number is written like what it touches (2020年), or like the word before it
@@ -118,7 +118,7 @@ class WordFinder:
             yield Span(offset + places[first][0], offset + places[stop - 1][1], characters[first:stop])
 
 
-def _before_openers(text: str, previous_end: int, start: int) -> int:
+def before_openers(text: str, previous_end: int, start: int) -> int:
     """Offset in front of the quotes and brackets that open right before a word."""
     run_start = start
     while run_start > previous_end and text[run_start - 1] in ENCLOSING:

@@ -1,24 +1,21 @@
 """Takes a restored speech, gives its sentences with the times at which they begin and end.
 
-A sentence ends at a word with a final mark after it, and where another speaker begins. It knows neither models nor
-file formats.
+Sentences are those of `pipeline.edits.sentence_ranges`. It knows neither models nor file formats.
 """
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
-from unicodedata import category
 
-from ..pipeline.conventions import SENTENCE_ENDS, known_marks
-from ..pipeline.edits import Edit, edited_between
+from ..pipeline.conventions import known_marks
+from ..pipeline.edits import Edit, edited_between, sentence_ranges
 from ..pipeline.speech import UNSPACED_SIGNS, Aside, Speech
+from ..pipeline.words import before_openers
 
 CLAUSE_MARKS = "".join(known_marks(",;:—"))
-_FINAL = re.compile(rf"[{''.join(SENTENCE_ENDS)}]++[\"'”’»」』）)\]]*+")
 
 _LETTER = re.compile(r"[^\W_]")
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
@@ -68,32 +65,19 @@ class SpokenWord(NamedTuple):
 def spoken_sentences(
     speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]
 ) -> Iterator[list[SpokenWord]]:
-    """The words of each sentence; what follows the last final mark is one as well. Edits and words are a restorer's."""
-    text, turns = speech.text, sorted(speech.turns)
+    """The words of each sentence. Edits and words are a restorer's."""
+    text = speech.text
     before, after = _asides_by_word(speech.asides, words)
-    sentence: list[SpokenWord] = []
-    opening = _without_opening(" " + text[: words[0]["start"]])[1] if words else ""
-    for word, following in itertools.zip_longest(words, words[1:]):
-        start, end, until = word["start"], word["end"], following["start"] if following else len(text)
-        first = bisect_left(edits, start, key=itemgetter("start"))
-        near = edits[first : bisect_right(edits, until, lo=first, key=itemgetter("start"))]
-        whole = edited_between(text, near, start, until)
-        gap = edited_between(text, near, end, until, with_marks=True)
-        said = opening + whole[: len(whole) - len(gap)]
-        gap, opening = _without_opening(gap) if following else (gap, "")
-        sentence.append(SpokenWord(start, end, said, gap, before.get(start, ""), after.get(start, "")))
-        if _FINAL.search(gap) or bisect_left(turns, end) < bisect_right(turns, until) or not following:
-            yield sentence
-            sentence = []
-
-
-def _without_opening(gap: str) -> tuple[str, str]:
-    """What stands before a word, and behind it the signs that open: brackets, and quotes that follow no letter."""
-    signs = itertools.takewhile(lambda sign: sign in "\"'" or category(sign) in ("Ps", "Pi"), reversed(gap))
-    end = len(gap) - len(list(signs))
-    if not gap[:end][-1:].isspace():  # `"` behind a word or its mark closes
-        end = len(gap) - len(gap[end:].lstrip("\"'"))
-    return gap[:end], gap[end:]
+    ends = [0, *(word["end"] for word in words)]
+    borders = [before_openers(text, end, word["start"]) for end, word in zip(ends, words, strict=False)]
+    spoken = []
+    for word, border, until in zip(words, borders, [*borders[1:], len(text)], strict=False):
+        start, end = word["start"], word["end"]
+        gap = edited_between(text, edits, end, until, with_marks=True)
+        said = edited_between(text, edits, border, until).removesuffix(gap)
+        spoken.append(SpokenWord(start, end, said, gap, before.get(start, ""), after.get(start, "")))
+    for first, end in sentence_ranges(text, edits, words, speech.turns):
+        yield spoken[first:end]
 
 
 def _asides_by_word(
@@ -116,10 +100,8 @@ def find_sentences(
     """The sentences of a restored speech, in one line each. A text without words (signs, pictures) has none."""
     sentences: list[Sentence] = []
     for spoken in spoken_sentences(speech, edits, words):
-        start, end, gap = spoken[0].start, spoken[-1].end, spoken[-1].gap
-        final = _FINAL.search(gap)
+        start, end = spoken[0].start, spoken[-1].end
         text = "".join(word.said + word.gap for word in spoken)
-        text = text[: len(text) - len(gap) + final.end()] if final else text
         n_before = bisect_right(speech.speakers, start, key=itemgetter(0))
         speaker = speech.speakers[n_before - 1][1] if n_before else None
         shown = _in_one_line("".join(word.shown for word in spoken))
