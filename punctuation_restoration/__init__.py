@@ -1,7 +1,7 @@
 """Punctuation for speech recogniser output: registers the configuration, the model and the pipeline with transformers.
 
-After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-restoration")`` works. The import itself
-loads neither transformers nor torch. ``model=FAST`` names the fast model, of which `default_models` tells the place.
+After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-restoration")`` works. Importing this
+package does not import transformers or torch. ``model=FAST`` names the fast model.
 """
 
 import importlib.util

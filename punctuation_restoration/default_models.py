@@ -1,7 +1,4 @@
-"""Where the two models are: the default one, and the fast one for slow machines and live captions.
-
-It knows places and names, and loads neither a model nor transformers.
-"""
+"""Where the default model and the fast one are. Imports neither transformers nor torch."""
 
 import os
 from pathlib import Path
@@ -12,7 +9,7 @@ VARIABLE = "PUNCTUATION_RESTORATION_MODEL"
 
 
 def place_of(hub_model: str) -> str:
-    """Folder of one of our models in a checkout, which works offline, or else its id on the Hub."""
+    """Folder of one of our models in a checkout; outside a checkout its id on the Hub."""
     folder = CHECKPOINTS / hub_model.rpartition("/")[2]
     return str(folder) if (folder / "config.json").is_file() else hub_model
 
@@ -22,10 +19,10 @@ FAST = place_of(HUB_FAST)
 
 
 def find_model(name: str | None = None) -> str:
-    """The folder or Hub id that a command's `--model` names: `fast`, another of its own, or None for the default model.
+    """Folder or Hub id for a command's `--model`: "fast", a name of the user's, or None for the default model.
 
     Raises:
-        OSError: it is one of ours, and is not there.
+        OSError: it is one of our models, and can neither be found nor downloaded.
     """
     model = FAST if name == "fast" else name or DEFAULT_MODEL
     check_model(model)
@@ -33,12 +30,10 @@ def find_model(name: str | None = None) -> str:
 
 
 def check_model(model: str) -> None:
-    """Make sure that one of our models is there or can be fetched; transformers takes half a minute to find that out.
-
-    Other models pass unchecked.
+    """Check that one of our models can be loaded; without a network transformers takes half a minute to find out.
 
     Raises:
-        OSError: it is neither in the cache nor, as far as one short request tells, on the Hub.
+        OSError: it is neither in the cache nor, as far as one request of 3 seconds tells, on the Hub.
     """
     if model not in (HUB_MODEL, HUB_FAST):
         return
@@ -48,7 +43,7 @@ def check_model(model: str) -> None:
         return
     try:
         HfApi().model_info(model, timeout=3)
-    except Exception as error:  # no network, no such model, a proxy's answer: the two ways on are the same
+    except Exception as error:  # no network, no such model, a proxy's answer
         raise OSError(
             f"Expected the model {model} in the cache or on the Hub, found it in neither ({type(error).__name__}). "
             f'Name a folder, by pipeline("punctuation-restoration", model="path/to/model"), punctuate --model or the '

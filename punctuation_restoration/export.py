@@ -1,7 +1,7 @@
-"""Writes a model's folder as the Hub holds it, and sends it there if asked to.
+"""Writes a model's folder as the Hub holds it, and uploads it if asked to.
 
     punctuation-restoration export --model runs/my-model/best --output hub/
-    punctuation-restoration export --output hub/ --backend onnx-int8 --push-to-hub me/my-model
+    punctuation-restoration export --output hub/ --stored-bits 8 --backend onnx-int8 --push-to-hub me/my-model
 
 Takes a trained model: a folder, a checkpoint of a training run, or a Hub id. Gives a folder with weights, tokenizer,
 configuration, the code that runs them, a README and the licence of the code. Weights that half precision holds exactly
@@ -20,21 +20,42 @@ from .default_models import HUB_MODEL, find_model, place_of
 from .whole_files import written_whole
 
 TASK = "punctuation-restoration"
-# How this machine loaded a model or tokenizer is no business of those who download it.
-LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")
+LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")  # of this machine
+SHORT_CARD = f"""---
+library_name: transformers
+pipeline_tag: token-classification
+tags: [punctuation-restoration]
+---
+
+Writes {{marks}} into text that has none, and changes nothing else. Mandarin text needs `pip install jieba`.
+
+    from transformers import pipeline
+
+    restore = pipeline("{TASK}", model="this/repository", trust_remote_code=True)
+    print(restore("how are you")["text"])
+
+The code here is under the Apache License 2.0 (`LICENSE`). Please add: languages, training data, results, limits and the
+licence of the weights.
+"""
 
 
 def export(
-    output: str | Path, model: str | Path | None = None, *, replace: bool = False, backends: Sequence[str] = ()
+    output: str | Path,
+    model: str | Path | None = None,
+    *,
+    replace: bool = False,
+    backends: Sequence[str] = (),
+    stored_bits: int | None = None,
 ) -> list[Path]:
     """Write the folder, whole or not at all; gives the files in it, by name.
 
     Args:
         output: the folder to write.
-        model: folder or Hub id; None for the default model. Its README is the project's model card; other models keep
-            the one beside their weights, or get a short card made here.
+        model: folder or Hub id. Default: the default model, whose README is the project's model card; other models keep
+            the README beside their weights, or get a short one.
         replace: whether an earlier export may be replaced.
         backends: `"onnx"` or `"onnx-int8"`, whose files are written too, so that their first use need not write them.
+        stored_bits: 8 stores the encoder in 8 bits, a quarter of the size. Default: as it is stored now.
 
     Raises:
         FileExistsError: there is something at `output` that may not be replaced.
@@ -46,13 +67,13 @@ def export(
 
     output, source = Path(output).absolute(), find_model(str(model) if model else None)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
-    restore, stored_bits = _load(source)
-    card = Path(source) / "README.md"
-    if source in (HUB_MODEL, place_of(HUB_MODEL)):
-        card = project_file("model_card.md")
-    readme = card.read_text(encoding="utf-8") if card.is_file() else _short_card(restore.model.config)
+    restore, bits = _load(source)
+    is_ours = source in (HUB_MODEL, place_of(HUB_MODEL))
+    card = project_file("model_card.md") if is_ours else Path(source) / "README.md"
+    marks = ", ".join(f"`{label['before']}…{label['after']}`" for label in restore.model.config.labels[1:])
+    readme = card.read_text(encoding="utf-8") if card.is_file() else SHORT_CARD.format(marks=marks)
     with written_whole(output) as folder:
-        restore.save_pretrained(folder, stored_bits=stored_bits)
+        restore.save_pretrained(folder, stored_bits=stored_bits or bits)
         _store_small(folder / "model.safetensors")
         (folder / "README.md").write_text(readme, encoding="utf-8")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
@@ -72,7 +93,7 @@ def project_file(name: str) -> Path:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 0 if all went well, 1 after an error message. A wrong command line ends with 2."""
+    """Run the command: 0 if all went well, 1 after an error message. A wrong command line ends with 2."""
     about = (__doc__ or "").partition("\n\n")[0]
     parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
     add = parser.add_argument
@@ -80,11 +101,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--model", help="folder or Hub id; fast for the fast model (default: the one that the pipeline loads)")
     add("--force", action="store_true", help="replace an earlier export")
     add("--backend", nargs="+", default=[], choices=("onnx", "onnx-int8"), help="write the files of these too")
-    add("--push-to-hub", metavar="NAME", help="send the folder to this repository, such as me/my-model; it is made if "
-        "need be. Log in before with `hf auth login`.")  # fmt: skip
+    add("--stored-bits", type=int, choices=(8,), help="store the encoder in 8 bits, a quarter of the size")
+    add("--push-to-hub", metavar="NAME", help="upload the folder to this repository, such as me/my-model; it is made "
+        "if need be. Log in before with `hf auth login`.")  # fmt: skip
     args = parser.parse_args(argv)
     try:
-        files = export(args.output, args.model, replace=args.force, backends=args.backend)
+        files = export(args.output, args.model, replace=args.force, backends=args.backend, stored_bits=args.stored_bits)
         print(f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB.")
         if args.push_to_hub:
             from huggingface_hub import HfApi
@@ -101,7 +123,7 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
     """Raises a FileExistsError for a place that may not be replaced, or that holds anything but an earlier export."""
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
-    if source and Path(source).is_dir() and Path(source).resolve() == output.resolve():
+    if source and Path(source).resolve() == output.resolve():
         raise FileExistsError(f"Expected another folder than the model's own, got {output}. Name a new one.")
     if not replace:
         raise FileExistsError(f"Expected a new folder, {output} exists. Name another, or replace it with --force.")
@@ -110,12 +132,7 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
 
 
 def _load(source: str) -> tuple[Any, int | None]:
-    """The pipeline on the CPU, in the precision that its configuration names, and in how many bits it was stored.
-
-    Pickled weights are not read.
-
-    The configuration is read first: of another kind of model transformers would say only that the task does not fit.
-    """
+    """The pipeline on the CPU, and in how many bits its encoder is stored. Pickled weights are not read."""
     import transformers
 
     transformers.utils.logging.set_verbosity_error()
@@ -131,52 +148,23 @@ def _load(source: str) -> tuple[Any, int | None]:
     return restore, config.stored_bits
 
 
-def _short_card(config: Any) -> str:
-    """A card for a model of which only the configuration is known."""
-    marks = ", ".join(f"`{label['before']}…{label['after']}`" for label in config.labels[1:])
-    return f"""---
-library_name: transformers
-pipeline_tag: token-classification
-tags:
-- punctuation-restoration
----
-
-# Punctuation restoration
-
-Writes {marks} into text that has none, and changes nothing else.
-
-```python
-from transformers import pipeline
-
-restore = pipeline("{TASK}", model="this/repository", trust_remote_code=True)
-print(restore("how are you")["text"])
-```
-
-Mandarin text needs `pip install jieba`. Where the package `punctuation-restoration` is installed and imported,
-`trust_remote_code` is not needed.
-
-The code in this folder is under the Apache License 2.0 (`LICENSE`). Whoever trained the model adds here its languages,
-training data, results, limits and the licence of the weights.
-"""
-
-
 def _store_small(path: Path) -> None:
-    """Store fp32 weights in half precision if that changes none of them; others are left alone."""
+    """Store fp32 weights in half precision if that changes none of them."""
     import torch
     from safetensors.torch import load_file, save_file
 
-    if not path.is_file():  # several files, of a model far larger than ours
-        return
-    weights = load_file(path)
+    weights = load_file(path) if path.is_file() else {}  # a model of many gigabytes has several files
     halves = {name: weight.half() for name, weight in weights.items() if weight.dtype == torch.float32}
-    if halves.keys() == weights.keys() and all(torch.equal(halves[name].float(), weights[name]) for name in halves):
+    is_exact = all(torch.equal(halves[name].float(), weights[name]) for name in halves)
+    if weights and is_exact and weights.keys() == halves.keys():
         save_file(halves, path, metadata={"format": "pt"})  # transformers asks for the format
 
 
 def _forget_this_machine(path: Path) -> None:
     """Remove from a configuration, and from those inside it, where and how it was loaded."""
-    cleaned = json.loads(
-        path.read_text(encoding="utf-8"),
-        object_pairs_hook=lambda pairs: {k: v for k, v in pairs if k not in LOCAL_KEYS},
-    )
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {key: value for key, value in pairs if key not in LOCAL_KEYS}
+
+    cleaned = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keep)
     path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

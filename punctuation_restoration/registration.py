@@ -1,13 +1,10 @@
-"""Tells transformers about our configuration, model and task.
+"""Registers our configurations, models and task with transformers.
 
-transformers' pipelines take seconds to import, so nothing is registered before somebody imports the module of
-transformers to which it belongs. Both sides may be imported first, and both need each other: `AFTER` says what follows.
+Importing transformers takes seconds, so each registration waits until its module of transformers is imported.
 """
 
 import importlib
 import sys
-from collections.abc import Callable
-from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
@@ -61,36 +58,37 @@ def register_task() -> None:
     }
 
 
-AFTER: dict[str, Callable[[], object]] = {}
-for _theirs, _ours, _register in (
-    ("transformers.models.auto.configuration_auto", "modeling.configuration_punctuation", register_configuration),
-    ("transformers.models.auto.modeling_auto", "modeling.modeling_punctuation", register_model),
-    ("transformers.pipelines", "pipeline.restoration_pipeline", register_task),
-):
-    AFTER[_theirs] = partial(importlib.import_module, f"{__package__}.{_ours}")
-    AFTER[f"{__package__}.{_ours}"] = _register
+AUTO = "transformers.models.auto"
+OURS = {  # imported after the module of transformers; it imports that one itself, so either may come first
+    f"{AUTO}.configuration_auto": f"{__package__}.modeling.configuration_punctuation",
+    f"{AUTO}.modeling_auto": f"{__package__}.modeling.modeling_punctuation",
+    "transformers.pipelines": f"{__package__}.pipeline.restoration_pipeline",
+}
+REGISTER = dict(zip(OURS.values(), (register_configuration, register_model, register_task), strict=True))
 
 
-class _Loader(SourceFileLoader):
-    """Loads a module as Python does, and then does what `AFTER` says."""
+def follow(name: str) -> None:
+    """After a module of transformers import ours, after one of ours register it."""
+    importlib.import_module(OURS[name]) if name in OURS else REGISTER[name]()
+
+
+class Hook(SourceFileLoader, MetaPathFinder):
+    """Import hook: loads the modules above as Python does, then does what follows from them."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name in OURS or name in REGISTER else None
+        if spec is not None and spec.origin is not None:
+            spec.loader = cls(name, spec.origin)
+        return spec
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        AFTER[module.__name__]()
-
-
-class _Finder(MetaPathFinder):
-    """Finds the modules of `AFTER` where Python does, and has `_Loader` load them."""
-
-    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path, target) if name in AFTER else None
-        if spec is not None and spec.origin is not None:
-            spec.loader = _Loader(name, spec.origin)
-        return spec
+        follow(module.__name__)
 
 
 def register_when_loaded() -> None:
     """Register what belongs to modules that are loaded, and the rest when its module is."""
-    sys.meta_path.insert(0, _Finder())
-    for name in [name for name in AFTER if name in sys.modules]:
-        AFTER[name]()
+    sys.meta_path.insert(0, Hook)
+    for name in [name for name in (*OURS, *REGISTER) if name in sys.modules]:
+        follow(name)

@@ -1,4 +1,4 @@
-"""Writes files and folders so that none is ever half there: beside the place first, and renamed when complete."""
+"""Writes files and folders whole or not at all: beside their place first, and renamed when complete."""
 
 import errno
 import glob
@@ -9,29 +9,25 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-UNFINISHED = ".part"
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
 def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
-    """A path at which to write a file or a folder; it is moved to `place` once all of it is on the disk.
-
-    Where writing stops with an error, nothing is left behind, and what stood at `place` still stands there.
+    """A path at which to write a file or folder; it is moved to `place` once it is on the disk, or removed on an error.
 
     Args:
-        place: where the file or folder belongs; folders on the way are made.
-        replace: whether what stands there may be replaced. A file keeps its mode, a folder goes with all it holds.
+        place: where the file or folder belongs; missing parent folders are made.
+        replace: whether what is there may be replaced. A file keeps its mode; a folder is replaced with its content.
 
     Raises:
-        FileExistsError: there is something at `place`, and `replace` is not set.
+        FileExistsError: something is at `place`, and `replace` is False.
         OSError: it cannot be written, for example because the disk is full.
     """
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.parent)) from error
-    with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", suffix=UNFINISHED, dir=place.parent) as beside:
+    if place.parent.is_file():  # mkdir would raise a FileExistsError
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.parent))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", suffix=".part", dir=place.parent) as beside:
         whole = Path(beside) / place.name
         yield whole
         for path in filter(Path.is_file, [whole, *whole.rglob("*")]):
@@ -47,12 +43,7 @@ def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
-    """Write a file, whole or not at all. A link is followed; a device or a pipe is written to as it is.
-
-    Raises:
-        FileExistsError: it exists, and `force` is not set.
-        OSError: it cannot be written, for example because the disk is full.
-    """
+    """Write a file as `written_whole` does. A link is followed; a device or a pipe is written to directly."""
     path = path.resolve() if path.is_symlink() and not is_special(path) else path
     place = nullcontext(path) if is_special(path) else written_whole(path, replace=force)
     with place as beside, beside.open("wb") as file:
@@ -60,9 +51,8 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
 
 
 def remove_unfinished(folder: Path, name: str = "") -> None:
-    """Remove what killed programs have left in a folder of one name, or of all below it; only where nobody writes."""
-    unfinished = f".{glob.escape(name[:40])}.*{UNFINISHED}"
-    for path in list(folder.glob(unfinished) if name else folder.rglob(f".*{UNFINISHED}")):
+    """Remove what killed programs left in a folder for one name, or below it for all. Nobody may be writing there."""
+    for path in list(folder.glob(f".{glob.escape(name[:40])}.*.part") if name else folder.rglob(".*.part")):
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -4,8 +4,8 @@
     python -m tools.card model_card.md README.md --run      and what the examples print
     python -m tools.card model_card.md README.md --check    tells whether they are up to date
 
-Takes a Markdown text with the lines `<!-- results -->` and `<!-- /results -->`, gives it with the table between them;
-where its front matter ends with `model-index:`, that is written anew too, which is what the Hub shows beside the model.
+Takes a Markdown text and writes the tables between the lines `<!-- results -->`, `<!-- nearest -->`, `<!-- published -->`
+and those that end them. A front matter's `model-index` is written anew too, which is what the Hub shows beside the model.
 An example is a line `restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but
 examples; the comment below it is its output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with
 its end) get what the model consists of, and which hard sentences it gets wrong.
@@ -40,14 +40,14 @@ MODEL = ("<!-- model -->", "<!-- /model -->")
 FAILURES = ("<!-- failures -->", "<!-- /failures -->")
 HARD_SENTENCES = Path(__file__).resolve().parents[1] / "tools" / "hard_sentences.tsv"
 SHIPPED = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
-N_FAILURES = 3  # of each language are shown
+N_FAILURES = 2  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
 RESULTS = Path("results")
 NONE_YET = "No results have been written yet: `python evaluate.py --benchmark test` measures them."
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
 MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
-LANGUAGES = (("iwslt", "en"), ("zh", "zh"), ("ms", "ms"))  # first letters of a benchmark's name
+LANGUAGES = (("iwslt", "en"), ("en", "en"), ("zh", "zh"), ("ms", "ms"))  # first letters of a benchmark's name
 
 
 def weights_line(folder: Path) -> str:
@@ -74,13 +74,19 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
     """The text with its table, and its `model-index` if it has one, as the results tell them.
 
     Raises:
-        ValueError: if the text lacks one of the two lines between which the table stands.
+        ValueError: if the text has none of these tables, or lacks one of the two lines of one.
     """
-    filled = put_between(text, BEGIN, END, table(results))
-    if published.BEGIN in filled:
-        weights = weights_line(SHIPPED).partition(" weights")[0]
-        filled = put_between(filled, published.BEGIN, published.END, published.published_table(results, weights))
-    return MODEL_INDEX.sub(lambda _: model_index(results), filled, count=1)
+    made = {
+        (BEGIN, END): lambda weights: table(results),
+        (published.BEGIN, published.END): lambda weights: published.published_table(results, weights),
+        published.NEAREST: lambda weights: published.nearest_table(results, weights),
+    }
+    there = [lines for lines in made if lines[0] in text]
+    if not there:
+        raise ValueError(f"Expected the lines {BEGIN} and {END} in the document, found none. Put both into it.")
+    for begin, end in there:
+        text = put_between(text, begin, end, made[begin, end](weights_line(SHIPPED).partition(" weights")[0]))
+    return MODEL_INDEX.sub(lambda _: model_index(results), text, count=1)
 
 
 def table(results: Sequence[dict[str, Any]]) -> str:
@@ -105,25 +111,23 @@ def table(results: Sequence[dict[str, Any]]) -> str:
 
 
 def model_index(results: Sequence[dict[str, Any]]) -> str:
-    """The block `model-index` of the front matter: micro-F1 of every test, and the F1 of every mark."""
-    if not results:
+    """The block `model-index` of the front matter: micro-F1 of every test; validation sets are no benchmarks."""
+    tests = [one for one in results if not _is_validation(one)]
+    if not tests:
         return "model-index: []\n"
-    measured = []
-    for one in results:
-        marks = {f"F1 {name.lower()}": mark["f1"] for name, mark in one["scores"]["marks"].items()}
-        for name, value in {"F1 (micro)": one["scores"]["micro"]["f1"], **marks}.items():
-            measured.append(
-                EvalResult(
-                    task_type="token-classification",
-                    task_name="Punctuation restoration",
-                    dataset_type=one["benchmark"].replace("+", "-"),
-                    dataset_name=one["about"],
-                    dataset_config=_language(one["benchmark"]),
-                    metric_type="f1",
-                    metric_name=name,
-                    metric_value=round(100 * value, 1),
-                )
-            )
+    measured = [
+        EvalResult(
+            task_type="token-classification",
+            task_name="Punctuation restoration",
+            dataset_type=one["benchmark"].replace("+", "-"),
+            dataset_name=one["about"],
+            dataset_config=_language(one["benchmark"]),
+            metric_type="f1",
+            metric_name="F1 (micro)",
+            metric_value=round(100 * one["scores"]["micro"]["f1"], 1),
+        )
+        for one in tests
+    ]
     return ModelCardData(model_name="punctuation-restoration en-zh-ms", eval_results=measured).to_yaml() + "\n"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from punctuation_restoration.data.summary import markdown_table
 
 BEGIN, END = "<!-- published -->", "<!-- /published -->"
+NEAREST = ("<!-- nearest -->", "<!-- /nearest -->")
 PUBLISHED = Path(__file__).with_name("published.tsv")
 OURS = "**ours**"
 
@@ -24,8 +25,7 @@ def published_table(results: Sequence[dict[str, Any]], weights: str, path: Path 
         weights: how many our model has, as the table shall say it.
         path: a table of published figures, in percent.
     """
-    with path.open(encoding="utf-8", newline="") as lines:
-        papers = list(csv.DictReader(lines, delimiter="\t"))
+    papers = _read(path)
     scores = {one["benchmark"]: one["scores"] for one in results}
     rows = []
     for name in dict.fromkeys(row["benchmark"] for row in papers):
@@ -35,3 +35,21 @@ def published_table(results: Sequence[dict[str, Any]], weights: str, path: Path 
             found.append((100 * scores[name][average]["f1"], OURS, average, "", weights))
         rows += [[f"`{name}`", *cells, f"{f1:.1f}"] for f1, *cells in sorted(found, key=lambda row: -row[0])]
     return markdown_table(["test", "system", "average", "what differs", "weights", "F1"], rows, n_left=4)
+
+
+def nearest_table(results: Sequence[dict[str, Any]], weights: str, path: Path = PUBLISHED) -> str:
+    """One row a test: our F1 beside the nearest published system's, the first of its test in the file."""
+    nearest = {row["benchmark"]: row for row in reversed(_read(path))}
+    rows = []
+    for one in results:
+        if row := nearest.get(one["benchmark"]):
+            ours = f"**{100 * one['scores'][row['average']]['f1']:.1f}**"
+            system = f"{row['system']}{', ' * bool(row['weights'])}{row['weights']}"
+            rows.append([f"`{one['benchmark']}`: {one['about']}", system, row["average"], ours, row["f1"]])
+    head = ["test", "nearest published system", "average", f"F1, ours ({weights})", "F1, theirs"]
+    return markdown_table(head, rows, n_left=3)
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t"))
