@@ -67,9 +67,11 @@ def test_published_figures_stand_beside_the_same_average_of_ours(results, tmp_pa
         "iwslt2011-test\tSmall\t\tmacro\t50.0\t\n"
         "unknown\tOther\t\tmicro\t1.0\t\n"
     )
-    rows = [
-        line.strip("| ").split(" | ") for line in published.published_table(results, "30 M", papers).splitlines()[2:]
-    ]
+
+    def cells(table):
+        return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+
+    rows = cells(published.published_table(results, "30 M", papers))
     assert [(row[1], row[2], row[-1]) for row in rows] == [
         ("Large", "micro", "80.0"), ("**ours**", "micro", "75.0"), ("**ours**", "macro", "55.6"),
         ("Small", "macro", "50.0"), ("Other", "micro", "1.0"),

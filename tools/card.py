@@ -4,8 +4,9 @@
     python -m tools.card model_card.md README.md --run      and what the examples print
     python -m tools.card model_card.md README.md --check    tells whether they are up to date
 
-Takes a Markdown text and writes the tables between the lines `<!-- results -->`, `<!-- nearest -->`, `<!-- published -->`
-and those that end them. A front matter's `model-index` is written anew too, which is what the Hub shows beside the model.
+Takes a Markdown text and writes the tables between the lines `<!-- results -->`, `<!-- nearest -->` or
+`<!-- published -->` and those that end them. A front matter's `model-index` is written anew too, which is what the Hub
+shows beside the model.
 An example is a line `restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but
 examples; the comment below it is its output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with
 its end) get what the model consists of, and which hard sentences it gets wrong.
