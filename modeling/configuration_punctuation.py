@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.dynamic_module_utils import get_cached_module_file, get_relative_import_files

@@ -97,7 +97,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
         local = ("_name_or_path", "dtype")  # a path of this machine, and how the weights were stored
-        encoder_config: Any = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
+        encoder_config = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
         if is_causal(encoder):
             settings.setdefault("bidirectional_from", encoder.config.num_hidden_layers // 2)
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
