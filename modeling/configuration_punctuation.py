@@ -1,6 +1,6 @@
 """The configuration: encoder, labels, what existing marks mean, and the windows the model was trained for.
 
-Takes what `config.json` holds, gives validated fields. Knows nothing about tensors or text.
+It knows nothing about tensors or text.
 """
 
 import os
@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.dynamic_module_utils import get_cached_module_file, get_relative_import_files
@@ -21,7 +21,7 @@ logger = logging.get_logger(__name__)
 
 NO_MARK = "O"
 
-# One row a label: what it writes before and after its word, and the piece that stands in a slot whose label is known.
+# One row a label: the signs before and after its word, and the piece that shows a label that is known to the model.
 DEFAULT_LABELS = (
     {"name": NO_MARK, "before": "", "after": "", "fill": "▁"},
     {"name": "COMMA", "before": "", "after": ",", "fill": ","},
@@ -29,8 +29,8 @@ DEFAULT_LABELS = (
     {"name": "QUESTION", "before": "", "after": "?", "fill": "?"},
 )
 
-# Every mark that we know in running text, and the label that it means. The mapping of colons and dashes to commas,
-# and of exclamation marks and semicolons to periods, is that of the IWSLT data (Che et al. 2016, section 4.1).
+# Every mark in running text, and the label that it means. Colons and dashes mean commas, exclamation marks and
+# semicolons periods, as in the IWSLT data (Che et al. 2016, section 4.1).
 DEFAULT_MARK_LABELS = {
     **dict.fromkeys(",，、،:：—–―‒", "COMMA"),
     **dict.fromkeys(".。．!！;；؛…⋯।॥۔", "PERIOD"),
@@ -38,14 +38,15 @@ DEFAULT_MARK_LABELS = {
 }
 
 SLOT_STYLES = ("mask", "last-piece")
-REMOVED_FIELDS = {"mask_layers", "mask_token_id", "pause_edges"}  # in older checkpoints; nothing reads them any more
-# How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
-WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
-STORED_BITS = (8, None)
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
+STORED_BITS = (8, None)
 # How a word is written in the middle of a sentence: as it came, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
+# How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
+WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 
+# What older checkpoints may still have, and nothing reads.
+REMOVED_FIELDS = {"mask_layers", "mask_token_id", "pause_edges"}
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = {
     *("model_type", "auto_map", "custom_pipelines", "name_or_path", "num_labels", "torch_dtype", "output_attentions"),
@@ -69,44 +70,36 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     Args:
         encoder_config: configuration of any encoder that `AutoModel` builds. A dictionary needs a `model_type`.
             Default: that of XLM-R base.
-        labels: one dictionary per label with the keys `name`, `before`, `after` (the signs written around the word) and
-            `fill` (the piece that shows the label to the model). The first label must write nothing. Default: `O`,
-            comma, period and question mark.
-        mark_labels: for each mark that may stand in a text, the name of the label it means; None for a mark that has no
-            label and is only removed. A key of two signs (`¿?`) stands for the pair around one word; pairs that a
-            label writes are added. Default: `DEFAULT_MARK_LABELS`, except that a character which one of your labels
-            writes, in any width, maps to that label; an opening sign such as `¿` maps to the label that writes only it.
-        slot_style: where the label of a word is read. `"mask"` (default): at a `<mask>` inserted after the word (slot
-            filling). `"last-piece"`: at the last piece of the word (tagging).
+        labels: one dictionary per label: `name`, `before` and `after` (the signs written around the word) and `fill`
+            (the piece that shows the label to the model). The first one writes nothing. Default: `DEFAULT_LABELS`.
+        mark_labels: for each mark in a text the name of its label; None for a mark that is only removed. A key of two
+            signs (`¿?`) is the pair around one word; pairs that a label writes are added. Default:
+            `DEFAULT_MARK_LABELS`, except that a mark which one of your labels writes, in any width, has that label.
+        slot_style: where the label of a word is read: at its last piece (`"last-piece"`, tagging; the default), or at a
+            `<mask>` inserted after it (`"mask"`, slot filling).
         bidirectional_from: index of the first layer of a causal encoder that also reads to the right (Dukić & Šnajder
-            2024, "Looking Right is Sometimes Right", section 3). 0: all layers. Default: None, no layer is changed.
-        calibration_temperature: temperature that calibrates the scores (Guo et al. 2017, section 4.2). The pipeline
-            divides the logits by it; values above 1 lower the confidence. Default: 1.
+            2024, section 3). Default: None, no layer is changed.
+        calibration_temperature: the pipeline divides the logits by it (Guo et al. 2017, section 4.2). Default: 1.
         thresholds: for some labels the probability, 0 to 1, from which they are chosen. Labels without one are chosen
             when they are the most probable. Default: none.
         lowercase: whether the encoder sees words in lower case. Default: True.
-        words_alone: whether each word is tokenised by itself, without the blank before it, as in the first models of
-            this project. Default: False, words get the pieces that they have in running text.
+        words_alone: whether words are tokenised without the blank before them. Default: False, as in running text.
         digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1). Default: False.
-        shift: look-ahead of a left-to-right encoder, in pieces: the label of a word is read this many pieces after it
-            (Li & Lin 2020, section 3.2). Default: 0.
+        shift: look-ahead of a left-to-right encoder: a word's label is read this many pieces after it (Li & Lin 2020,
+            section 3.2). Default: 0.
         open_ends: whether a missing `</s>` tells the model that the text goes on. Default: False.
-        head: what labels the slots. `"linear"` (default): two linear layers, for each slot alone. `"bilstm"`: an LSTM
-            over the slots in both directions and a linear layer (Alam et al. 2020). `"crf"`, `"bilstm-crf"`: with a CRF
-            behind (Makhija et al. 2019); the logits are then the logarithms of its marginal probabilities.
+        head: `"linear"` (default): two linear layers, for each slot alone. `"bilstm"`: an LSTM over the slots in both
+            directions and a linear layer (Alam et al. 2020). `"crf"`, `"bilstm-crf"`: with a CRF (Makhija et al. 2019),
+            the logarithms of whose marginal probabilities are the logits.
         head_width: hidden width of the heads without an LSTM. Default: 1,568 (MLM-Punct, section III-B).
         head_dropout: dropout before both layers of the head, from 0 to below 1. Default: 0.1.
-        casings: whether the model also predicts for each word which of `CASINGS` it has. Needs `lowercase=True`.
-            Default: False.
-        mixed_case: words with capitals inside, such as `iPhone`. A word of casing `"mixed"` is written as it is here.
+        casings: whether the model also predicts which of `CASINGS` each word has. Needs `lowercase`. Default: False.
+        mixed_case: how words of casing `"mixed"` are written, such as `iPhone`. Default: none.
         window: words in one forward pass at most. Default: 120 (Chen et al. 2021, section 3.3).
-        left_context, right_context: words at each side of a window that are read but not labelled. Defaults: 16 and 8;
-            Chen et al. use 35 to 40 and 15, which gains nothing here and costs a third of the time (`docs/speed.md`).
-        max_window_pieces: pieces in one window at most, `<s>` and `</s>` included; 8 or more. Use no more than in
-            training: positions that were never trained cost accuracy. Default: 256.
-        stored_bits: 8 in the file of a model whose encoder is stored as whole numbers of 8 bits with scales (see
-            `eight_bits.py`); None where weights are stored as they are, and in a model that is loaded. Written by
-            `save_pretrained(folder, stored_bits=8)`. Default: None.
+        left_context, right_context: words at each side of a window that are read but not labelled. Defaults: 16 and 8.
+        max_window_pieces: pieces in one window at most, `<s>` and `</s>` included; 8 or more. Positions that were not
+            trained cost accuracy. Default: 256.
+        stored_bits: 8 in a file written by `save_pretrained(folder, stored_bits=8)`; None (default) elsewhere.
 
     Raises:
         ValueError: if a value is impossible or does not fit the others, or a key is unknown. In a file an unknown key
@@ -116,10 +109,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     model_type = "punctuation-restoration"
     sub_configs: ClassVar[dict[str, type]] = {"encoder_config": AutoConfig}
 
-    encoder_config: dict[str, Any] | PreTrainedConfig | None = None
-    labels: list[dict[str, str]] | None = None
-    mark_labels: dict[str, str | None] | None = None
-    slot_style: str = "mask"
+    # None stands for the default, and is replaced by it.
+    encoder_config: PreTrainedConfig = None  # type: ignore[assignment]
+    labels: list[dict[str, str]] = None  # type: ignore[assignment]
+    mark_labels: dict[str, str | None] = None  # type: ignore[assignment]
+    slot_style: str = "last-piece"
     bidirectional_from: int | None = None
     calibration_temperature: float = 1.0
     thresholds: dict[str, float] | None = None
@@ -142,20 +136,14 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         if unknown := self.unknown_keys(kwargs):
             raise ValueError(f"Expected fields of {type(self).__name__}, got also {unknown}. Correct their names.")
-        self.encoder_config = _built_encoder_config(self.encoder_config)
-        self.labels = [dict(label) for label in (self.labels or DEFAULT_LABELS)]
-        self._check_labels(self.labels)
-        self.mark_labels = self._default_mark_labels() if self.mark_labels is None else dict(self.mark_labels)
-        self._check_mark_labels(self.mark_labels)
-        self.mark_labels |= self.pairs
-        if not self.calibration_temperature > 0:
-            got = self.calibration_temperature
-            raise ValueError(f"Expected a calibration_temperature above 0, got {got}. Use 1 for none.")
+        self.encoder_config = _built(self.encoder_config)
+        self.labels = [_checked(label) for label in self.labels or DEFAULT_LABELS]
+        given = self._default_mark_labels() if self.mark_labels is None else self.mark_labels
+        self.mark_labels = {**given, **self.pairs}
+        self._check_labels()
         self.check_thresholds(self.thresholds or {})
         self.check_model()
         self.window_sizes()
-        if self.max_window_pieces < 8:
-            raise ValueError(f"Expected max_window_pieces of 8 or more, got {self.max_window_pieces}. Raise it.")
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
         self.id2label = dict(enumerate(self.label_names))
@@ -168,7 +156,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     @classmethod
     def unknown_keys(cls, keys: Iterable[str]) -> list[str]:
-        """Those of `keys` that are neither fields nor what transformers adds of itself."""
+        """Those of `keys` that are neither fields nor keys of transformers."""
         known = {own.name for own in fields(cls)} | ADDED_KEYS  # type: ignore[arg-type]
         return sorted(key for key in keys if key not in known and not key.startswith("_"))
 
@@ -177,27 +165,17 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """As in transformers; unknown keys are left out with a warning.
 
         The removed slot style `"late-mask"` is read as `"last-piece"`.
-
-        Raises:
-            ValueError: for the removed slot style `"mask-stream"`, unless `slot_style` is given.
         """
-        kept = {key: value for key, value in config_dict.items() if key not in REMOVED_FIELDS}
-        if unknown := cls.unknown_keys(kept):
+        known = {key: value for key, value in config_dict.items() if key not in REMOVED_FIELDS}
+        if unknown := cls.unknown_keys(known):
             logger.warning(
                 f"Expected a configuration of known fields, got also {unknown}, which are left out. They may be "
                 "misspelt, or of a later version of punctuation-restoration."
             )
-        style = kept.get("slot_style")
-        if style == "late-mask":
-            kept["slot_style"] = "last-piece"
-        elif style == "mask-stream" and "slot_style" not in kwargs:
-            raise ValueError(
-                f"Expected slot_style to be one of {SLOT_STYLES}, got 'mask-stream', which was removed. Train the "
-                "checkpoint further with train.py --model FOLDER --slot-style last-piece."
-            )
-        elif style == "mask-stream":
-            kept["slot_style"] = kwargs["slot_style"]
-        return super().from_dict({key: value for key, value in kept.items() if key not in unknown}, **kwargs)
+            known = {key: value for key, value in known.items() if key not in unknown}
+        if known.get("slot_style") == "late-mask":
+            known["slot_style"] = "last-piece"
+        return super().from_dict(known, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as they are saved, with the name of the pipeline's class for the Hub."""
@@ -223,51 +201,41 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 return []
         return [str(entry), *get_relative_import_files(entry)]
 
-    def _default_mark_labels(self) -> dict[str, str | None]:
-        labels = self.labels or ()
-        own = {label["after"]: label["name"] for label in labels if not label["before"] and len(label["after"]) == 1}
-        found: dict[str, str | None] = {}
-        for mark, name in DEFAULT_MARK_LABELS.items():
-            meaning = name if name in self.label_names else None  # where the label is missing, it is only removed
-            found[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
-        return found | {label["before"]: label["name"] for label in labels if label["before"] and not label["after"]}
-
     @property
     def label_names(self) -> list[str]:
         """Names of the labels, in the order of their ids."""
-        return [label["name"] for label in self.labels or ()]
+        return [label["name"] for label in self.labels]
 
     @property
     def pairs(self) -> dict[str, str | None]:
         """Two signs around one word (`¿?`) -> the label that writes both."""
-        labels = [label for label in self.labels or () if len(label["before"]) == len(label["after"]) == 1]
+        labels = [label for label in self.labels if len(label["before"]) == len(label["after"]) == 1]
         return {label["before"] + label["after"]: label["name"] for label in labels}
 
     @property
     def basic_labels(self) -> list[int]:
-        """For each label that of `, . ?` which stands for it where nothing else may be written; 0 where none does.
+        """For each label that of `, . ?` which is written where nothing else may be; 0 where none has its meaning.
 
-        What a mark means is what `DEFAULT_MARK_LABELS` says, whatever labels this model has for it.
+        The meaning of a mark is that of `DEFAULT_MARK_LABELS`.
         """
         signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
-        places = {label["after"]: index for index, label in enumerate(self.labels or ()) if not label["before"]}
-        meanings = [DEFAULT_MARK_LABELS.get(label["after"][-1:]) for label in self.labels or ()]
-        return [places.get(signs[meaning], index) if meaning else 0 for index, meaning in enumerate(meanings)]
+        ids = {label["after"]: index for index, label in enumerate(self.labels) if not label["before"]}
+        meanings = [DEFAULT_MARK_LABELS.get(label["after"][-1:]) for label in self.labels]
+        return [ids.get(signs[meaning], index) if meaning else 0 for index, meaning in enumerate(meanings)]
 
     def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> PreTrainedConfig:
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""
-        return self.encoder_config if isinstance(self.encoder_config, PreTrainedConfig) else self
+        return self.encoder_config
 
-    def window_sizes(
-        self, window: int | None = None, left_context: int | None = None, right_context: int | None = None
-    ) -> tuple[int, int, int]:
-        """Words in a window and in its contexts, where None stands for this configuration's own; checked.
+    def window_sizes(self, **sizes: int | None) -> tuple[int, int, int]:
+        """`window`, `left_context` and `right_context` in words: those given, or where None this configuration's.
 
         Raises:
-            ValueError: where they do not fit together.
+            ValueError: if they do not fit together.
         """
-        given = ((window, self.window), (left_context, self.left_context), (right_context, self.right_context))
-        window, left, right = (own if size is None else size for size, own in given)
+        names = ("window", "left_context", "right_context")
+        given = (getattr(self, name) if sizes.get(name) is None else sizes[name] for name in names)
+        window, left, right = cast(tuple[int, int, int], tuple(given))
         are_sizes = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
         if not are_sizes or window <= left + right:
             raise ValueError(
@@ -277,102 +245,87 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             )
         return window, left, right
 
-    @staticmethod
-    def _check_labels(labels: list[dict[str, str]]) -> None:
-        wanted = {"name", "before", "after", "fill"}
-        for index, label in enumerate(labels):
-            if set(label) != wanted or not all(isinstance(value, str) for value in label.values()):
-                raise ValueError(
-                    f"Expected label {index} to have the text keys {sorted(wanted)}, got {label!r}. Give all four; "
-                    "`before` and `after` may be empty."
-                )
-            if not label["name"] or not label["fill"]:
-                raise ValueError(f"Expected label {index} to have a name and a fill piece, got {label!r}. Name both.")
-        names = [label["name"] for label in labels]
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise ValueError(f"Expected two or more labels with different names, got {names}. Rename or add labels.")
-        if labels[0]["before"] or labels[0]["after"]:
-            raise ValueError(
-                f"Expected the first label to write nothing, got {labels[0]!r}. Put the no-mark label first."
-            )
-
-    def _check_mark_labels(self, mark_labels: dict[str, str | None]) -> None:
-        names = self.label_names
-        for mark, name in mark_labels.items():
-            if mark not in self.pairs and (len(mark) != 1 or mark.isalnum() or mark.isspace()):
-                raise ValueError(f"Expected each mark to be one sign, got {mark!r}. Take it out of mark_labels.")
-            if name is not None and name not in names:
-                raise ValueError(
-                    f"Expected mark {mark!r} to mean one of {names} or None, got {name!r}. Change mark_labels."
-                )
-        written = {sign for label in self.labels or () for sign in label["after"] + label["before"]}
-        if missing := sorted(written - set(mark_labels)):
-            raise ValueError(
-                f"Expected every sign that a label writes among mark_labels, {missing} are missing. Add them, so that "
-                "restored text is read back as it was written."
-            )
-
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
         """Check thresholds for this model's labels.
 
         Raises:
-            ValueError: if one is not a probability, or is for no label that writes something.
+            ValueError: if one is not a probability, or its label writes nothing.
         """
         names = self.label_names[1:]
-        if not isinstance(thresholds, Mapping):
+        if not isinstance(thresholds, Mapping) or not all(
+            name in names and isinstance(limit, int | float) and 0 <= limit <= 1 for name, limit in thresholds.items()
+        ):
             raise ValueError(
-                f"Expected thresholds as {{label: probability}}, got {thresholds!r}. Name the labels, among {names}."
+                f"Expected thresholds as {{label: probability}}, labels among {names} and probabilities from 0 to 1, "
+                f"got {thresholds!r}. Correct them."
             )
-        for name, limit in thresholds.items():
-            if name not in names or not isinstance(limit, int | float) or not 0 <= limit <= 1:
-                raise ValueError(
-                    f"Expected thresholds for labels among {names}, each from 0 to 1, got {name!r}: {limit!r}. Correct "
-                    "them."
-                )
 
     def check_model(self) -> None:
-        """Check the fields that decide how the model is built; `from_pretrained` may change them.
+        """Check the fields that hold single values; `from_pretrained` may have changed them.
 
         Raises:
             ValueError: if one is impossible or does not fit the others.
         """
-        n_layers, first = getattr(self.get_text_config(), "num_hidden_layers", None), self.bidirectional_from
-        if self.slot_style not in SLOT_STYLES:
-            raise ValueError(f"Expected slot_style to be one of {SLOT_STYLES}, got {self.slot_style!r}. Choose one.")
-        if self.shift < 0:
-            raise ValueError(f"Expected a shift of 0 or more, got {self.shift}. Correct it.")
-        if first is not None and not 0 <= first <= (n_layers or 0):
-            raise ValueError(
-                f"Expected bidirectional_from between 0 and the encoder's {n_layers} layers, or None, got {first}. "
-                "Correct it."
-            )
-        if self.stored_bits not in STORED_BITS:
-            raise ValueError(
-                f"Expected stored_bits of {STORED_BITS}, got {self.stored_bits}. The weights are stored in a way that "
-                "this version cannot read: update punctuation-restoration."
-            )
-        if self.head not in HEADS:
-            raise ValueError(f"Expected head to be one of {HEADS}, got {self.head!r}. Choose one.")
-        if self.head_width < 1:
-            raise ValueError(f"Expected head_width of 1 or more, got {self.head_width}. Correct it.")
-        if not 0 <= self.head_dropout < 1:
-            raise ValueError(f"Expected head_dropout from 0 to below 1, got {self.head_dropout}. Correct it.")
-        if self.casings and not self.lowercase:
-            raise ValueError(
-                "Expected lowercase=True beside casings, got False: the model would see the capitals that it is to "
-                "write. Set one of them to the other value."
-            )
-        if not all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()):
-            raise ValueError(
-                f"Expected mixed_case as words with capitals, or None, got {self.mixed_case!r:.80}. Correct it."
-            )
+        n_layers = getattr(self.encoder_config, "num_hidden_layers", None) or 0
+        first, words = self.bidirectional_from, self.mixed_case or []
+        self._expect("slot_style", self.slot_style in SLOT_STYLES, f"to be one of {SLOT_STYLES}")
+        self._expect("head", self.head in HEADS, f"to be one of {HEADS}")
+        self._expect("head_width", self.head_width >= 1, "of 1 or more")
+        self._expect("head_dropout", 0 <= self.head_dropout < 1, "from 0 to below 1")
+        self._expect("shift", self.shift >= 0, "of 0 or more")
+        self._expect("calibration_temperature", self.calibration_temperature > 0, "above 0")
+        self._expect("max_window_pieces", self.max_window_pieces >= 8, "of 8 or more")
+        are_layers = first is None or 0 <= first <= n_layers
+        self._expect("bidirectional_from", are_layers, f"between 0 and the encoder's {n_layers} layers, or None")
+        self._expect("stored_bits", self.stored_bits in STORED_BITS, f"of {STORED_BITS}, which this version can read")
+        self._expect("lowercase", self.lowercase or not self.casings, "beside casings: the model must not see capitals")
+        are_cased = all(isinstance(word, str) and word != word.lower() for word in words)
+        self._expect("mixed_case", are_cased, "as words with capitals, or None")
+
+    def _check_labels(self) -> None:
+        names, first = self.label_names, self.labels[0]
+        self._expect("labels", len(set(names)) == len(names) >= 2, "of two or more different names")
+        self._expect("labels", not first["before"] + first["after"], "of which the first label writes nothing")
+        wrong = [
+            mark
+            for mark, name in self.mark_labels.items()
+            if (mark not in self.pairs and (len(mark) != 1 or mark.isalnum() or mark.isspace()))
+            or name not in (*names, None)
+        ]
+        self._expect("mark_labels", not wrong, f"from one sign to one of {names} or None, not so {wrong},")
+        signs = {sign for label in self.labels for sign in label["after"] + label["before"]}
+        missing = sorted(signs - self.mark_labels.keys())
+        self._expect("mark_labels", not missing, f"for each sign that a label writes, also for {missing},")
+
+    def _expect(self, name: str, holds: bool, expected: str) -> None:
+        if not holds:
+            raise ValueError(f"Expected {name} {expected}, got {getattr(self, name)!r:.200}. Correct it.")
+
+    def _default_mark_labels(self) -> dict[str, str | None]:
+        own = {label["after"]: label["name"] for label in self.labels if not label["before"]}
+        opening = {label["before"]: label["name"] for label in self.labels if label["before"] and not label["after"]}
+        found: dict[str, str | None] = {}
+        for mark, name in DEFAULT_MARK_LABELS.items():
+            meaning = name if name in self.label_names else None  # where the label is missing, the mark is only removed
+            found[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
+        return found | opening
 
 
-def _built_encoder_config(given: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:
-    if isinstance(given, PreTrainedConfig):
-        return given
+def _checked(label: Mapping[str, str]) -> dict[str, str]:
+    has_texts = label.keys() == DEFAULT_LABELS[0].keys() and all(isinstance(text, str) for text in label.values())
+    if not has_texts or not label["name"] or not label["fill"]:
+        raise ValueError(
+            f"Expected a label with the texts name, before, after and fill, got {dict(label)!r}. Give all four; before "
+            "and after may be empty."
+        )
+    return dict(label)
+
+
+def _built(given: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:
     if given is None:
         return AutoConfig.for_model("xlm-roberta")
+    if isinstance(given, PreTrainedConfig):
+        return given
     if "model_type" not in given:
         raise ValueError(
             "Expected encoder_config with a model_type, got one without. Take that of an encoder that AutoModel loads."

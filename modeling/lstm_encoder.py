@@ -1,6 +1,6 @@
-"""A small encoder that reads to the right only, and so can go on where it stopped: an embedding and an LSTM.
+"""A small encoder that reads to the right only, and so can resume where it stopped: an embedding and an LSTM.
 
-What follows a word it knows by the configuration's `shift` alone. Letters in shapes are those of
+Of what follows a word it sees as many pieces as the configuration's `shift`. Letters in shapes are those of
 `modeling_punctuation`; E is the width of the embedding, L the number of layers.
 """
 
@@ -30,15 +30,14 @@ class PunctuationLSTM(PreTrainedModel):
         self.layers = nn.ModuleList(nn.LSTM(width, config.hidden_size, batch_first=True) for width in widths)
         self.post_init()
 
-    def forward(self, input_ids: Any = None, inputs_embeds: Any = None, **kwargs: Any) -> BaseModelOutput:
-        """The states (B, P, H) of pieces (B, P), or of their embeddings (B, P, E); padding stands behind a text."""
-        embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        return BaseModelOutput(last_hidden_state=self._read(embedded, self._nothing_read(len(embedded)))[0])
+    def forward(self, input_ids: torch.Tensor, **kwargs: Any) -> BaseModelOutput:
+        """The states (B, P, H) of pieces (B, P); padding stands after a text."""
+        return BaseModelOutput(last_hidden_state=self.stream_step(input_ids)[0])
 
     def stream_step(
         self, input_ids: torch.Tensor, memory: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Read on where the last step stopped.
+        """Read the next pieces of a text.
 
         Args:
             input_ids: (B, P) the next pieces.
@@ -47,16 +46,10 @@ class PunctuationLSTM(PreTrainedModel):
         Returns:
             The states (B, P, H) of these pieces, and the memory after the last of them.
         """
-        return self._read(
-            self.embed_tokens(input_ids), self._nothing_read(len(input_ids)) if memory is None else memory
-        )
-
-    def _nothing_read(self, n_texts: int) -> torch.Tensor:
-        shape = 2, len(self.layers), n_texts, self.config.hidden_size
-        return torch.zeros(shape, device=self.device, dtype=self.dtype)
-
-    def _read(self, states: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        kept = []
+        if memory is None:
+            shape = 2, len(self.layers), len(input_ids), self.config.hidden_size
+            memory = torch.zeros(shape, device=self.device, dtype=self.dtype)
+        states, kept = self.embed_tokens(input_ids), []
         with torch.autocast(states.device.type, enabled=False):  # which not every device has for an LSTM
             for number, layer in enumerate(self.layers):
                 states, after = layer(self.dropout(states), tuple(memory[:, number : number + 1]))

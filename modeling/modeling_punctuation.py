@@ -47,7 +47,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
     accepts_loss_kwargs = False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
-    # Of slot style "late-mask" and of learned pauses, which were removed.
+    # Of features that were removed: late masks and learned pauses.
     _keys_to_ignore_on_load_unexpected = [r"^mask_state$", r"^classifier\.pauses\."]  # noqa: RUF012
     _supports_sdpa = True
     _supports_flash_attn = True
@@ -59,8 +59,9 @@ class PunctuationRestorationModel(PreTrainedModel):
         config.check_model()
         encoder: Any = config.encoder_config
         is_ours = encoder.model_type == PunctuationLSTMConfig.model_type  # code from the Hub is not registered
-        built = PunctuationLSTM(encoder) if is_ours else AutoModel.from_config(encoder, **without_pooler(encoder))
-        self.encoder: Any = built
+        self.encoder: Any = (
+            PunctuationLSTM(encoder) if is_ours else AutoModel.from_config(encoder, **without_pooler(encoder))
+        )
         self.classifier: Any = build_head(config, config.get_text_config().hidden_size)
         if config.bidirectional_from is not None:
             unmask_layers(self.encoder, config.bidirectional_from)
@@ -78,13 +79,13 @@ class PunctuationRestorationModel(PreTrainedModel):
 
         Args:
             name_or_path: folder or Hub id of an encoder that `AutoModel` loads.
-            n_layers: keep only so many of the first layers; None keeps all.
+            n_layers: how many of the first layers are kept; None keeps all.
             revision: revision on the Hub.
-            settings: fields of `PunctuationRestorationConfig`. A causal encoder gets the upper half of its layers
-                unmasked where `bidirectional_from` is not among them.
+            settings: fields of `PunctuationRestorationConfig`. Without `bidirectional_from` the upper half of a causal
+                encoder's layers is unmasked.
 
         Raises:
-            ValueError: if the encoder has fewer layers than asked for, or no list of layers to cut.
+            ValueError: if this is no encoder, or one with fewer layers or no list of layers to cut.
         """
         config = AutoConfig.from_pretrained(name_or_path, revision=revision)
         if isinstance(config, PunctuationRestorationConfig):
@@ -97,7 +98,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
         local = ("_name_or_path", "dtype")  # a path of this machine, and how the weights were stored
-        encoder_config = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
+        encoder_config: Any = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
         if is_causal(encoder):
             settings.setdefault("bidirectional_from", encoder.config.num_hidden_layers // 2)
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
@@ -108,17 +109,14 @@ class PunctuationRestorationModel(PreTrainedModel):
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         """As in transformers, but weights that are missing or unreadable are an error, not a warning.
 
-        Weights stored in 8 bits become floats of the dtype asked for. With `casings=True` a checkpoint that knows no
-        casings gets a head for them, which needs training.
+        Weights stored in 8 bits become floats of the dtype asked for. With `casings=True` a model without casings gets
+        a head for them, which needs training.
 
         Raises:
             OSError: if there is no checkpoint, or its weights cannot be read.
             ValueError: if the checkpoint lacks weights of this model; new ones would be random.
         """
-        wants_info = kwargs.pop("output_loading_info", False)
-        may_be_new = kwargs.get("casings") or kwargs.get("ignore_mismatched_sizes")  # weights are put in afterwards
-        new = {"classifier.casings.weight", "classifier.casings.bias"} if may_be_new else set()
-        place = pretrained_model_name_or_path
+        place, wants_info = pretrained_model_name_or_path, kwargs.pop("output_loading_info", False)
         try:
             loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, will_be_loaded=True, **kwargs)
         except SafetensorError as error:
@@ -127,8 +125,8 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
         model, report = loaded
-        missing = sorted(set(report["missing_keys"]) - new)
-        if missing:
+        new = {"classifier.casings.weight", "classifier.casings.bias"} if kwargs.get("casings") else set()
+        if missing := sorted(report["missing_keys"] - new):
             raise ValueError(
                 f"Expected weights for all of this model in {place}, {len(missing)} are missing, such as "
                 f"{missing[:3]}. Use a complete checkpoint, or from_encoder to start a new model from an encoder."
@@ -141,7 +139,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if model.config.stored_bits:
             apply_scales(model.encoder)
             model.config.stored_bits = None
-        return (model, report) if wants_info else model
+        return loaded if wants_info else model
 
     def save_pretrained(self, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
         """As in transformers; with `stored_bits=8` the matrices of the encoder are stored in 8 bits.
@@ -168,7 +166,6 @@ class PunctuationRestorationModel(PreTrainedModel):
         attention_mask: torch.Tensor | None = None,
         slot_positions: torch.LongTensor | None = None,
         labels: torch.LongTensor | None = None,
-        inputs_embeds: torch.Tensor | None = None,
         casings: torch.LongTensor | None = None,
         **kwargs: Any,
     ) -> SlotClassifierOutput:
@@ -177,26 +174,34 @@ class PunctuationRestorationModel(PreTrainedModel):
         Args:
             input_ids: (B, P) piece ids.
             attention_mask: (B, P), 1 for pieces, 0 for padding; None where nothing is padded.
-            slot_positions: (B, W) index of each word's slot among the pieces; 0, where no slot ever stands, is padding.
+            slot_positions: (B, W) index of each word's slot among the pieces; 0 is padding.
             labels: (B, W) label ids, -100 where a slot is not scored (padding, or a slot that shows its label).
-            inputs_embeds: (B, P, H) in place of `input_ids`.
             casings: (B, W) casing of each word, an index into `CASINGS`, -100 where it is not scored.
-            **kwargs: for the encoder, such as `output_hidden_states`.
+            **kwargs: for the encoder, such as `output_hidden_states`; or `inputs_embeds` (B, P, H) for `input_ids`.
 
         Returns:
-            `logits` and what `SlotClassifierOutput` describes. With `labels` the `loss` is the mean over the scored
-            slots (0 where none is scored) of the cross-entropy, or of the negative log-likelihood of a CRF; with
-            `casings` that of the casings is added. Without either, `loss` is None.
+            What `SlotClassifierOutput` describes. With `labels` the `loss` is the mean over the scored slots (0 without
+            any) of the cross-entropy, or of the negative log-likelihood of a CRF; with `casings` that of the casings is
+            added.
 
         Raises:
-            ValueError: if `slot_positions` is missing or does not fit `labels`, or there are casings that the model
-                does not know.
+            ValueError: if `slot_positions` is missing or does not fit `labels`, or the model knows no `casings`.
         """
-        slots = self._checked(slot_positions, labels, casings)
-        inputs = {"input_ids": input_ids, "inputs_embeds": inputs_embeds, "attention_mask": attention_mask}
-        read = self.encoder(**inputs, **{**kwargs, "return_dict": True})
-        slot_states, is_slot = at_slots(read.last_hidden_state, slots), slots != 0
+        if slot_positions is None:
+            raise ValueError(
+                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
+                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
+            )
+        if labels is not None and labels.shape != slot_positions.shape:
+            raise ValueError(
+                f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
+                f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
+            )
         crf, casing_head = self.classifier.crf, self.classifier.casings
+        if casings is not None and casing_head is None:
+            raise ValueError("Expected no casings, the model knows none. Leave them out, or load it with casings=True.")
+        read = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **{**kwargs, "return_dict": True})
+        slot_states, is_slot = at_slots(read.last_hidden_state, slot_positions), slot_positions != 0
         scores = self.classifier(slot_states, is_slot)
         logits = scores if crf is None else crf(scores, is_slot)
         casing_logits = None if casing_head is None else casing_head(slot_states)
@@ -218,14 +223,13 @@ class PunctuationRestorationModel(PreTrainedModel):
     @property
     def can_stream(self) -> bool:
         """Whether `stream_step` works: encoder and head read to the right only, and the model knows no casings."""
-        config = self.config
-        is_plain = (config.head, config.slot_style, config.casings) == ("linear", "last-piece", False)
-        return is_plain and isinstance(self.encoder, PunctuationLSTM)
+        fields = (self.config.head, self.config.slot_style, self.config.casings)
+        return fields == ("linear", "last-piece", False) and isinstance(self.encoder, PunctuationLSTM)
 
     def stream_step(
         self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Read on in a stream, for a model that `can_stream`.
+        """Read the next part of a text, for a model that `can_stream`.
 
         Args:
             input_ids: (B, P) the next pieces.
@@ -238,26 +242,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         states, memory = self.encoder.stream_step(input_ids, memory)
         return self.classifier(at_slots(states, slot_positions), slot_positions != 0), memory
 
-    def _checked(
-        self, slot_positions: torch.Tensor | None, labels: torch.Tensor | None, casings: torch.Tensor | None
-    ) -> torch.Tensor:
-        """The slots, after a check that the others fit them."""
-        if slot_positions is None:
-            raise ValueError(
-                "Expected slot_positions of shape (texts, slots), got None. Build the inputs with "
-                "punctuation_restoration.pipeline.slots.SlotEncoder.assemble, which returns them."
-            )
-        if labels is not None and labels.shape != slot_positions.shape:
-            raise ValueError(
-                f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
-                f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
-            )
-        if casings is not None and self.classifier.casings is None:
-            raise ValueError("Expected no casings, the model knows none. Leave them out, or load it with casings=True.")
-        return slot_positions
-
     def set_head(self, kind: str) -> None:
-        """Give the model another head; weights that the old one has too are kept, the others are new.
+        """Give the model another head, with those weights of the old one that fit it.
 
         Raises:
             ValueError: for a head that is none of `HEADS`.

@@ -92,6 +92,7 @@ def tiny_config(tiny_tokenizer: PreTrainedTokenizerFast) -> PunctuationRestorati
     )  # fmt: skip
     return PunctuationRestorationConfig(
         encoder_config=encoder.to_dict(),
+        slot_style="mask",
         head_width=48,
         window=24,
         left_context=8,

@@ -56,7 +56,10 @@ def test_the_loss_of_casings_is_added(cased_model: str, batch: Any) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "what"),
-    [({"casings": True, "lowercase": False}, "lowercase=True"), ({"mixed_case": ["iphone"]}, "words with capitals")],
+    [
+        ({"casings": True, "lowercase": False}, "lowercase beside casings"),
+        ({"mixed_case": ["iphone"]}, "words with capitals"),
+    ],
 )
 def test_settings_that_cannot_be(tiny_config: Any, fields: dict[str, Any], what: str) -> None:
     with pytest.raises(ValueError, match=what):

@@ -185,16 +185,6 @@ def test_a_checkpoint_of_late_masks_or_learned_pauses_is_read_as_tagging(tiny_mo
     torch.testing.assert_close(loaded(**batch).logits, tiny_model(**batch).logits)
 
 
-def test_a_checkpoint_of_a_mask_stream_is_refused_by_name_and_can_be_trained_further(tiny_model, tmp_path):
-    tiny_model.save_pretrained(tmp_path)
-    fields = json.loads((tmp_path / "config.json").read_text()) | {"slot_style": "mask-stream"}
-    (tmp_path / "config.json").write_text(json.dumps(fields))
-    with pytest.raises(ValueError, match=r"got 'mask-stream', which was removed\. .* --slot-style last-piece"):
-        PunctuationRestorationModel.from_pretrained(tmp_path)
-    loaded = PunctuationRestorationModel.from_pretrained(tmp_path, slot_style="last-piece")
-    assert loaded.config.slot_style == "last-piece"
-
-
 def test_the_shipped_configuration_has_no_unknown_key(monkeypatch):
     monkeypatch.setattr(configuration_punctuation.logger, "warning", warnings.warn)
     config = AutoConfig.from_pretrained(Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms")
@@ -212,8 +202,8 @@ def test_the_pipeline_of_the_hub_is_hidden_from_transformers_and_saved(tiny_conf
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"labels": [{"name": "O"}]}, "label 0 to have the text keys"),
-        ({"labels": [{"name": "O", "before": "", "after": "", "fill": ""}] * 2}, "a name and a fill piece"),
+        ({"labels": [{"name": "O"}]}, "a label with the texts name"),
+        ({"labels": [{"name": "O", "before": "", "after": "", "fill": ""}] * 2}, "a label with the texts name"),
         ({"labels": [{"name": "O", "before": "", "after": "", "fill": "_"}] * 2}, "different names"),
         (
             {"labels": [{"name": n, "before": "", "after": a, "fill": "_"} for n, a in (("A", ","), ("O", ""))]},
