@@ -184,20 +184,6 @@ def test_the_websocket_client_sees_text_that_only_grows(tiny_pipeline: Any, caps
     assert "four" not in last, "a hypothesis that was taken back leaves nothing behind"
 
 
-def test_the_code_in_the_document_runs(tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(EXAMPLES.parent)
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path))
-    text = (EXAMPLES.parent / "docs" / "transcripts.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {}
-    for block in blocks[:2] + (blocks[2:] if importlib.util.find_spec("datasets") else []):
-        code = block.replace('"punctuation-restoration")', f'"punctuation-restoration", model={tiny_checkpoint!r})')
-        exec(compile(code, "docs/transcripts.md", "exec"), names)
-    assert names["subtitles"].startswith("1\n00:00:00,000")
-    assert names["streamer"].committed.count("thank you for joining") == 1
-    assert len(blocks) == 3
-
-
 def test_the_document_names_every_format_and_exit_code() -> None:
     from punctuation_restoration.transcripts import WRITABLE
     from punctuation_restoration.transcripts.reading import SUFFIXES
