@@ -8,10 +8,12 @@ It knows no sentences: their first word has its capital from the marks that are 
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 import regex
+
+from .words import Word
 
 AS_IS, CAPITAL, UPPER, MIXED = range(4)  # places in `configuration_punctuation.CASINGS`
 LEAST_WORDS = 3  # in a text of capitals alone: `NASA` and `NASA JPL` stay
@@ -91,6 +93,26 @@ def lowered(sign: str) -> str:
     """The small letter; itself where that is two characters (`İ`), since one letter stands for one."""
     small = sign.lower()
     return small if len(small) == 1 else sign
+
+
+def cased_words(
+    words: Sequence[Word], probabilities: np.ndarray, mixed_case: Sequence[str], unchanged: Container[int]
+) -> list[tuple[str, str]]:
+    """Each word in its plain letters, and as it is written in the middle of a sentence.
+
+    Args:
+        words: those of a text.
+        probabilities: (W, C) what the model says of their casings; (W, 0) if it knows none.
+        mixed_case: words with capitals inside; of two alike the first counts.
+        unchanged: places of words that keep their letters.
+    """
+    plain = without_shouting([word.text for word in words])
+    if not probabilities.shape[1]:
+        return list(zip(plain, plain, strict=True))
+    mixed = {form.lower(): form for form in reversed(mixed_case)}
+    kinds = agreed(probabilities, [word.spoken.lower() for word in words]).argmax(axis=1).tolist()
+    kinds = [AS_IS if index in unchanged else kind for index, kind in enumerate(kinds)]
+    return [(word, recased(word, kind, mixed)) for word, kind in zip(plain, kinds, strict=True)]
 
 
 def without_shouting(words: Sequence[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """What a model says of the words of a text -> what is decided of each: its label, with a probability and a source.
 
-Takes words and probabilities, and what the caller allows; gives decisions. It knows labels by name and number, and
-nothing of windows or edits. On the way, in this order:
+It knows labels by name and number, and nothing of windows or edits. In this order:
 
     pauses        a long silence raises the chance of any mark
     ends          a sentence ends where another speaker begins, and before an empty line
@@ -13,13 +12,15 @@ nothing of windows or edits. On the way, in this order:
     matched    COMMA  O              O               PERIOD
     chosen     COMMA  O              CLOSE_QUESTION  PERIOD     nothing opens it: the likeliest word does
     matched    COMMA  OPEN_QUESTION  CLOSE_QUESTION  PERIOD
+
+Letters in shapes: W words, M labels.
 """
 
 import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import regex
@@ -39,11 +40,29 @@ OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; ti
 MAX_DOUBLINGS = 3.0  # a pause of three times the limit or more multiplies the odds of a mark by eight
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
 
+Label = Mapping[str, str]  # a row of the configuration's table
+
+
+class LabelConfig(Protocol):
+    """What is read here of a `PunctuationRestorationConfig`, which says what each field means."""
+
+    labels: list[dict[str, str]]
+    calibration_temperature: float
+    open_ends: bool
+
+    @property
+    def label_names(self) -> list[str]: ...
+
+    @property
+    def basic_labels(self) -> list[int]: ...
+
+    def check_thresholds(self, thresholds: Mapping[str, float]) -> None: ...
+
 
 class Decision(NamedTuple):
-    """What stands after a word: the row of its label in the configuration's table, its probability, and who decided."""
+    """What stands after a word: its label, the probability of that, and who decided."""
 
-    row: Mapping[str, str]
+    row: Label
     score: float
     source: str
 
@@ -55,7 +74,7 @@ class PreparedItem:
     item: Item
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
-    fixed: Sequence[Decision | None]  # what is decided already
+    fixed: list[Decision | None]  # what is decided already
     forms: list[Form]  # numbers, times and addresses as they are spoken
     replaced: Set[str] = frozenset()  # the signs that are taken out first
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
@@ -68,14 +87,35 @@ class Choice:
     goes_to: np.ndarray  # (M,) the label that gets a label's probability: itself, if it may be chosen
     thresholds: np.ndarray  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
 
-    def shared(self, probabilities: Any) -> np.ndarray:
-        """Probabilities (W, M) in which labels that may not be chosen have given theirs away."""
-        n_labels = len(self.goes_to)
-        return np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[self.goes_to]
+
+def make_choice(
+    config: LabelConfig, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
+) -> Choice:
+    """Read what the caller wants: the options `marks` and `thresholds` of the pipeline.
+
+    The sets of `marks` have with each closing sign the one that opens (`¿`).
+
+    Raises:
+        ValueError: for an unknown name or a threshold outside 0 to 1.
+    """
+    names, basic = config.label_names, config.basic_labels
+    ends = [label["name"] for label in config.labels if is_sentence_end(label)]
+    sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
+    wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
+    if set(wanted) - set(names):
+        known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
+        raise ValueError(f"Expected marks to be {known}, got {marks!r}. Correct it.")
+    if isinstance(marks, str) and marks in sets:
+        signs = {label["after"] for label in config.labels if label["name"] in wanted}
+        wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
+    goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
+    config.check_thresholds(thresholds or {})
+    limits = [(thresholds or {}).get(name, np.inf) for name in names]
+    return Choice(np.array(goes_to), np.array(limits))
 
 
-def fix(config: Any, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
-    """For each word what is decided before the model is asked, if anything is: by a mark of the text, or the caller.
+def fix(config: LabelConfig, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
+    """For each word what is decided before the model is asked: by a mark of the text, or the caller.
 
     Raises:
         ValueError: for a known label or word that does not exist.
@@ -94,16 +134,11 @@ def fix(config: Any, found: Sequence[FoundMark | None], known: Mapping[int, str]
 
 
 def decide(
-    prepared: PreparedItem, probabilities: np.ndarray, config: Any, choice: Choice, pause: float | None = None
+    prepared: PreparedItem, probabilities: np.ndarray, config: LabelConfig, choice: Choice, pause: float | None = None
 ) -> tuple[list[Decision], np.ndarray]:
     """What is decided of each word, and its probabilities (W, M) after all that was weighed.
 
-    Args:
-        prepared: the words, and what is decided of them already.
-        probabilities: (W, M) those of the model.
-        config: the model's.
-        choice: what the caller allows.
-        pause: seconds of silence from which a mark is more probable; None: pauses do not count.
+    `probabilities` (W, M) are the model's. From `pause` seconds of silence on a mark is more probable; None: not used.
     """
     item, words = prepared.item, prepared.words
     probabilities = calibrated(probabilities, config.calibration_temperature)
@@ -129,7 +164,7 @@ def decide(
 def ends_before(text: str, turns: Sequence[int], words: Sequence[Word]) -> list[int]:
     """The words that end a sentence whatever the model says: before a change of speaker, and before an empty line.
 
-    A single line end says nothing: text may be broken anywhere. Nor is the last word of all among them.
+    A single line end says nothing: text may be broken anywhere. The last word of all is never among them.
     """
     ends = [word.end for word in words]
     places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
@@ -137,46 +172,15 @@ def ends_before(text: str, turns: Sequence[int], words: Sequence[Word]) -> list[
 
 
 def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
-    """Probabilities (W, M) as the logits give them when divided by a temperature (Guo et al. 2017, section 4.2)."""
+    """Probabilities (W, M) of logits that were divided by a temperature (Guo et al. 2017, section 4.2)."""
     powers = np.asarray(probabilities, dtype=np.float64) ** (1 / temperature)
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def make_choice(
-    config: Any, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
-) -> Choice:
-    """Read the caller's wishes.
+def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: LabelConfig) -> np.ndarray:
+    """Probabilities (W, M), summing to 1, in which only marks that end a sentence may follow some words.
 
-    Args:
-        config: the model's configuration: its labels, and the basic one of `, . ?` that each of them means.
-        marks: `"basic"` (the labels of `, . ?`), `"all"`, `"sentence-ends"` (labels that write a sign of the table
-            `SENTENCE_ENDS`), or names of labels. The first three have with each closing sign the one that opens (`¿`).
-        thresholds: for some labels the probability from which they are chosen, 0 to 1. Above a half it makes a mark
-            rarer, below more frequent; only where several marks share the probability may none reach theirs.
-
-    Raises:
-        ValueError: for an unknown name or a threshold outside 0 to 1.
-    """
-    names, basic = config.label_names, config.basic_labels
-    ends = [label["name"] for label in config.labels if is_sentence_end(label)]
-    sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
-    wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
-    if set(wanted) - set(names):
-        known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
-        raise ValueError(f"Expected marks to be {known}, got {marks!r}. Correct it.")
-    if isinstance(marks, str) and marks in sets:
-        signs = {label["after"] for label in config.labels if label["name"] in wanted}
-        wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
-    goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
-    config.check_thresholds(thresholds or {})
-    limits = [(thresholds or {}).get(name, np.inf) for name in names]
-    return Choice(np.array(goes_to), np.array(limits))
-
-
-def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) -> np.ndarray:
-    """Probabilities (W, M), each row summing to 1, in which only marks that end a sentence may follow some words.
-
-    Which of these marks it is, the model says. If none of its labels ends a sentence, nothing changes.
+    The model says which of these marks it is. If none of its labels ends a sentence, nothing changes.
     """
     if not words or not any(is_end := [is_sentence_end(label) for label in config.labels]):
         return probabilities
@@ -186,23 +190,23 @@ def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: Any) 
     return changed
 
 
-def is_sentence_end(label: Mapping[str, str]) -> bool:
+def is_sentence_end(label: Label) -> bool:
     """Whether what a label writes after a word ends a sentence."""
     return any(sign in SENTENCE_ENDS for sign in label["after"])
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
-    """Choose a label for each word.
+    """Choose a label for each word, given probabilities (W, M), each row summing to 1.
 
     A label with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several
-    such labels the one that is the most times its threshold, so that thresholds also settle which of two marks is
-    written. A label without one must be the most probable of all. What a label that is not allowed would have got goes
-    to its basic label (that of `!` to the period), or to "no mark" where that is not allowed either.
+    such labels the one with the highest ratio of the two. A label without one must be the most probable of all. A label
+    that is not allowed gives its probability to its basic label (`!` to the period), or to "no mark" where that is not
+    allowed either.
 
-    Takes probabilities (W, M), each row summing to 1; gives (W,) label ids, and the probabilities (W, M) of all labels,
-    in which those that may not be chosen have given theirs away.
+    Gives label ids (W,), and the probabilities (W, M) after that.
     """
-    scores = choice.shared(probabilities)
+    n_labels = len(choice.goes_to)
+    scores = np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[choice.goes_to]
     ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold
     ratios[ratios < 1] = 0.0
     reached = ratios.argmax(axis=1)  # the first label, "no mark", where none reaches its threshold
@@ -214,12 +218,12 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
 
 
 def match_pairs(
-    labels: np.ndarray, scores: np.ndarray, table: list[dict[str, str]], is_free: np.ndarray, unfinished: bool = False
+    labels: np.ndarray, scores: np.ndarray, table: Sequence[Label], is_free: np.ndarray, unfinished: bool = False
 ) -> np.ndarray:
     """Label ids (W,) in which the signs of every sentence match.
 
-    One that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word among
-    those that open something already or have no mark; the last word takes both signs. What else opens goes.
+    A sentence that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word
+    among those that open something already or have no mark; the last word takes both signs. Other opening signs go.
 
     Args:
         labels: (W,) label ids.
@@ -268,11 +272,11 @@ def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[
 
 
 def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
-    """Seconds of silence after each word, (W,), out of the (start, end) of each.
+    """Seconds of silence after each word, (W,), from the (start, end) of each.
 
-    NaN where it is not known: after the last word, and between words that have one time together, as those of a
-    subtitle do. Where the next one follows at once, it is not known after the last of these either: subtitles stay on
-    the screen until then. Where all words follow at once, nothing is known: so do Whisper's, however long one paused.
+    NaN where it is not known: after the last word, between words that share one time, as those of a subtitle do, and
+    after the last of these where the next one follows at once, since subtitles stay on the screen until then. If no
+    silence is positive, all are NaN: Whisper's times hide them.
     """
     lengths = np.full(len(times), np.nan)
     for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
@@ -285,13 +289,10 @@ def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
 
 
 def weigh_pauses(probabilities: np.ndarray, lengths: np.ndarray, pause: float) -> np.ndarray:
-    """Raise the chance of a mark where the speaker paused.
+    """Probabilities (W, M) with a higher chance of any mark after long pauses; `lengths` (W,) and `pause` in seconds.
 
-    The odds of any mark against none are doubled for a pause of `pause` seconds, and multiplied by two again for each
-    further `pause` seconds, up to eight; shorter pauses change nothing. Which mark it is stays the model's decision.
-
-    `probabilities` are (W, M), the first column for "no mark", as are those returned, each row summing to 1; `lengths`
-    (W,) are those of the pauses after the words, NaN where unknown, and `pause` is one, in seconds.
+    The odds of any mark against none are doubled for a pause of `pause` seconds, and again for each further `pause`
+    seconds, up to eight times. Which mark it is stays the model's decision.
     """
     doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
     weighed = np.array(probabilities, dtype=np.float64)

@@ -3,7 +3,6 @@
 text -> words -> slots -> encoder -> labels -> edits -> text
 """
 
-import functools
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -15,9 +14,8 @@ import torch
 from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
-from .batching import batches_by_length, collate
-from .casing import AS_IS, agreed, recased, without_shouting
-from .decisions import Choice, PreparedItem, decide, fix, make_choice, word_times
+from .casing import cased_words
+from .decisions import PreparedItem, decide, fix, make_choice, word_times
 from .items import read_item
 from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
@@ -25,15 +23,15 @@ from .results import make_result
 from .slots import SlotEncoder
 from .spoken_forms import find_forms, in_addresses
 from .streamer import PunctuationStreamer, in_blocks
-from .windows import Window, windows_of
+from .windows import Window, batches_by_length, collate, windows_of
 from .words import WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 SIZES = ("window", "left_context", "right_context")
-PREPROCESS_KEYWORDS = (*SIZES, "existing", "final")
-POSTPROCESS_KEYWORDS = ("marks", "thresholds", "truecase", "sentences", "pause", "all_scores", "return_words")
+PREPROCESS_OPTIONS = (*SIZES, "existing", "final")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
+OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds", "pause"})
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 BUDGET = {"cpu": 512}
@@ -69,16 +67,15 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     Options at construction or at a call:
         batch_size: windows in one forward pass. Default: as many as fit a number of pieces that suits the device.
-        window: words that the model reads at once. Default: the configuration's.
-        left_context: words of a window that are read before those that are decided. Default: the configuration's.
-        right_context: words of a window that are read after those that are decided. Default: the configuration's.
+        window, left_context, right_context: words that the model reads at once, and how many of them are read before
+            and after those that are decided. Default: the configuration's.
         existing: what happens to marks that the text has. `"keep"` (default): they stay, nothing is written beside
             them, and the model does not see them. `"condition"`: the same, and the model sees them. `"replace"`: they
             are removed first.
-        marks: which labels may be written. `"basic"` (default): those of `, . ?`, which stand for the model's others
-            too. `"all"`: every label. `"sentence-ends"`: those that end a sentence. Or a list of labels' names.
+        marks: which labels may be written. `"basic"` (default): those of `, . ?`, also in place of the model's others.
+            `"all"`: every label. `"sentence-ends"`: those that end a sentence. Or a list of labels' names.
         thresholds: `{label name: probability}` from which a mark is written, 0 to 1. Default: the configuration's; `{}`
-            writes whatever is most probable. Of two that reach theirs, the one that is the most times its own wins.
+            writes whatever is most probable. If several reach theirs, the highest ratio of the two wins.
         final: False if the text breaks off. Its last word then gets no mark, unless the model was trained to tell such
             a text from one that is over, and what opens (`¿`) need not be closed. Default True.
         truecase: True gives sentences, the English `I` and names their capitals (names where the model has learned
@@ -90,10 +87,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     Results:
         text: the input with its edits.
-        edits: what was done, in the order of the text, ready for JSON. Each puts `inserted` in the place of `removed`,
-            which stands at character `start` of the input. An inserted mark has the `label`, `score` and `source` of
-            its word. A mark that was taken out has the source `"removal"`, a letter `"truecase"`; their label and score
-            are None. Marks that were in the text and stay are no edits.
+        edits: what was done, in the order of the text, ready for JSON. Each replaces `removed`, at character `start` of
+            the input, by `inserted`. An inserted mark has the `label`, `score` and `source` of its word. A mark that
+            was taken out has the source `"removal"`, a letter `"truecase"`; their label and score are None. Marks that
+            were in the text and stay are no edits.
         words: of each `word` its `start` and `end` (characters of the input), `label`, `mark` (what stands after it),
             `score` (probability of the label), `source` (`"model"`, `"input"` for a mark that the text had, `"known"`
             for one that the item gave), and `timestamp` where there are times.
@@ -126,34 +123,22 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         with torch.inference_mode():
             self._probabilities: Any = make_backend(backend, self.model, self.slots.pad_id)
 
-    @functools.cached_property
-    def _basic_choice(self) -> Choice:
-        """What holds where the caller names neither marks nor thresholds."""
-        return make_choice(self.model.config, "basic", self.model.config.thresholds)
-
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        known = sorted({*PREPROCESS_KEYWORDS, *POSTPROCESS_KEYWORDS})
-        unknown = set(kwargs) - set(known)
-        if unknown:
-            known = ["batch_size", *known]
-            what_to_do = "Put 'known' into the item" if unknown == {"known"} else "Correct them or leave them out"
-            raise TypeError(f"Expected keywords among {known}, got {sorted(unknown)}. {what_to_do}.")
+        if unknown := sorted(set(kwargs) - set(OPTIONS)):
+            what_to_do = "Put 'known' into the item" if unknown == ["known"] else "Correct them or leave them out"
+            raise TypeError(f"Expected keywords among {OPTIONS}, got {unknown}. {what_to_do}.")
         for name in SWITCHES:
             if not isinstance(value := kwargs.get(name, False), bool):
                 raise ValueError(f"Expected {name} to be True or False, got {value!r}. Correct it.")
-        preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_KEYWORDS}
-        postprocess = {name: value for name, value in kwargs.items() if name in POSTPROCESS_KEYWORDS}
-        config = self.model.config
-        config.window_sizes(**{name: size for name, size in preprocess.items() if name in SIZES})
-        if preprocess.get("existing", "keep") not in EXISTING:
-            raise ValueError(f"Expected existing to be one of {EXISTING}, got {preprocess['existing']!r}. Choose one.")
+        if (existing := kwargs.get("existing", "keep")) not in EXISTING:
+            raise ValueError(f"Expected existing to be one of {EXISTING}, got {existing!r}. Choose one.")
         pause = kwargs.get("pause")
         if pause is not None and not (isinstance(pause, int | float) and pause > 0):
             raise ValueError(f"Expected pause in seconds, above 0, got {pause!r}. Correct it.")
-        if "marks" in postprocess or "thresholds" in postprocess:
-            marks, thresholds = postprocess.pop("marks", "basic"), postprocess.pop("thresholds", config.thresholds)
-            postprocess["choice"] = make_choice(config, marks, thresholds)
-        return preprocess, {}, postprocess
+        self.model.config.window_sizes(**{name: kwargs.get(name) for name in SIZES})
+        make_choice(self.model.config, kwargs.get("marks", "basic"), kwargs.get("thresholds"))
+        preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_OPTIONS}
+        return preprocess, {}, {name: value for name, value in kwargs.items() if name not in PREPROCESS_OPTIONS}
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, several, or a stream of them; see the class."""
@@ -164,28 +149,24 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     @staticmethod
     def _read_inputs(inputs: Any) -> tuple[Any, bool]:
-        """The inputs as transformers takes them, and whether they are one item: a list or an iterator may be either.
-
-        Raises:
-            TypeError: for a table, whose rows are no items.
-        """
-        if hasattr(inputs, "column_names") and hasattr(inputs, "features"):  # `datasets`
+        """The inputs as transformers takes them, and whether they are one item: a list or an iterator may be either."""
+        if hasattr(inputs, "column_names") or hasattr(inputs, "columns"):  # of `datasets`, of pandas
             raise TypeError(
-                f"Expected texts, got a {type(inputs).__name__} with the columns {inputs.column_names}. Pass one of "
-                "them, `list(rows['text'])`, or one that is read on demand, "
+                f"Expected texts, got a table ({type(inputs).__name__}). Pass one of its columns, "
+                "`list(rows['text'])`, or one that is read on demand, "
                 "`transformers.pipelines.pt_utils.KeyDataset(rows, 'text')`."
             )
-        if isinstance(inputs, str | bytes | Mapping) or is_pair(inputs) or isinstance(inputs, torch.utils.data.Dataset):
-            return inputs, not isinstance(inputs, torch.utils.data.Dataset)
-        if hasattr(inputs, "columns") and hasattr(inputs, "iloc"):  # of pandas
-            raise TypeError("Expected texts, got a DataFrame. Pass one of its columns, `list(frame['text'])`.")
+        if isinstance(inputs, torch.utils.data.Dataset):
+            return inputs, False
+        if isinstance(inputs, str | bytes | Mapping) or is_pair(inputs):
+            return inputs, True
         if isinstance(inputs, Iterator):  # the first one tells whether these are segments of one transcript
             head = list(itertools.islice(inputs, 1))
             rest = itertools.chain(head, inputs)
             return (list(rest), True) if head and opens_transcript(head[0]) else ((item for item in rest), False)
         if hasattr(inputs, "tolist"):  # arrays and series
             inputs = inputs.tolist()
-        if isinstance(inputs, Sequence | KeysView | ValuesView) and not isinstance(inputs, str | bytes):
+        if isinstance(inputs, Sequence | KeysView | ValuesView) and not isinstance(inputs, str):
             inputs = list(inputs)
             return inputs, bool(inputs) and opens_transcript(inputs[0])
         return inputs, True
@@ -249,39 +230,30 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M + C), labels and casings
 
-    def postprocess(
+    def postprocess(self, model_outputs: Sequence[dict[str, Any]], **options: Any) -> Any:
+        """Join the windows of one text, choose labels, and write the marks into the text."""
+        kept = [output["probabilities"][output["window"].kept] for output in model_outputs]
+        return self._result(model_outputs[0]["prepared"], np.concatenate(kept), **options)
+
+    def _result(
         self,
-        model_outputs: Sequence[dict[str, Any]],
-        choice: Choice | None = None,
+        prepared: PreparedItem,
+        probabilities: np.ndarray,  # (W, M + C), of labels and casings
+        marks: str | Sequence[str] = "basic",
+        thresholds: Mapping[str, float] | None = None,
         pause: float | None = None,
         truecase: bool = False,
         all_scores: bool = False,
         **wanted: bool,
     ) -> Any:
-        """Join the windows of one text, choose labels, and write the marks into the text."""
-        config, prepared = self.model.config, model_outputs[0]["prepared"]
-        kept = [output["probabilities"][output["window"].kept] for output in model_outputs]
-        labels, casings = np.split(np.concatenate(kept), [len(config.labels)], axis=1)
-        decided, probabilities = decide(prepared, labels, config, choice or self._basic_choice, pause)
-        names = config.label_names
-        scores = [dict(zip(names, row, strict=True)) for row in probabilities.tolist()] if all_scores else None
-        return make_result(prepared, decided, scores, self._cased(prepared, casings) if truecase else (), **wanted)
-
-    def _cased(self, prepared: PreparedItem, casings: np.ndarray) -> list[tuple[str, str]]:
-        """Each word in its plain letters, and in those that the model gives it, if it gives any (W, C)."""
-        plain = without_shouting([word.text for word in prepared.words])
-        if not self.model.config.casings:
-            return list(zip(plain, plain, strict=True))
-        kinds = agreed(casings, [word.spoken.lower() for word in prepared.words]).argmax(axis=1).tolist()
-        addresses = in_addresses(prepared.forms)
-        kinds = [AS_IS if index in addresses else kind for index, kind in enumerate(kinds)]
-        return [(word, recased(word, kind, self._mixed_case)) for word, kind in zip(plain, kinds, strict=True)]
-
-    @functools.cached_property
-    def _mixed_case(self) -> dict[str, str]:
-        """Words with capitals inside, by their lower case."""
-        listed: Any = self.model.config.mixed_case
-        return {form.lower(): form for form in reversed(listed or ())}  # of two alike, the first counts
+        config = self.model.config
+        labels, casings = np.split(probabilities, [len(config.labels)], axis=1)
+        choice = make_choice(config, marks, config.thresholds if thresholds is None else thresholds)
+        decided, labels = decide(prepared, labels, config, choice, pause)
+        scores = [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()] if all_scores else None
+        as_they_are = in_addresses(prepared.forms)
+        cased = cased_words(prepared.words, casings, config.mixed_case or (), as_they_are) if truecase else ()
+        return make_result(prepared, decided, scores, cased, **wanted)
 
     def get_iterator(self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
@@ -313,17 +285,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what use leaves behind, so that `datasets.map` finds again what it has computed before."""
-        kept = {name: value for name, value in self.__dict__.items() if name not in ("_basic_choice", "_mixed_case")}
-        return {**kept, "call_count": 0}
+        return {**self.__dict__, "call_count": 0}
 
-    def restore_read(
-        self, item: Any, read: Callable[[PreparedItem], np.ndarray], batch_size: int | None = None, **options: Any
-    ) -> Any:
-        """As a call for one item of which `read` gives the probabilities (W, M), for a model that keeps a memory."""
+    def restore_read(self, item: Any, read: Callable[[PreparedItem], np.ndarray], **options: Any) -> Any:
+        """As a call for one item, of which `read` gives the probabilities (W, M), as a model with a memory does."""
+        options.pop("batch_size", None)
         preprocess, _, postprocess = self._sanitize_parameters(**options)
-        preprocess = {**self._preprocess_params, **preprocess}
-        prepared = self.prepare(item, **{name: value for name, value in preprocess.items() if name not in SIZES})
-        n_words = len(prepared.words)
-        whole = Window(0, n_words, 0, n_words)
-        output = {"prepared": prepared, "window": whole, "probabilities": read(prepared)}
-        return self.postprocess([output], **{**self._postprocess_params, **postprocess})
+        preprocess = {name: v for name, v in {**self._preprocess_params, **preprocess}.items() if name not in SIZES}
+        prepared = self.prepare(item, **preprocess)
+        return self._result(prepared, read(prepared), **{**self._postprocess_params, **postprocess})

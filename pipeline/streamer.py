@@ -1,6 +1,6 @@
 """Words as they come -> a committed prefix that never changes, and a tentative tail that may.
 
-It works on top of the pipeline and knows text only: no audio, no network, no model.
+It works on top of the pipeline and knows text only: no audio, no network.
 
     fed        okay so the budget is done shall we
     committed  okay, so the budget is done.
@@ -44,11 +44,11 @@ class PunctuationStreamer:
 
     Args:
         restore: a `PunctuationRestorationPipeline`.
-        look_ahead: so many finished words must follow a word before it is committed; 0 commits at once, more is more
-            accurate. Beyond the model's right context little changes, since the pipeline's windows see no more, and
-            a model that keeps a memory waits for no more words than its shift has pieces, which is all it sees.
-        left_context: committed words that are shown to the model again; None: the model's own setting, and with less
-            look-ahead than its right context the words that this saves, so that each step costs the same.
+        look_ahead: number of finished words that must follow a word before it is committed; 0 commits at once. Words
+            beyond the model's right context change little. A model that keeps a memory waits for as many words as its
+            shift has pieces at most.
+        left_context: committed words that are shown to the model again. None: the model's own setting, and with less
+            look-ahead than its right context more words, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
         spans: (start, end, (begins, ends)) of stretches of the text, in order: offsets in all text fed, and seconds.
             The option `pause` needs them.
@@ -72,8 +72,8 @@ class PunctuationStreamer:
         turns: Sequence[int] = (),
         **options: Any,
     ) -> None:
+        config = restore.model.config
         if left_context is None:  # with the open words as many as the model's contexts allow
-            config = restore.model.config
             left_context = max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
         if min(look_ahead, left_context) < 0:
             got = f"{look_ahead} and {left_context}"
@@ -81,11 +81,9 @@ class PunctuationStreamer:
         if options.get("truecase") and not condition:
             raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
         self._memory = Memory(restore) if restore.model.can_stream else None
-        self.look_ahead = min(look_ahead, restore.model.config.shift) if self._memory else look_ahead
-        self.left_context = left_context
-        self.condition = condition
-        self._restore = restore
-        self._spans, self._turns = spans, turns
+        self.look_ahead = min(look_ahead, config.shift) if self._memory else look_ahead
+        self.left_context, self.condition = left_context, condition
+        self._restore, self._spans, self._turns = restore, spans, turns
         self._options = {**options, "return_words": True}
         self.reset()
 
@@ -93,25 +91,18 @@ class PunctuationStreamer:
         """Forget everything, as for a new recording."""
         if self._memory:
             self._memory.forget()
-        self._committed: list[str] = []  # texts
-        self._left = ""  # the last committed words, without the marks that were put in
-        self._left_labels: dict[int, str] = {}  # end of a word in `_left` -> its label
-        self._pending = ""  # final text that is not committed
+        self.committed = ""  # all text that is final
+        self._text = ""  # what was fed: the committed words that are still shown, and what is open
+        self._boundary = 0  # where in it what is open begins
+        self._labels: dict[int, str] = {}  # of the committed words in it, by their ends
+        self._is_closed = True  # whether its last word is finished
+        self._n_dropped = 0  # characters before it
+        self._last_sign = ""  # the last of these
         self._hypothesis = ""
-        self._is_closed = True  # whether the last word of `_pending` is finished
-        self._begins = False  # whether an utterance has ended, and the next has not begun
-        self._n_dropped = 0  # characters fed before `_left`
-        self._last_sign = ""  # of all that is committed
-
-    @property
-    def committed(self) -> str:
-        """All text that is final."""
-        self._committed = ["".join(self._committed)]
-        return self._committed[0]
 
     def forget(self) -> None:
         """Drop the committed text, which the caller has; words that are context stay."""
-        self._committed = []
+        self.committed = ""
 
     def feed(self, text: str) -> StreamStep:
         """Take some final text, cut anywhere, even inside a word; it replaces the hypothesis.
@@ -124,12 +115,6 @@ class PunctuationStreamer:
         self._take(_checked(text))
         return self._step(self.look_ahead)
 
-    def _take(self, text: str) -> None:
-        self._hypothesis = ""
-        if text:
-            self._pending += self._joined(text) if self._begins else text
-            self._is_closed = self._begins = False
-
     def feed_words(self, words: Iterable[str]) -> StreamStep:
         """Take final, finished words, or one; blanks are put between them as the pipeline does for `{"words": [...]}`.
 
@@ -140,14 +125,14 @@ class PunctuationStreamer:
         if not all(isinstance(word, str) for word in words):
             raise TypeError(f"Expected words as strings, got {words!r:.80}. Convert them first.")
         self._hypothesis = ""
-        for word in filter(None, words):
-            self._pending += self._joined(word)
-            self._is_closed, self._begins = True, False
+        for word in words:
+            self._is_closed = True
+            self._take(word)
+        self._is_closed = self._is_closed or bool(words)
         return self._step(self.look_ahead)
 
     def hypothesize(self, text: str) -> StreamStep:
-        """Take what the recogniser thinks comes next: it takes the place of its last hypothesis, and nothing of it is
-        committed. What was fed stands before it."""
+        """Take what the recogniser expects to come next. It replaces the last hypothesis and is never committed."""
         self._hypothesis = self._joined(text.lstrip()) if _checked(text).strip() else ""
         return self._step(None)
 
@@ -158,103 +143,105 @@ class PunctuationStreamer:
         """
         if text:
             self._take(text)
-        self._pending += self._hypothesis
+        self._text += self._hypothesis
         self._hypothesis = ""
-        self._is_closed = self._begins = True
+        self._is_closed = True
         return self._step(0, is_last=True)
 
-    def _joined(self, word: str) -> str:
-        """The word, with a blank before it where one is needed behind what came before."""
-        before = (self._pending or self._left or self._last_sign)[-1:]
-        if not before or before.isspace() or word[:1].isspace():
-            return word
-        return join_words([before, word])[1:]
+    def _take(self, text: str) -> None:
+        self._hypothesis = ""
+        if text:
+            self._text += self._joined(text) if self._is_closed else text
+            self._is_closed = False
+
+    def _joined(self, text: str) -> str:
+        """The text, with a blank before it where what came before needs one."""
+        before = (self._text or self._last_sign)[-1:]
+        if not before or before.isspace() or text[:1].isspace():
+            return text
+        return join_words([before, text])[1:]
 
     def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None.
 
-        With `is_last` what stands behind the last word is committed too.
+        With `is_last` what stands after the last word is committed too.
         """
-        text = self._left + self._pending + self._hypothesis
-        boundary = len(self._left)
+        text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
         found = self._restore.find_words(text)
         shown_to = self._shown_to(text, found)
-        shown, partial = text[:shown_to], text[shown_to:]
-        found = [word for word in found if word.end <= shown_to]
-        result: Mapping[str, Any] = {"words": [], "edits": []}
-        if shown[boundary:].strip():
-            item = self._item(shown, found, is_last)
-            if self._memory:
-                read = self._memory.reads_from(sum(word.end <= boundary for word in found))
-                result = self._restore.restore_read(item, read, **self._options)
-            else:
-                result = self._restore(item, **self._options)
-        words = [word for word in result["words"] if word["end"] > boundary]
-        first = words[0]["start"] if words else len(shown)
-        # Without the marks of words before the first open one, which are decided.
-        behind = (edit for edit in result["edits"] if edit["start"] >= boundary)
-        edits: list[Edit] = [edit for edit in behind if edit["start"] > first or not follows(edit)]
-        n_final = sum(word["end"] <= boundary + len(self._pending) for word in words)
+        shown, found = text[:shown_to], [word for word in found if word.end <= shown_to]
+        words, edits = self._restored(shown, found, is_last) if shown[boundary:].strip() else ([], [])
+        n_final = sum(word["end"] <= len(self._text) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
         cut = len(shown) if is_last else boundary
         if n_commit and not is_last:
             next_start = words[n_commit]["start"] if n_commit < len(words) else len(shown)
             cut = _cut_after(shown, edits, words[n_commit - 1]["end"], next_start)
         n_edits = sum(edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits)
-        dropped = self._n_dropped
         step = StreamStep(
             edited(shown, edits[:n_edits], boundary, cut),
-            edited(shown, edits[n_edits:], cut) + partial,
+            edited(shown, edits[n_edits:], cut) + text[shown_to:],
             [{**edit, "start": edit["start"] + dropped} for edit in edits[:n_edits]],
             [{**word, "start": word["start"] + dropped, "end": word["end"] + dropped} for word in words[:n_commit]],
         )
         if self._memory:
             self._memory.keep(n_commit)
         if cut > boundary:
-            self._committed.append(step.committed)
-            labels = {word["end"]: word["label"] for word in words[:n_commit]}
-            self._shorten(cut, [word for word in found if word.end <= cut], labels)
+            self.committed += step.committed
+            self._labels.update((word["end"], word["label"]) for word in words[:n_commit])
+            self._commit_to(cut, [word.mark_from for word in found if word.end <= cut])
         return step
 
     def _shown_to(self, text: str, words: Sequence[Word]) -> int:
         """Where the finished words end. An unfinished one waits: `th` is no `the`, and would mislead the model."""
-        if self._hypothesis or self._is_closed or not text or text[-1].isspace():
+        after = text[words[-1].end :] if words else " "
+        if self._hypothesis or self._is_closed or any(map(str.isspace, after)):
             return len(text)
-        if not words or any(sign.isspace() for sign in text[words[-1].end :]):
-            return len(text)
-        return max(len(self._left), words[-1].mark_from)
+        return max(self._boundary, words[-1].mark_from)
+
+    def _restored(self, shown: str, found: Sequence[Word], is_last: bool) -> tuple[list[dict[str, Any]], list[Edit]]:
+        """The open words of a text and its edits, without the marks of words before them, which are decided."""
+        item, boundary = self._item(shown, found, is_last), self._boundary
+        if self._memory:
+            read = self._memory.reads_from(sum(word.end <= boundary for word in found))
+            result = self._restore.restore_read(item, read, **self._options)
+        else:
+            result = self._restore(item, **self._options)
+        words = [word for word in result["words"] if word["end"] > boundary]
+        first = words[0]["start"] if words else len(shown)
+        edits = [edit for edit in result["edits"] if edit["start"] >= boundary]
+        return words, [edit for edit in edits if edit["start"] > first or not follows(edit)]
 
     def _item(self, shown: str, words: Sequence[Word], is_last: bool) -> Item:
         from_, to = self._n_dropped, self._n_dropped + len(shown)
-        first, last = bisect_right(self._turns, from_), bisect_right(self._turns, to)
-        turns = tuple(turn - from_ for turn in self._turns[first:last])
+        turns = self._turns[bisect_right(self._turns, from_) : bisect_right(self._turns, to)]
         spans: list[TimedSpan] | None = None
         if self._spans:
             first, last = (bisect_left(self._spans, place, key=itemgetter(0)) for place in (from_, to))
             spans = [TimedSpan(a - from_, b - from_, time) for a, b, time in self._spans[first:last] if b <= to]
-        labels = self._left_labels if self.condition else {}
-        known = {index: labels[word.end] for index, word in enumerate(words) if word.end in labels}
-        return Item(shown, known, spans, None, turns, unfinished=not is_last, decides_last=not is_last, words=words)
+        labels: Mapping[int, str] = self._labels if self.condition else {}
+        return Item(
+            shown,
+            {index: labels[word.end] for index, word in enumerate(words) if word.end in labels},
+            spans,
+            turns=tuple(turn - from_ for turn in turns),
+            unfinished=not is_last,
+            decides_last=not is_last,
+            words=words,
+        )
 
-    def _shorten(self, end: int, words: Sequence[Word], labels: Mapping[int, str]) -> None:
-        """Move what is pending, to character `end` of both, to the left context; forget what no step will see again.
-
-        `words` are those up to there, `labels` those of the words that are new among them, by their ends.
-        """
-        whole = self._left + self._pending
-        self._left, self._pending = whole[:end], whole[end:]
-        self._left_labels.update(labels)
-        self._last_sign = self._left[-1:]
-        n_extra = len(words) - self.left_context
-        if n_extra > 0:
-            start = words[n_extra].mark_from if n_extra < len(words) else len(self._left)
-            self._left = self._left[start:]
-            self._left_labels = {place - start: label for place, label in self._left_labels.items() if place > start}
-            self._n_dropped += start
+    def _commit_to(self, cut: int, word_starts: Sequence[int]) -> None:
+        """Move the boundary, and drop what no step will see again: all committed words but the last ones."""
+        n_extra = len(word_starts) - self.left_context
+        start = 0 if n_extra <= 0 else word_starts[n_extra] if n_extra < len(word_starts) else cut
+        self._last_sign = self._text[cut - 1]
+        self._text, self._boundary = self._text[start:], cut - start
+        self._labels = {place - start: label for place, label in self._labels.items() if place > start}
+        self._n_dropped += start
 
 
 class Memory:
-    """What a model that keeps a memory has read: it reads on from there, and reads nothing twice.
+    """What a model that keeps a memory has read, so that it reads nothing twice.
 
     kept        okay so the budget is done        in the memory, once for all
     read now                               shall we </s> <pad> ...
@@ -267,32 +254,31 @@ class Memory:
     def forget(self) -> None:
         """Begin a new text."""
         self._kept: torch.Tensor | None = None
-        self._open: list[list[int]] = []
+        self._open: list[list[int]] = []  # pieces of the words read last
         self._begin = [self._slots.bos_id]  # not read yet
 
     def reads_from(self, n_kept: int) -> Any:
-        """A function that gives the probabilities (W, M) of an item, of which so many words are in the memory."""
+        """A function that gives the probabilities (W, M) of an item whose first `n_kept` words are in the memory."""
 
         def read(prepared: PreparedItem) -> np.ndarray:
-            words = prepared.words
-            self._open = self._slots.pieces([word.spoken for word in words[n_kept:]])
-            probabilities = np.eye(len(self._model.config.labels), dtype=np.float32)[[0] * len(words)]
-            if self._open:
-                ids, places = self._slots.assemble(self._open, is_over=not prepared.item.unfinished)
-                n_read = 1 - len(self._begin)  # `<s>`, which stands first
-                probabilities[n_kept:] = self._read(ids[n_read:], [place - n_read for place in places])[0]
-            return probabilities
+            self._open = self._slots.pieces([word.spoken for word in prepared.words[n_kept:]])
+            no_mark = np.eye(len(self._model.config.labels), dtype=np.float32)[[0] * n_kept]
+            if not self._open:
+                return no_mark
+            ids, places = self._slots.assemble(self._open, is_over=not prepared.item.unfinished)
+            n_read = 1 - len(self._begin)  # `<s>`, which stands first
+            return np.concatenate([no_mark, self._read(ids[n_read:], [place - n_read for place in places])[0]])
 
         return read
 
     def keep(self, n_words: int) -> None:
-        """Take the first words of those that were read last into the memory."""
+        """Take the first of the words that were read last into the memory."""
         if n_words:
             _, self._kept = self._read([*self._begin, *chain.from_iterable(self._open[:n_words])], [0])
             self._begin, self._open = [], self._open[n_words:]
 
     def _read(self, ids: list[int], places: list[int]) -> tuple[np.ndarray, torch.Tensor]:
-        """Probabilities (W, M) at some places among the pieces that follow on the memory, and the memory after them."""
+        """Probabilities (W, M) at some places among the pieces that follow the memory, and the memory after them."""
         input_ids, slot_positions = (torch.tensor([numbers], device=self._model.device) for numbers in (ids, places))
         with torch.inference_mode():
             logits, memory = self._model.stream_step(input_ids, slot_positions, self._kept)
@@ -300,7 +286,7 @@ class Memory:
 
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:
-    """Where the text is cut behind a word that ends at `end`: after its mark and closing signs, before a blank."""
+    """Where the text is cut after a word that ends at `end`: after its mark and closing signs, before a blank."""
     gap = shown[end:next_start]
     cut = end + len(gap.split(maxsplit=1)[0] if gap[:1].strip() else "")
     while cut > end and shown[cut - 1] in OPENERS:

@@ -1,13 +1,18 @@
-"""Long word lists -> overlapping windows, and which words each of them decides. Knows numbers, not words.
+"""Long word lists -> overlapping windows, and which words each of them decides; windows -> batches of tensors.
 
-words     0 ........ 64 | 65 ..... 104 | 105 ........ 119 | 120 ...
-window 1  decided ........................ | right context |
-window 2                | left context     | decided ............ | right context |
+It knows numbers of words and pieces, not what they say. Letters in shapes are those of `modeling_punctuation.py`.
+
+    words     0 ........ 64 | 65 ..... 104 | 105 ........ 119 | 120 ...
+    window 1  decided ........................ | right context |
+    window 2                | left context     | decided ............ | right context |
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,7 @@ def room_of(config: Any) -> int:
 def windows_of(n_pieces: Sequence[int], config: Any, **sizes: int | None) -> list[Window]:
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
-    Args:
-        n_pieces: of each word with its slot.
-        config: of the model, a `PunctuationRestorationConfig`.
-        sizes: `window`, `left_context` and `right_context` in words, in place of the configuration's.
+    `n_pieces` are those of each word with its slot; `sizes` in words replace the configuration's.
 
     Raises:
         ValueError: where the sizes do not fit together.
@@ -74,10 +76,45 @@ def plan_windows(
         while end < n_words and end - first < window and n_pieces[end] <= budget:
             budget -= n_pieces[end]
             end += 1
-        n_decidable = end - keep_from
         # A window cut short by long words gives up context in the proportion of the full one.
-        n_right = min(right_context, n_decidable * right_context // (window - left_context))
+        n_right = min(right_context, (end - keep_from) * right_context // (window - left_context))
         keep_to = n_words if end == n_words else max(keep_from + 1, end - n_right)
         windows.append(Window(first, end, keep_from, keep_to))
         keep_from = keep_to
     return windows
+
+
+def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: int) -> Iterator[list[int]]:
+    """Indices of windows, those of like length together, from the number of pieces of each.
+
+    A batch has at most `batch_size` windows, or where that is None `budget` pieces, padding included, but always one
+    window.
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(n_pieces)), key=n_pieces.__getitem__):
+        n_after = len(batch) + 1
+        if batch and (n_after * n_pieces[index] > budget if batch_size is None else n_after > batch_size):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.Tensor | None]:
+    """Windows, each with the lists `input_ids` and `slot_positions`, as tensors.
+
+    These are (B, P) pieces, padded with `pad_id`, and (B, W) slots, padded with 0. `attention_mask` (B, P) is None
+    where no window is padded.
+    """
+    input_ids = _padded([window["input_ids"] for window in windows], pad_id)
+    attention_mask = _padded([[1] * len(window["input_ids"]) for window in windows], 0)
+    return {
+        "input_ids": input_ids,
+        "attention_mask": None if attention_mask.all() else attention_mask,
+        "slot_positions": _padded([window["slot_positions"] or [0] for window in windows], 0),
+    }
+
+
+def _padded(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=padding)

@@ -64,7 +64,7 @@ def test_a_label_that_is_not_allowed_is_not_chosen_for_its_threshold():
     [
         ("commas", None, "'basic', 'all', 'sentence-ends' or labels"),
         (["COMMA", "STOP"], None, "STOP"),
-        ("all", {"O": 0.5}, "thresholds for labels among"),
+        ("all", {"O": 0.5}, "labels among"),
         ("all", {"COMMA": 1.5}, "from 0 to 1"),
         ("all", {"COMMA": "high"}, "from 0 to 1"),
     ],

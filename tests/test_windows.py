@@ -1,9 +1,11 @@
-"""Long word lists into overlapping windows."""
+"""Long word lists into overlapping windows; windows into batches of like lengths."""
 
+import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punctuation_restoration.pipeline.windows import Window, plan_windows
+from punctuation_restoration.pipeline.windows import Window, batches_by_length, collate, plan_windows
 
 
 def test_a_text_that_fits_is_one_window():
@@ -19,10 +21,6 @@ def test_windows_overlap_by_their_contexts():
         Window(8, 18, 12, 16),
         Window(12, 20, 16, 20),
     ]
-
-
-def test_without_contexts_windows_stand_side_by_side():
-    assert plan_windows([1] * 5, 2, 0, 0, 100) == [Window(0, 2, 0, 2), Window(2, 4, 2, 4), Window(4, 5, 4, 5)]
 
 
 def test_long_words_shorten_windows():
@@ -53,15 +51,34 @@ def test_every_word_is_decided_once_and_every_window_fits(n_pieces, sizes, max_p
         assert one.end - one.keep_to <= right
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.integers(20, 200))
-def test_contexts_are_whole_where_words_are_short(n_words):
-    for one in plan_windows([2] * n_words, 16, 5, 3, 200):
-        assert one.keep_from - one.first == min(5, one.keep_from)
-        assert one.end - one.keep_to == (0 if one.end == n_words else 3)
-
-
 def test_the_number_of_windows_grows_with_the_text():
     counts = [len(plan_windows([2] * n_words, 120, 40, 15, 254)) for n_words in (1_000, 10_000, 100_000)]
     assert counts[1] <= 11 * counts[0]
     assert counts[2] <= 11 * counts[1]
+
+
+@given(st.lists(st.integers(1, 300), max_size=60), st.integers(1, 9), st.integers(1, 1000))
+def test_each_window_is_in_one_batch_within_its_size_or_the_budget_of_padded_pieces(n_pieces, batch_size, budget):
+    by_size, by_budget = (list(batches_by_length(n_pieces, size, budget)) for size in (batch_size, None))
+    for batches in (by_size, by_budget):
+        assert sorted(index for batch in batches for index in batch) == list(range(len(n_pieces)))
+    assert all(len(batch) == batch_size for batch in by_size[:-1])
+    assert all(1 <= len(batch) <= batch_size for batch in by_size)
+    for batch in by_budget:
+        assert len(batch) == 1 or len(batch) * max(n_pieces[index] for index in batch) <= budget
+
+
+def test_windows_of_like_length_go_together():
+    assert list(batches_by_length([9, 2, 8, 3], 2, budget=1)) == [[1, 3], [2, 0]]
+    assert list(batches_by_length([9, 2, 8, 3], None, budget=9)) == [[1, 3], [2], [0]]
+
+
+@pytest.mark.parametrize("second", [[5, 6], [5, 6, 7]], ids=["padded", "not padded"])
+def test_there_is_a_mask_only_where_something_is_padded(second):
+    windows = [{"input_ids": [2, 3, 4], "slot_positions": [1]}, {"input_ids": second, "slot_positions": [1]}]
+    batch = collate(windows, pad_id=0)
+    torch.testing.assert_close(batch["input_ids"], torch.tensor([[2, 3, 4], [*second, 0][:3]]))
+    if len(second) == 3:
+        assert batch["attention_mask"] is None
+    else:
+        torch.testing.assert_close(batch["attention_mask"], torch.tensor([[1, 1, 1], [1, 1, 0]]))

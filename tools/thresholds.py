@@ -66,7 +66,7 @@ def labelled_rows(
                 rows.append(probabilities[int(place)])
                 labels.append(config.label_names.index(label))
                 unsure.append(is_unsure)
-    return make_choice(config).shared(rows), np.array(labels), np.array(unsure, dtype=bool)
+    return decode(rows, make_choice(config))[1], np.array(labels), np.array(unsure, dtype=bool)
 
 
 def mark_error(rows: np.ndarray, labels: np.ndarray, choice: Choice) -> float | None:

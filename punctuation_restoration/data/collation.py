@@ -13,7 +13,7 @@ from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import Words
 from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.pipeline.batching import collate
+from punctuation_restoration.pipeline.windows import collate
 
 
 @dataclass(frozen=True, slots=True)

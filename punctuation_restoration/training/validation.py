@@ -21,10 +21,9 @@ from punctuation_restoration.evaluation.counts import Counts
 from punctuation_restoration.evaluation.scores import score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.pipeline.batching import batches_by_length
 from punctuation_restoration.pipeline.decisions import Choice, decode
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.pipeline.windows import windows_of
+from punctuation_restoration.pipeline.windows import batches_by_length, windows_of
 from punctuation_restoration.training.building import load_own_model
 
 BATCH_PIECES = 4096
