@@ -52,7 +52,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     Items:
         str: a text. An empty line ends a paragraph: the text before it gets its last mark.
         {"text": str}: the same. It may have `"turns"`, the characters where another speaker begins, so that a sentence
-            ends there; and `"unfinished": True`, which is `final=False` for this item.
+            ends there; `"spans"`, (start, end, (begins, ends)) of stretches in characters and in seconds; and
+            `"unfinished": True`, which is `final=False` for this item.
         {"words": [str, ...]}: words, joined by one space, Han words by nothing. Perhaps with `"timestamps"`, one
             (start, end) in seconds for each word.
         {"text": str, "chunks": [...]}: what transformers' speech recognition gives.

@@ -9,7 +9,6 @@ from typing import Any
 from .casing import raised
 from .decisions import Decision, PreparedItem
 from .edits import Edit, ascending, change, edited, edited_between, marks_of, restoring_edits, sentence_ranges
-from .items import Item
 from .words import Word
 
 
@@ -49,11 +48,11 @@ def make_result(
         result["words"] = entries
     if sentences:
         result["sentences"] = _sentences(prepared, ranges, edits)
-    if item.chunks is not None and item.spans is not None:
-        result["chunks"] = _chunks(item, edits)
     if item.recognised is None:
         return result
     restored = item.recognised.restored(edits)
+    if isinstance(restored, dict) and "chunks" in restored:  # of transformers, whose results are flat
+        return {**result, **restored}
     return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
 
 
@@ -91,12 +90,3 @@ def _sentences(prepared: PreparedItem, ranges: list[tuple[int, int]], edits: Seq
         text = edited_between(prepared.item.text, edits, start, stop)
         sentences.append({"text": text, "start": start, "end": stop})
     return sentences
-
-
-def _chunks(item: Item, edits: Sequence[Edit]) -> list[dict[str, Any]]:
-    """The recogniser's chunks with their marks; their times, and whatever else they carry, unchanged."""
-    chunks = []
-    for chunk, span in zip(item.chunks or [], item.spans or [], strict=True):
-        said, restored = chunk["text"], edited_between(item.text, edits, span.start, span.end)
-        chunks.append({**chunk, "text": said.replace(said.strip(), restored, 1)})
-    return chunks

@@ -29,7 +29,7 @@ class Hidden(NamedTuple):
 
 
 _B = r"[ \t\ufeff\u200e\u200f]*+"
-_END = rf"(?={_B}\r?(?:\n|\Z))"
+_END = rf"(?={_B}(?:[\r\n]|\Z))"
 _TIME = r"\d{1,3}+:\d\d(?::\d\d)?+(?:[.,]\d{1,3}+)?+"
 _MOMENT = rf"(?:{_TIME}|\d{{1,6}}+\.\d{{1,3}}+s?+)"
 _TO = rf"{_B}(?:-->|->|[-–—]){_B}"
@@ -50,12 +50,18 @@ _ABOVE = rf"(?P<name>[^\W\d_][\w.'’\-]*+(?: [\w.'’\-]++){{0,3}}+)(?:[ ]{{2,9
 _HAN_SOUND = r"[（(](?>[\u4e00-\u9fff]{0,8}+)(?<=[笑声聲]|音[乐樂]|鼓掌|[叹嘆][气氣]|咳嗽)[）)]"
 # One word in parentheses is a sound too, `(laughs)`, `(APPLAUSE)`; several within a line may be said, `(as I said)`.
 _ONE_WORD = r"(?<!\w)\((?:[a-z]{3,20}+|[A-Z]{3,20}+)\)(?!\w)"
-_BRACKETS = r"\[[^\[\]]{0,200}+\]|【[^【】]{0,200}+】"
 _NOTES = r"[♩♪♫♬]++"
 _WHOLE_LINE = rf"(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）){_END}"
-# A whole text in parentheses is text, `(see below)`, unless it is a sound for sure: `(laughs)`, `（掌声）`.
-_ASIDE = regex.compile(rf"\s*+(?!{_ONE_WORD}|{_HAN_SOUND})(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）)\s*+")
-_OPENING_SOUND = rf"\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!\w)|\[[^\[\]\n]{{0,200}}+\]{_END}"
+_NOT_ALONE = rf"(?<=\S\s*){_WHOLE_LINE}|{_WHOLE_LINE}(?=\s*+\S)"  # a whole text is text: `(see below)`
+# A small word in brackets with others behind it is text, `[the] man`; in running text every one that is no known sound.
+_WORD_BEHIND = r"\][ \t]++[^\W_])"
+_SOUND = r"laughter|applause|music|silence|noise|pause|crosstalk|inaudible|unintelligible|[a-z]{2,}(?:ing|[^s]s)"
+_SMALL_WORD = rf"(?!\[(?!(?:{_SOUND})\])[a-z]++{_WORD_BEHIND}"
+_ARTICLE = rf"(?!\[(?:an?|the|this|that|his|her|its|my|our|your|their|and|or|not|to|of|in|is|was){_WORD_BEHIND}"
+_BRACKETS = rf"{_ARTICLE}\[[^\[\]]{{0,200}}+\]|【[^【】]{{0,200}}+】"
+_OPENING_SOUND = (
+    rf"{_SMALL_WORD}\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!\w)|\[[^\[\]\n]{{0,200}}+\]{_END}"
+)
 
 _TAG = r"<\|[^|<>\n]{0,40}+\|>|<[bB][rR][ \t]*+/?+>"
 _DASH = r"[-‐‑–—](?![-‐‑–—\d])[ \t]*+|>{2,3}+[ \t]*+"
@@ -64,18 +70,18 @@ _DASH_IN_TEXT = r"[-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|>{2,3}+[ \t]++"
 
 def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
     """What may stand at the start of a line, one after another."""
-    sounds = rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}|{_WHOLE_LINE}"
+    sounds = rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}"
     if layout == "text":
         rows = {
             "time": rf"{_STAMP}|{_ALONE}"
             + (rf"|{_TIME}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})" * are_named),
             "called": rf"{_BRACKETED}|{_CAPITALS}|{_ABOVE}" + rf"|{_ANY_NAME}" * are_named,
-            "sound": rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}",
+            "sound": rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}|{_NOT_ALONE}",
             "dash": _DASH_IN_TEXT,
         }
     else:
         names = rf"{_BRACKETED}|{_CAPITALS}" + rf"|{_ANY_NAME}" * are_named
-        rows = {"time": _STAMP, "called": names, "sound": rf"{_BRACKETS}|{sounds}", "dash": _DASH}
+        rows = {"time": _STAMP, "called": names, "sound": rf"{_BRACKETS}|{sounds}|{_WHOLE_LINE}", "dash": _DASH}
     parts = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in rows.items())
     return regex.compile(rf"{_B}(?:{parts}|(?P<tag>{_TAG}))")
 
@@ -123,36 +129,27 @@ def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = Non
         are_named: whether what stands before a colon at the start of a line is a speaker's name; None: where
             `names_speakers` finds so.
     """
-    if layout == "text" and _ASIDE.fullmatch(text):
-        return []
     found: list[Hidden] = []
     if layout != "word":
         pattern = _LEADS[layout, names_speakers(lines_of(text)) if are_named is None else are_named]
         for line in _LINE.finditer(text):
-            found += _opening(text, line.start(), line.end(), pattern)
-    free = [0, *(one.end for one in found)]
-    edges = [*(one.start for one in found), len(text)]
-    pattern = _ANYWHERE["text" if layout == "text" else "line"]
-    for start, end in zip(free, edges, strict=True) if found else [(0, len(text))]:
-        found += [
-            Hidden(match.start(), match.end(), str(match.lastgroup)) for match in pattern.finditer(text, start, end)
-        ]
+            if not found or found[-1].end <= line.start():  # a sound may go on in the next line
+                found += _opening(text, line.start(), line.end(), pattern)
+    pattern, done = _ANYWHERE["text" if layout == "text" else "line"], 0
+    for one in [*found, Hidden(len(text), len(text), "")]:
+        within = pattern.finditer(text, done, one.start)
+        found += [Hidden(match.start(), match.end(), str(match.lastgroup)) for match in within]
+        done = one.end
     return sorted(found)
 
 
-def _opening(text: str, start: int, end: int, pattern: regex.Pattern[str]) -> Iterator[Hidden]:
+def _opening(text: str, start: int, end: int, pattern: regex.Pattern[str]) -> list[Hidden]:
     """What opens the line `text[start:end]`; a line in which nothing is said goes with the line end behind it."""
-    place = start
     found: list[Hidden] = []
-    while place < end and (match := pattern.match(text, place, end)):
-        kind, name = (
-            str(next(kind for kind in ("time", "called", "sound", "dash", "tag") if match[kind])),
-            match["name"],
-        )
-        found.append(Hidden(place, match.end(), "name" if name else kind, name))
-        place = match.end()
-        if name:
-            break
-    if found and not text[place:end].strip():
-        found[-1] = found[-1]._replace(end=_LINE_END.match(text, place).end())
-    yield from found
+    while start < end and not (found and found[-1].name) and (match := pattern.match(text, start)):
+        name = match["name"]
+        found.append(Hidden(start, match.end(), "name" if name else str(match.lastgroup), name))
+        start = match.end()
+    if found and not text[start:end].strip():
+        found[-1] = found[-1]._replace(end=_LINE_END.match(text, start).end())
+    return found

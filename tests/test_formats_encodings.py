@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.transcripts import FormatError, read_bytes, restore_transcript
-from punctuation_restoration.transcripts.encodings import Encoding, decode_bytes
+from punctuation_restoration.transcripts.file_text import Encoding, decode_bytes
 
 MANDARIN = "大家好我们今天在北京开会\n你们都知道这个问题吗\n"
 FRENCH = "on est allé à la plage hier\nc'était très agréable\n"

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from restorers import ANY_WORD, SIGN, mark_everything, marking
 
-from punctuation_restoration.pipeline.speech import in_track
 from punctuation_restoration.transcripts import (
     FormatError,
     Transcript,
@@ -107,8 +106,8 @@ def assert_marks_stand_in_words(transcript: Transcript) -> None:
 def test_a_real_pipeline_changes_only_marks(tiny_pipeline: Any, source: str) -> None:
     restored = restore_transcript(read_source(source, "srt"), tiny_pipeline)
     changed = restored.source()
-    told = [(track, each.edits) for each in restored.speeches for track in each.speech.tracks]
-    n_inserted = sum(len(change.written) for track, edits in told for change in in_track(track, edits))
+    told = [change for each in restored.speeches for change in each.speech.source_edits(each.edits)]
+    n_inserted = sum(len(written) for _, _, written in told)
     assert len(changed) == len(source) + n_inserted
     letters = re.compile(r"[,.?，。？]")
     assert letters.sub("", changed) == letters.sub("", source)

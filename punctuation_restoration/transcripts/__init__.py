@@ -6,10 +6,9 @@ content = encoding.encode(restored.source())            # the same file, with ma
 subtitles = write_as(restored, "srt")                   # or another format
 """
 
-from ..pipeline.speech import Speech, Transcript
+from ..pipeline.speech import Speech
 from .cues import CueLimits
-from .encodings import Encoding
-from .errors import FormatError
+from .file_text import Encoding, FormatError, Transcript
 from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
 from .restoring import RestoredSpeech, RestoredTranscript, is_plain, restore_transcript, restored_parts
 from .writing import WRITABLE, encoding_of, write_as

@@ -6,13 +6,11 @@
 It knows the markup of SRT and WebVTT, and nothing of cue times.
 """
 
-import functools
 import html
-from dataclasses import dataclass
 
 import regex
 
-from ..pipeline.speech import Chunk, Runs
+from ..pipeline.speech import Line, Run
 from ..pipeline.unspoken import Hidden, find_hidden
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
@@ -26,71 +24,51 @@ _LINE_END = r"<[bB][rR][ \t]*+/?+>|\\N|\r\n|\r"
 _VOICE = regex.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>")  # of WebVTT: `<v.loud Mary Lee>`
 _LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _MARKUP = {
-    name: regex.compile(rf"(?P<end>{_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})")
+    name: regex.compile(rf"(?P<end>{_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})|\Z")
     for name, tag in (("srt", _SRT_TAG), ("vtt", _VTT_TAG))
 }
 
 
-@dataclass(frozen=True)
-class CueLine:
-    """A line of a cue without tags, what in it is not said, and the voice of WebVTT that begins in it."""
-
-    chunk: Chunk
-    hidden: list[Hidden]
-    voice: str | None
-
-    @functools.cached_property
-    def said(self) -> str:
-        """What is said in it, in a line."""
-        if not self.hidden:
-            return " ".join(self.chunk.text.split())
-        parts, done = [], 0
-        for one in self.hidden:
-            parts.append(self.chunk.text[done : one.start])
-            done = one.end
-        return " ".join(" ".join([*parts, self.chunk.text[done:]]).split())
-
-
-def shown_text(cue_format: str, source: str, start: int, end: int) -> tuple[Chunk, dict[int, str]]:
-    """A cue's text without its tags, and the voices that begin in it, by their places."""
-    text, runs, voices = [], Runs(), {}
+def shown_text(cue_format: str, source: str, start: int, end: int) -> Line:
+    """The cue `source[start:end]` without its tags; the voices that begin in it are hidden there as names."""
+    parts: list[str] = []
+    runs: list[Run] = []
+    voices: list[Hidden] = []
     length, place = 0, start
-    end = start + len(source[start:end].rstrip())
-    for match in _MARKUP[cue_format].finditer(source, start, end):
+
+    def show(text: str, source_start: int, source_end: int) -> int:
+        parts.append(text)
+        runs.append(Run(length, length + len(text), source_start, source_end))
+        return length + len(text)
+
+    for match in _MARKUP[cue_format].finditer(source, start, start + len(source[start:end].rstrip())):
         if place < match.start():
-            runs.add(length, length + match.start() - place, place, match.start())
-            text.append(source[place : match.start()])
-            length += match.start() - place
+            length = show(source[place : match.start()], place, match.start())
         place = match.end()
         sign = "\n" if match["end"] else html.unescape(match["entity"] or "")
         if len(sign) == 1:
-            runs.add(length, length + 1, *match.span())
-            text.append(sign)
-            length += 1
+            length = show(sign, *match.span())
         elif match["tag"] and (voice := _VOICE.fullmatch(match["tag"])):
-            voices[length] = html.unescape(voice[1])
-    if place < end:
-        runs.add(length, length + end - place, place, end)
-        text.append(source[place:end])
-    return Chunk("".join(text), runs), voices
+            voices.append(Hidden(length, length, "name", html.unescape(voice[1])))
+    return Line("".join(parts), runs, voices)
 
 
-def read_lines(chunk: Chunk, voices: dict[int, str], are_named: bool) -> list[CueLine]:
-    """The lines of a cue in which something is shown."""
-    hidden = find_hidden(chunk.text, "line", are_named)
-    lines: list[CueLine] = []
-    start, n = 0, 0
-    for text in _LINE.findall(chunk.text):
-        end = start + len(text)
-        own = []
+def read_lines(cue: Line, are_named: bool) -> list[Line]:
+    """The lines of a cue in which something is shown, each with what in it is not said."""
+    hidden = sorted([*cue.hidden, *find_hidden(cue.text, "line", are_named)])
+    lines: list[Line] = []
+    n = 0
+    for match in _LINE.finditer(cue.text):
+        start, end = match.span()
+        own: list[Hidden] = []
         while n < len(hidden) and hidden[n].start < end:
             one = hidden[n]
             own.append(one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start))
             if one.end > end:
                 break  # it goes on in the next line
             n += 1
-        voice = next((name for place, name in voices.items() if start <= place <= end), None)
+        text = match.group().rstrip("\n")
         if text.strip():
-            lines.append(CueLine(chunk.cut(start, start + len(text.rstrip("\n"))), own, voice))
-        start = end
+            runs = [Run(a - start, b - start, *source) for a, b, *source in cue.cut(start, start + len(text))]
+            lines.append(Line(text, runs, own))
     return lines

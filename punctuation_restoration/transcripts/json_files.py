@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..pipeline.recognisers import Recognised, read_transcripts
-from ..pipeline.speech import Transcript
-from .errors import FormatError, line_of, numbered_lines
+from .file_text import FormatError, Transcript, line_of, numbered_lines
 
 SENTENCES_KEY = "sentences"
 _BLANKS = re.compile(r"[ \t\n\r]*")

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..pipeline.speech import Sound, Span, SpeechBuilder, Transcript
+from ..pipeline.speech import Line, Said, Sound, SpeechBuilder
 from ..pipeline.unspoken import names_speakers
-from .cue_text import CueLine, read_lines, shown_text
-from .errors import LINE_END, FormatError, line_of, n_line_ends
+from .cue_text import read_lines, shown_text
+from .file_text import LINE_END, FormatError, Transcript, line_of, n_line_ends
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
 _SRT_TIME = r"(\d{1,3}:[0-5]?\d:[0-5]?\d(?:[,.]\d{1,3})?)"
@@ -172,13 +172,12 @@ def _seconds(time: str) -> float:
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
-    shown = ((cue, *shown_text(cue_format, source, cue.start, cue.end)) for cue in cues)
+    shown = ((cue, shown_text(cue_format, source, cue.start, cue.end)) for cue in cues)
     first = list(itertools.islice(shown, _N_LOOKED_AT))
-    are_named = names_speakers((line for _, chunk, _ in first for line in chunk.text.splitlines()[:1]), are_cues=True)
-    read = [(cue, read_lines(chunk, voices, are_named)) for cue, chunk, voices in first]
-    scrolls = _scrolls([_said(lines) for _, lines in read])
-    rest = ((cue, read_lines(chunk, voices, are_named)) for cue, chunk, voices in shown)
-    track = _CueTrack(source, scrolls)
+    are_named = names_speakers((line for _, text in first for line in text.text.splitlines()[:1]), are_cues=True)
+    read = [(cue, read_lines(text, are_named)) for cue, text in first]
+    rest = ((cue, read_lines(text, are_named)) for cue, text in shown)
+    track = _CueTrack(source, scrolls=_scrolls([_texts(lines) for _, lines in read]))
     warnings: list[str] = []
     line_number, counted_to = 1, 0
     before: Cue | None = None
@@ -198,57 +197,46 @@ class _CueTrack:
     def __init__(self, source: str, scrolls: bool) -> None:
         self.source, self.scrolls = source, scrolls
         self.builder = SpeechBuilder()
-        self.above: Cue | None = None
-        self.lines: list[CueLine] = []  # of the cue above
-        self.places: list[Span] = []  # of those in which something is said, in the speech's text
+        self.above = ""  # the cue above
+        self.lines: list[Line] = []  # of the cue above
+        self.said: list[Said] = []  # those of them in which something is said
 
-    def add(self, cue: Cue, lines: list[CueLine]) -> None:
+    def add(self, cue: Cue, lines: list[Line]) -> None:
         """Add the next cue."""
-        texts, texts_above = _said(lines), _said(self.lines)
-        is_copy = bool(texts) and texts == texts_above and self._is_highlighted(cue)
+        speech, texts, texts_above = self.builder.speech, _texts(lines), _texts(self.lines)
+        source = self.source[cue.start : cue.end].strip()
+        is_copy = bool(texts) and texts == texts_above and _is_highlighted(source, self.above)
         n_repeated = len(texts) if is_copy else _n_repeated(texts_above, texts) if self.scrolls else 0
-        shown_above = [line.chunk.text.strip() for line in self.lines] if self.scrolls or is_copy else []
-        above, self.places = self.places[len(texts_above) - n_repeated :], []
-        begins_at = self.builder.length
-        self.above, self.lines = cue, lines
-        if not texts and not any(line.voice or hidden.name for line in lines for hidden in line.hidden):
-            if sound := " ".join(shown for line in lines if (shown := _sound(line)) not in shown_above).strip():
-                self.builder.speech.sounds.append(Sound(cue.begins, cue.ends, sound))
+        shown_above = [line.text.strip() for line in self.lines] if self.scrolls or is_copy else []
+        above, self.said = self.said[len(texts_above) - n_repeated :], []
+        self.above, self.lines = source, lines
+        if not texts and not any(one.name for line in lines for one in line.hidden):
+            shown = [_sound(line) for line in lines if line.text.strip() not in shown_above]
+            if sound := " ".join(filter(None, shown)):
+                speech.sounds.append(Sound(cue.begins, cue.ends, sound))
             return
+        begins_at = self.builder.length
         for line in lines:
-            if line.said and len(self.places) < n_repeated:
-                place = above[len(self.places)]
-                self.builder.repeat([(line.chunk, line.hidden)], *place)
-                self.places.append(place)
-            elif line.said or line.chunk.text.strip() not in shown_above:
-                self._say(line, is_last=bool(self.places) and not line.said)
-        if is_copy and self.builder.speech.spans:
-            span = self.builder.speech.spans[-1]
-            self.builder.speech.spans[-1] = span._replace(time=(span.time[0], cue.ends))
-        self.builder.time(begins_at, self.builder.length, cue.begins, cue.ends)
+            is_said = bool(_texts([line]))
+            if is_said and len(self.said) < n_repeated:
+                self.said.append(above[len(self.said)])
+                self.builder.repeat([line], self.said[-1:])
+            elif is_said or line.text.strip() not in shown_above:
+                n_asides = len(speech.asides)
+                said = self.builder.say(line)
+                if is_said:
+                    self.said.append(said)
+                elif self.said:  # what is shown below the last words of a cue stays with them
+                    speech.asides[n_asides:] = [aside._replace(leads=False) for aside in speech.asides[n_asides:]]
+        if is_copy and speech.spans:
+            speech.spans[-1] = speech.spans[-1]._replace(time=(speech.spans[-1].time[0], cue.ends))
+        self.builder.time((begins_at, self.builder.length), cue.begins, cue.ends)
 
-    def _say(self, line: CueLine, is_last: bool) -> None:
-        """Say a line; what is shown below the last words of a cue stays with them."""
-        speech = self.builder.speech
-        self.builder.part()
-        if line.voice is not None:
-            self.builder.introduce(line.voice, line.voice)
-        n_asides = len(speech.asides)
-        place = self.builder.say_line(line.chunk, line.hidden)
-        if line.said:
-            self.places.append(place)
-        elif is_last:
-            speech.asides[n_asides:] = [aside._replace(leads=False) for aside in speech.asides[n_asides:]]
 
-    def _is_highlighted(self, cue: Cue) -> bool:
-        """Whether only the marked word differs from the cue above, as `--highlight_words` of Whisper has it."""
-        if self.above is None:
-            return False
-        own, other = (self.source[one.start : one.end].strip() for one in (cue, self.above))
-        if own == other:
-            return False
-        found = [(text, match) for text in (own, other) for match in _HIGHLIGHT.finditer(text)]
-        return any(match[1] == "u" or match.group() != text for text, match in found)
+def _is_highlighted(source: str, above: str) -> bool:
+    """Whether only the marked word differs from the cue above, as `--highlight_words` of Whisper has it."""
+    found = [(text, match) for text in (source, above) for match in _HIGHLIGHT.finditer(text)]
+    return source != above and any(match[1] == "u" or match.group() != text for text, match in found)
 
 
 def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
@@ -261,13 +249,14 @@ def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
         yield "the cue has no text"
 
 
-def _said(lines: list[CueLine]) -> list[str]:
-    return [said for line in lines if (said := line.said)]
+def _texts(lines: list[Line]) -> list[str]:
+    """What is said in lines, where something is."""
+    return [said for line in lines if (said := " ".join(line.spoken.split()))]
 
 
-def _sound(line: CueLine) -> str:
+def _sound(line: Line) -> str:
     """What a line shows that is neither a name nor a tag."""
-    return " ".join(line.chunk.text[one.start : one.end].strip() for one in line.hidden if one.kind == "sound")
+    return " ".join(line.text[one.start : one.end].strip() for one in line.hidden if one.kind == "sound")
 
 
 def _n_repeated(above: list[str], below: list[str]) -> int:

@@ -3,6 +3,7 @@
 Sentences are those of `pipeline.edits.sentence_ranges`. It knows neither models nor file formats.
 """
 
+import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +131,9 @@ class Clock:
 
     def __init__(self, speech: Speech):
         self._timings: list[tuple[int, int, float, float]] = []
-        for start, end, (begins, ends) in speech.spans:
+        for (start, end, (begins, ends)), following in itertools.zip_longest(speech.spans, speech.spans[1:]):
+            if begins is not None and ends is None:  # it ends where the next one begins
+                ends = following.time[0] if following else begins
             if begins is not None and ends is not None:
                 # A word ends where its last letter does, whatever marks it has.
                 first = _LETTER.search(speech.text, start, end)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .cues import CueLimits, make_cues
-from .encodings import UTF8, Encoding
+from .file_text import Encoding
 from .restoring import RestoredSpeech, RestoredTranscript
 from .timed_sentences import clock_time
 
@@ -19,7 +19,7 @@ UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 
 def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
     """The encoding in which a format is written: UTF-8 where its standard knows no other, else the file's own."""
-    return UTF8 if file_format in UTF8_ONLY else own
+    return Encoding() if file_format in UTF8_ONLY else own
 
 
 def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:

@@ -1,0 +1,259 @@
+"""Where recognisers keep what was said, when, and by whom: to teach another one, add a row.
+
+A path leads through keys, attributes and numbers: `results.channels.0`. It knows nothing of what is done with it.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NamedTuple
+
+
+class Listed(NamedTuple):
+    """A list of what was said."""
+
+    path: str
+    holds: str  # "segments" or "words"
+    unit: float = 1.0  # seconds that the numbers of its times count
+    beside: str = ""  # a key without which it is another program's
+    each: str = ""  # a key without which an entry says nothing
+
+
+class Moments(NamedTuple):
+    """When a segment or word was said: its start, and its end or how long it lasts."""
+
+    start: str
+    end: str
+    unit: float = 1.0
+    lasts: bool = False
+
+
+class Aligned(NamedTuple):
+    """Times in a list of their own, one for each token: starts, or pairs of start and end."""
+
+    times: str
+    tokens: str = ""  # words, or pieces that join to the text; "": words between blanks, or Han characters
+    unit: float = 1.0
+
+
+# Where the transcript is.
+ROOTS = (
+    "NBest.0",  # Azure: SDK
+    "",
+    "results.channels.0.alternatives.0",  # Deepgram
+    "results",  # AWS, Speechmatics
+    "result.transcription",  # Gladia
+    "result",
+    "transcription",
+)
+# Richest first.
+LISTS = (
+    Listed("segments", "segments"),  # Whisper, WhisperX, faster-whisper, OpenAI, SenseVoice
+    Listed("transcription", "segments"),  # whisper.cpp
+    Listed("sentence_info", "segments", 0.001),  # FunASR
+    Listed("utterances", "segments", 0.001, beside="audio_duration"),  # AssemblyAI
+    Listed("utterances", "segments"),  # Deepgram, Gladia
+    Listed("sentences", "segments", 0.001, beside="audio_duration"),
+    Listed("monologues", "segments"),  # Rev
+    Listed("recognizedPhrases", "segments"),  # Azure: batch
+    Listed("phrases", "segments"),  # Azure: fast
+    Listed("events", "segments", each="segs"),  # YouTube's json3
+    Listed("results", "segments"),  # Google
+    Listed("sentences", "segments"),  # our own
+    Listed("chunks", "words"),  # transformers
+    Listed("timestamp.word", "words"),  # NeMo
+    Listed("timestep.word", "words"),
+    Listed("result", "words"),  # Vosk
+    Listed("words", "words", 0.001, beside="audio_duration"),
+    Listed("words", "words"),
+    Listed("Words", "words"),  # Azure: SDK
+    Listed("word_segments", "words"),  # WhisperX
+    Listed("items", "words"),  # AWS
+    Listed("timestamp.segment", "segments"),  # NeMo
+    Listed("timestep.segment", "segments"),
+)
+INNER_WORDS = ("words", "tokens", "elements", "segs", "alternatives.0.words", "nBest.0.words")
+TEXTS = (
+    "pred_text", "text", "sentence", "transcript", "transcription", "transcripts.0.transcript", "full_transcript",
+    "Lexical", "DisplayText", "combinedRecognizedPhrases.0.lexical", "combinedPhrases.0.text",
+)  # fmt: skip
+PART_TEXTS = (
+    "word", "text", "segment", "sentence", "transcript", "value", "content", "utf8", "Word",
+    "alternatives.0.transcript", "alternatives.0.content", "nBest.0.lexical",
+)  # fmt: skip
+TIMES = (
+    Moments("start", "end"),
+    Moments("start_time", "end_time"),  # NeMo, AWS, Speechmatics
+    Moments("startTime", "endTime"),  # Google
+    Moments("timestamp.0", "timestamp.1"),  # transformers
+    Moments("offsets.from", "offsets.to", 0.001),  # whisper.cpp
+    Moments("timestamps.from", "timestamps.to"),
+    Moments("begins", "ends"),  # our own
+    Moments("begin", "end"),
+    Moments("ts", "end_ts"),  # Rev
+    Moments("start_ms", "end_ms", 0.001),
+    Moments("offsetInTicks", "durationInTicks", 1e-7, lasts=True),  # Azure, in 100 ns
+    Moments("Offset", "Duration", 1e-7, lasts=True),
+    Moments("offsetMilliseconds", "durationMilliseconds", 0.001, lasts=True),
+    Moments("offset", "duration", lasts=True),
+    Moments("tStartMs", "dDurationMs", 0.001, lasts=True),  # YouTube
+)
+AFTER_SEGMENT = ("utf8", "tOffsetMs", 0.001)  # YouTube's words, with this key, count from their event
+ALIGNED = (
+    Aligned("timestamps", "tokens"),  # sherpa-onnx
+    Aligned("timestamp", "words", 0.001),  # FunASR
+    Aligned("timestamp", "", 0.001),
+)
+SPEAKERS = ("speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "spk")
+NAMES = ("id", "audio_filepath", "name", "key")
+# Keys that say more of what is read already, or another thing than it seems.
+NOT_MISSED = {"start_offset", "end_offset", "end_of_turn", "timestamp", "timestep", "timestamps", "offsets", "duration"}
+KNOWN_KEYS = {path.split(".")[0] for row in TIMES for path in row[:2]} | {*SPEAKERS, *NOT_MISSED}
+LOOK_LIKE = {
+    "times": {"start", "begin", "end", "stop", "time", "times", "timestamp", "timestamps", "offset", "offsets"},
+    "speakers": {"speaker", "spk", "talker"},
+}
+ATTRIBUTES = ("text", "segments", "word", "words", "transcript")  # any of these makes an object a part of what was said
+_CLOCK = re.compile(r"(?:PT)?(?:(?:(\d+)[:H])?(\d+)[:M])?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s, PT2M3.5S
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value inside what a recogniser gave, and the way to it."""
+
+    value: Any
+    way: tuple[str | int, ...] = ()
+
+    def at(self, path: str) -> "Part | None":
+        """What stands under a path; None where there is nothing."""
+        value, way = self.value, self.way
+        for name in filter(None, path.split(".")):
+            step: str | int = int(name) if name.isdigit() else name
+            value, way = _inner(value, step), (*way, step)
+            if value is None:
+                return None
+        return Part(value, way)
+
+    def parts(self) -> "list[Part] | None":
+        """The entries of a list or an array; None for another value."""
+        values = listed(self.value)
+        return None if values is None else [Part(value, (*self.way, n)) for n, value in enumerate(values)]
+
+    def strings(self, paths: Sequence[str] = TEXTS) -> "list[Part]":
+        """The strings under these paths, by default the texts of a transcript."""
+        found = (self.at(path) for path in paths)
+        return [one for one in found if one is not None and isinstance(one.value, str)]
+
+    def said(self) -> "Part | None":
+        """The text of a segment or word, which may be it itself."""
+        return self if isinstance(self.value, str) else next(iter(self.strings(PART_TEXTS)), None)
+
+    def says(self) -> bool:
+        """Whether it is a dictionary, or an object of which something was said."""
+        return isinstance(self.value, Mapping) or any(self.at(name) for name in ATTRIBUTES)
+
+    def is_timed(self) -> bool:
+        """Whether it has a start."""
+        return any(self.at(row.start) for row in TIMES)
+
+    def lists(self) -> "list[tuple[Listed, list[Part]]]":
+        """The lists of a transcript that have something in them, richest first."""
+        rows: dict[str, tuple[Listed, list[Part]]] = {}
+        for row in LISTS:
+            found = self.at(row.path)
+            parts = found.parts() if found else []
+            if found and parts is None and row.path in ("segments", "chunks", "words"):
+                raise self.fault(f"Expected a list under {row.path!r}, got {found.value!r:.60}. Correct it.")
+            parts = [part for part in parts or [] if not row.each or part.at(row.each)]
+            if not parts or (row.beside and not self.at(row.beside)) or parts[0].at("mark"):  # our own output's
+                continue
+            if parts[0].says() or (row.path == "words" and isinstance(parts[0].value, str)):
+                rows.setdefault(row.path, (row, parts))
+        return list(rows.values())
+
+    def inner_words(self) -> "list[Part]":
+        """The words of a segment; numbers of tokens are none."""
+        for key in INNER_WORDS:
+            found = self.at(key)
+            words = found.parts() if found else []
+            if words and all(word.said() for word in words):
+                return words
+            if found and key == "words" and (words or words is None):
+                raise self.fault(f"Expected a list of words under 'words', got {found.value!r:.60}. Correct it.")
+        return []
+
+    def speaker(self) -> Any:
+        """Who speaks; None where nobody tells."""
+        found = next(filter(None, map(self.at, SPEAKERS)), None)
+        return found.value if found and isinstance(found.value, str | int | float) else None
+
+    def moments(self, unit: float) -> tuple[float | None, float | None] | None:
+        """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""
+        for row in TIMES:
+            found = self.at(row.start), self.at(row.end)
+            if any(found):
+                begins, ends = (self.seconds(moment, unit * row.unit) for moment in found)
+                if row.lasts and begins is not None and ends is not None:
+                    ends = round(begins + ends, 6)
+                return begins, ends
+        if (pair := self.at("timestamp")) and not isinstance(pair.value, Mapping):
+            raise self.fault(f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Correct it.')
+        return None
+
+    def seconds(self, moment: "Part | None", unit: float) -> float | None:
+        """A moment inside it."""
+        try:
+            return None if moment is None else seconds(moment.value, unit)
+        except ValueError as error:
+            raise self.fault(str(error)) from error
+
+    def fault(self, problem: str) -> ValueError:
+        """The error that names the place of a value."""
+        return ValueError(f"{self}: {problem}" if self.way else problem)
+
+    def __str__(self) -> str:
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way).lstrip(".")
+
+
+def _inner(value: Any, step: str | int) -> Any:
+    if isinstance(step, int):
+        values = listed(value)
+        return values[step] if values is not None and step < len(values) else None
+    found = value.get(step) if isinstance(value, Mapping) else getattr(value, step, None)
+    return None if callable(found) else found
+
+
+def listed(value: Any) -> Any:
+    """A list or a tuple as it is, an array as a list; None for another value."""
+    if isinstance(value, list) or type(value) is tuple:
+        return value
+    values = value.tolist() if hasattr(value, "tolist") else None
+    return values if isinstance(values, list) else None
+
+
+def seconds(value: Any, unit: float = 1.0) -> float | None:
+    """A number of any kind, or a time as text, in seconds; None where it is unknown.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, str) and (clock := _CLOCK.fullmatch(value.strip())):
+        hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in clock.groups())
+        return hours * 3600 + minutes * 60 + rest if clock[2] else round(rest * unit, 6)
+    if value is None or (isinstance(value, Real | Decimal) and not math.isfinite(value)):  # WhisperX writes NaN
+        return None
+    if not isinstance(value, Real | Decimal) or isinstance(value, bool):
+        raise ValueError(f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?")
+    return value if unit == 1 and isinstance(value, int) else round(float(value) * unit, 6)
+
+
+def unknown_keys(keys: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Keys that look like times or speakers, and are none that we know, by what they look like."""
+    others = set(keys) - KNOWN_KEYS
+    for kind, looks in LOOK_LIKE.items():
+        words = {key: re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", key).lower()) for key in others}
+        yield kind, sorted(key for key in others if looks & set(words[key]))
