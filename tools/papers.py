@@ -101,7 +101,7 @@ def read_paper(path: Path) -> Paper:
         paper = from_dict(Paper, given, Config(strict=True))
     except (DaciteError, TypeError, AttributeError) as error:
         raise ValueError(f"Expected the fields of a paper in {path}, got: {error}. See tools/papers.py.") from error
-    parts = [*paper.arms.values(), *paper.made.values()]
+    parts: list[Arm | Made] = [*paper.arms.values(), *paper.made.values()]
     texts = str([list(part.arguments.values()) for part in parts])
     used = {*PLACE.findall(texts), *(name for arm in paper.arms.values() for name in arm.data)}
     used |= {made.part_of or "" for made in paper.made.values()} | {paper.baseline}
