@@ -5,7 +5,6 @@ Importing transformers takes seconds, so each registration waits until its modul
 
 import importlib
 import sys
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any
@@ -72,7 +71,7 @@ def follow(name: str) -> None:
     importlib.import_module(OURS[name]) if name in OURS else REGISTER[name]()
 
 
-class Hook(SourceFileLoader, MetaPathFinder):
+class Hook(SourceFileLoader):
     """Import hook: loads the modules above as Python does, then does what follows from them."""
 
     @classmethod

@@ -10,8 +10,7 @@ from transformers import pipeline
 
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.evaluation.casing_scores import evaluate_casing
-from punctuation_restoration.evaluation.examples import cut, example_from_text
-from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.evaluation.examples import cut, example_from_text, standard_labels
 from punctuation_restoration.pipeline.words import WordFinder
 
 
@@ -22,7 +21,7 @@ def restore(cased_model: str) -> Any:
 
 def example(text: str, config: Any) -> Any:
     labels = standard_labels(config)
-    return example_from_text(text, WordFinder(labels.mark_labels), labels, id="x", source="s", has_casing=None)
+    return example_from_text("x", text, WordFinder(labels.mark_labels), labels, has_casing=None)
 
 
 def test_references_say_how_their_words_are_written(tiny_config: Any) -> None:
@@ -42,17 +41,16 @@ def test_capitals_are_counted_by_hand(restore: Any, monkeypatch: pytest.MonkeyPa
     one = example("Hello Mark, I am the AB. You are Saya, the mark is ab. The iPhone is in.", config)
     labels = standard_labels(config)
     # written: Hello Mark, I am the AB. You are saya, the Mark is AB. The iPhone is in.
-    scores = evaluate_casing(restore, [one], labels, with_marks=True).scores()
-    numbers = {name: (row.n_correct, row.n_reference, row.n_predicted) for name, row in scores.items()}
+    scores = evaluate_casing(restore, [one], labels, "", with_marks=True)["scores"]
+    numbers = {name: (row["n_correct"], row["n_reference"], row["n_predicted"]) for name, row in scores.items()}
     assert numbers == {
         "all": (7, 8, 9), "sentence start": (3, 3, 3), "English I": (1, 1, 1), "elsewhere": (3, 4, 5),
-        "capital": (5, 6, 6), "upper": (1, 1, 2), "mixed": (1, 1, 1),
     }  # fmt: skip
-    assert scores["all"].f1 == pytest.approx(14 / 17)
+    assert scores["all"]["f1"] == pytest.approx(14 / 17)
     # The model writes no mark, so that only the text begins with a capital.
-    own = evaluate_casing(restore, [one], labels, with_marks=False)
-    assert own.scores()["sentence start"].n_predicted == 1
-    assert own.n_words == 17
+    own = evaluate_casing(restore, [one], labels, "", with_marks=False)
+    assert own["scores"]["sentence start"]["n_predicted"] == 1
+    assert own["n_words"] == 17
 
 
 def test_the_command_scores_capitals_with_and_without_a_head(
@@ -69,9 +67,9 @@ def test_the_command_scores_capitals_with_and_without_a_head(
         assert evaluate(["--model", model, "--device", "cpu", *more]) == 0
         casing = json.loads(out.read_text())["casing"]
         assert list(casing) == ["reference", "model"]
-        starts, elsewhere = casing["reference"]["sentence start"], casing["reference"]["elsewhere"]
+        starts, elsewhere = (casing["reference"]["scores"][place] for place in ("sentence start", "elsewhere"))
         assert starts["n_reference"] == elsewhere["n_reference"] > 0  # five in each copy of the talk
         assert (elsewhere["n_predicted"] > 0) == (model == cased_model)
         assert casing["reference"]["n_words"] % 23 == 0
     shown = capsys.readouterr().out
-    assert "words whose letters change" in shown
+    assert "capitals, all, marks of the model" in shown

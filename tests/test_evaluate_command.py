@@ -1,176 +1,179 @@
 """`evaluate.py` from the command line to its JSON, with a tiny model."""
 
 import ast
-import importlib.util
 import json
+import runpy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from punctuation_restoration.evaluation.result_files import unpack_blocks
+from punctuation_restoration.cli.evaluate import main
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = "hello you are here. is he there? the man, you say, is in. "
-
-
-def load_script():
-    spec = importlib.util.spec_from_file_location("evaluate_script", ROOT / "evaluate.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
-
-
-SCRIPT = load_script()
+Run = Callable[..., int]
 
 
 @pytest.fixture
-def texts(tmp_path):
+def texts(tmp_path: Path) -> Path:
     path = tmp_path / "talks.jsonl"
     rows = [{"id": f"talk-{index}", "text": SENTENCES * (index + 1)} for index in range(6)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def read_result(path: Path) -> dict:
-    return json.loads(path.read_text(encoding="utf-8"))
+@pytest.fixture
+def run(tiny_checkpoint: str, texts: Path) -> Run:
+    """The command on a file of six short talks, and more arguments."""
+    return lambda *more: main(["--model", tiny_checkpoint, "--benchmark", str(texts), *map(str, more)])
 
 
-def run(*args) -> int:
-    return SCRIPT.main([str(arg) for arg in args])
+def read_result(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def test_a_file_is_scored_and_the_result_carries_its_signature(tiny_checkpoint, texts, tmp_path, capsys):
+def test_a_file_is_scored_and_the_result_carries_its_signature(
+    run: Run, tiny_pipeline: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     output = tmp_path / "out.json"
-    assert run("--model", tiny_checkpoint, "--benchmark", texts, "--output", output, "--mistakes", 2) == 0
+    assert run("--output", output, "--mistakes", 2) == 0
     result = read_result(output)
     # 13 words and 5 marks in each of 1 + 2 + ... + 6 copies.
     scores = result["scores"]
     assert scores["n_words"] == 13 * 21
-    assert {name: mark["n_reference"] for name, mark in scores["marks"].items()} == {
-        "COMMA": 42,
-        "PERIOD": 42,
-        "QUESTION": 21,
-    }
+    n_reference = {name: mark["n_reference"] for name, mark in scores["marks"].items()}
+    assert n_reference == {"COMMA": 42, "PERIOD": 42, "QUESTION": 21}
     assert scores["end_text"]["n_reference"] == 6
     assert result["intervals_95"]["unit"] == "documents"
+    assert [unit[1] for unit in result["units"]] == [5 * copies for copies in range(1, 7)]
+    assert sum(map(sum, result["confusion"])) == 13 * 21
     signature = result["signature"]
     assert len(signature["data_sha256"]) == len(signature["model_sha256"]) == 64
     assert {"commit", "settings", "machine", "versions", "date"} <= set(signature)
     assert signature["settings"]["window"] == 24
     shown = capsys.readouterr().out
     assert "micro" in shown
-    assert "Most certain mistakes" in shown
+    assert shown.count("\n      restored   ") == 2
     assert "hello" not in output.read_text(encoding="utf-8")  # no text of a benchmark in results
-
-
-def test_scores_are_those_of_the_pipeline_on_the_whole_text(tiny_checkpoint, tiny_pipeline, texts, tmp_path):
-    output = tmp_path / "out.json"
-    assert run("--model", tiny_checkpoint, "--benchmark", texts, "--output", output) == 0
+    # The scores are those of the pipeline on the whole texts.
     plain = "hello you are here is he there the man you say is in "
     words = [word for copies in range(1, 7) for word in tiny_pipeline((plain * copies).strip())["words"]]
     reference = ["O", "O", "O", "PERIOD", "O", "O", "QUESTION", "O", "COMMA", "O", "COMMA", "O", "PERIOD"] * 21
-    assert len(words) == len(reference)
     n_right = sum(word["label"] == label != "O" for word, label in zip(words, reference, strict=True))
-    assert read_result(output)["scores"]["micro"]["n_correct"] == n_right
+    assert scores["micro"]["n_correct"] == n_right
 
 
-def test_a_quick_look_writes_nothing_unless_a_place_is_named(tiny_checkpoint, texts, tmp_path, monkeypatch):
+def test_a_quick_look_writes_nothing_unless_a_place_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("--model", tiny_checkpoint, "--benchmark", texts, "--limit", 60) == 0
+    assert run("--limit", 60) == 0
     assert not (tmp_path / "results").exists()
-    assert run("--model", tiny_checkpoint, "--benchmark", texts) == 0
+    assert run() == 0
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["talks-jsonl.json"]
 
 
-def test_several_benchmarks_write_a_file_each(tiny_checkpoint, texts, tmp_path, capsys):
+def test_several_benchmarks_write_a_file_each(tiny_checkpoint: str, texts: Path, tmp_path: Path) -> None:
     bench = tmp_path / "bench" / "en"
     bench.mkdir(parents=True)
     rows = [("we", "O"), ("'re", "O"), ("here", "PERIOD"), ("you", "O"), ("see", "QUESTION")] * 30
     (bench / "iwslt2011-test.tsv").write_text("".join(f"{word}\t{label}\n" for word, label in rows), encoding="utf-8")
-    arguments = ("--model", tiny_checkpoint, "--bench-root", tmp_path / "bench", "--output", tmp_path / "out")
-    assert run(*arguments, "--benchmark", "iwslt2011-test", texts, "--limit", 100, "--details") == 0
+    arguments = ["--model", tiny_checkpoint, "--bench-root", str(tmp_path / "bench"), "--output", str(tmp_path / "out")]
+    assert main([*arguments, "--benchmark", "iwslt2011-test", str(texts), "--limit", "100", "--details"]) == 0
     result = read_result(tmp_path / "out" / "iwslt2011-test.json")
-    assert (result["scores"]["n_words"], result["speed"]["words"]) == (100, 80)  # tokens scored, words decided
+    assert result["scores"]["n_words"] == 100
     assert result["intervals_95"]["unit"] == "blocks of 200 words"
     assert result["signature"]["settings"]["limit"] == 100
     assert read_result(tmp_path / "out" / "talks-jsonl.json")["scores"]["n_words"] == 100
-    shown = capsys.readouterr().out
-    assert "by document" in shown
-    assert {block.document for block in unpack_blocks(result["blocks"], result["label_names"])} == {"iwslt2011-test"}
 
 
-def test_settings_reach_the_pipeline(tiny_checkpoint, texts, tmp_path):
-    arguments = ("--model", tiny_checkpoint, "--benchmark", texts, "--limit", 60, "--output", tmp_path / "out.json")
-    never = ("--threshold", "COMMA=1", "PERIOD=1", "QUESTION=1")
-    assert run(*arguments, *never, "--window", 12, "--left-context", 3, "--right-context", 2) == 0
+def test_settings_reach_the_pipeline_and_pictures_are_written(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib draws the pictures and is not installed")
+    never = ("--threshold", "COMMA=1", "PERIOD=1", "QUESTION=1", "--window", 12, "--left-context", 3)
+    assert run("--output", tmp_path / "out.json", "--pictures", tmp_path, *never, "--right-context", 2) == 0
     result = read_result(tmp_path / "out.json")
     assert result["scores"]["micro"]["n_predicted"] == 0
     settings = result["signature"]["settings"]
     assert (settings["window"], settings["left_context"], settings["right_context"]) == (12, 3, 2)
     assert settings["thresholds"] == {"COMMA": 1.0, "PERIOD": 1.0, "QUESTION": 1.0}
-
-
-def test_pictures_are_written(tiny_checkpoint, texts, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib draws the pictures and is not installed")
-    arguments = ("--model", tiny_checkpoint, "--benchmark", texts, "--limit", 60, "--output", tmp_path / "out.json")
-    assert run(*arguments, "--pictures", tmp_path / "pictures") == 0
     for name in ("talks-jsonl-confusion.png", "talks-jsonl-reliability.png"):
-        assert (tmp_path / "pictures" / name).read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (("--threshold", "COMA=0.5"), "COMA"),
-        (("--window", "2"), "window"),
-    ],
-)
-def test_a_wrong_setting_ends_with_a_message_and_no_result(tiny_checkpoint, texts, tmp_path, capsys, given, message):
+@pytest.mark.parametrize(("given", "message"), [(("--threshold", "COMA=0.5"), "COMA"), (("--window", "2"), "window")])
+def test_a_wrong_setting_ends_with_a_message_and_no_result(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, str], message: str
+) -> None:
     output = tmp_path / "out.json"
-    assert run("--model", tiny_checkpoint, "--benchmark", texts, "--output", output, *given) == 1
+    assert run("--output", output, *given) == 1
     assert message in capsys.readouterr().err
     assert not output.exists()
 
 
-def test_a_threshold_that_is_none_ends_with_a_message(capsys):
-    with pytest.raises(SystemExit) as ended:
-        run("--benchmark", "iwslt2012-dev", "--threshold", "COMMA")
-    assert ended.value.code == 2
-    assert "Expected --threshold NAME=PROBABILITY, got 'COMMA'" in capsys.readouterr().err
-
-
-def test_a_dtype_that_is_none_ends_with_a_message(capsys):
-    with pytest.raises(SystemExit):
-        run("--benchmark", "iwslt2012-dev", "--dtype", "float99")
-    assert "'float99' (choose from" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("iwslt2011-tset",), "iwslt2011-tset"),
-        (("iwslt2011-test", "ms-news-test", "--output", "one.json"), "Expected a folder"),
-        (("iwslt2011-test", "--limit", "0"), "--limit"),
+        ("", "Expected --benchmark or --list"),
+        ("--benchmark iwslt2011-tset", "iwslt2011-tset"),
+        ("--benchmark iwslt2011-test ms-news-test --output one.json", "Expected a folder"),
+        ("--benchmark iwslt2011-test --limit 0", "--limit"),
+        ("--benchmark iwslt2012-dev --threshold COMMA", "Expected --threshold NAME=PROBABILITY, got 'COMMA'"),
+        ("--benchmark iwslt2012-dev --dtype float99", "'float99' (choose from"),
     ],
 )
-def test_a_wrong_command_line_ends_with_a_message(given, message, capsys):
+def test_a_wrong_command_line_ends_with_a_message(given: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        run("--benchmark", *given)
+        main(given.split())
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        run()
 
 
-def test_the_benchmarks_are_listed(capsys):
-    assert run("--list") == 0
+def test_a_result_is_compared_with_an_earlier_one(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    assert run("--output", first, "--threshold", "COMMA=0.0001") == 0
+    assert "against" not in read_result(first)
+    capsys.readouterr()
+    assert run("--output", second, "--against", first) == 0
+    earlier, result = read_result(first), read_result(second)
+    found = result["against"]
+    assert found["micro"] == pytest.approx(result["scores"]["micro"]["f1"] - earlier["scores"]["micro"]["f1"])
+    assert found["micro"] != 0
+    assert found["interval_95"][0] <= found["micro"] <= found["interval_95"][1]
+    assert found["model_sha256"] == earlier["signature"]["model_sha256"]
+    assert f"{100 * found['micro']:+.2f} (" in capsys.readouterr().out
+    assert run("--output", second, "--against", second) == 0  # read before it is written
+    assert read_result(second)["against"]["interval_95"] == [0.0, 0.0]
+
+
+def test_what_is_no_result_of_this_test_is_refused_and_nothing_is_overwritten(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, other = tmp_path / "first.json", tmp_path / "other.json"
+    assert run("--output", first) == 0
+    before = read_result(first)
+    for wrong, said in (
+        ({**before, "signature": {"data_sha256": "0" * 64}}, "same data"),
+        ({**before, "label_names": ["O", "COMMA"]}, "same labels"),
+        ({**before, "format": 1}, "Evaluate again"),
+        ([], "could not read it"),
+    ):
+        other.write_text(json.dumps(wrong))
+        assert run("--output", first, "--against", other) == 1
+        assert said in capsys.readouterr().err
+    assert run("--output", first, "--against", first, "--limit", "20") == 1
+    assert "same data" in capsys.readouterr().err
+    assert read_result(first) == before
+
+
+def test_the_benchmarks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert runpy.run_path(str(ROOT / "evaluate.py"))["main"](["--list"]) == 0
     assert "zh-tst2011+2012-punctuated" in capsys.readouterr().out
 
 
-def test_nothing_here_imports_the_library_that_the_script_shadows():
-    files = [ROOT / "evaluate.py", *(ROOT / "punctuation_restoration" / "evaluation").glob("*.py")]
-    assert len(files) > 10
-    for path in files:
+def test_nothing_here_imports_the_library_that_the_script_shadows() -> None:
+    for path in [ROOT / "evaluate.py", *(ROOT / "punctuation_restoration" / "evaluation").glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 assert all(name.name.partition(".")[0] != "evaluate" for name in node.names), path

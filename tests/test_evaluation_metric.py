@@ -1,24 +1,26 @@
-"""The module for the `evaluate` library, loaded from outside the root, where `evaluate.py` does not shadow it."""
+"""One metric: that of `evaluate.py`, of the module for the library `evaluate`, and of a Trainer."""
 
 import importlib
 import importlib.metadata
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from transformers import EvalPrediction
 
-from punctuation_restoration.evaluation.counts import count_labels
-from punctuation_restoration.evaluation.scores import compute_metrics, metrics, score
+from punctuation_restoration.evaluation.scores import compute_metrics, count_labels, metrics, score
 
 ROOT = Path(__file__).resolve().parents[1]
+NAMES = ("O", "COMMA", "PERIOD", "QUESTION")
 REFERENCE = ["O", "COMMA", "PERIOD", "O", "QUESTION", "PERIOD"]
 PREDICTED = ["O", "COMMA", "PERIOD", "COMMA", "PERIOD", "PERIOD"]
 
 
 @pytest.mark.filterwarnings("default")  # the library warns of its own future
-def test_the_metric_module_gives_the_same_numbers(tmp_path, monkeypatch):
+def test_the_metric_module_gives_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is loaded from outside the root, where `evaluate.py` does not shadow the library."""
     try:
         importlib.metadata.version("evaluate")
     except importlib.metadata.PackageNotFoundError:
@@ -28,20 +30,20 @@ def test_the_metric_module_gives_the_same_numbers(tmp_path, monkeypatch):
     library = importlib.import_module("evaluate")
     metric = library.load(str(ROOT / "punctuation_restoration" / "evaluation" / "punctuation_f1"))
     found = metric.compute(references=[REFERENCE], predictions=[PREDICTED])
-    scores = score(count_labels(REFERENCE, PREDICTED, ("O", "COMMA", "PERIOD", "QUESTION")))
-    assert found["micro_f1"] == scores.micro.f1 == pytest.approx(2 * 3 / (5 + 4))
-    assert found["macro_f1"] == scores.macro.f1
-    assert found["weighted_f1"] == scores.weighted.f1
-    assert found["comma_precision"] == scores.marks["COMMA"].precision == 0.5
+    scores = asdict(score(count_labels(REFERENCE, PREDICTED, NAMES, ends_text=True), NAMES))
+    for kind in ("micro", "macro", "weighted", "mid_text", "end_text"):
+        assert found[f"{kind}_f1"] == scores[kind]["f1"]
+    for name, mark in scores["marks"].items():
+        assert {kind: found[f"{name.lower()}_{kind}"] for kind in ("precision", "recall", "f1")}.items() <= mark.items()
+    assert found["micro_f1"] == pytest.approx(2 * 3 / (5 + 4))
     assert (found["n_words"], found["end_text_f1"]) == (6, 1.0)
 
 
-def test_a_trainer_gets_the_same_numbers():
-    names = ("O", "COMMA", "PERIOD", "QUESTION")
+def test_a_trainer_gets_the_same_numbers() -> None:
     references = np.array([[0, 1, 2, -100], [3, -100, -100, -100]])
     chosen = np.array([[0, 1, 1, 3], [3, 2, 2, 2]])
     logits = np.eye(4)[chosen]
-    expected = metrics([[0, 1, 2], [3]], [[0, 1, 1], [3]], names)
-    assert compute_metrics(names)(EvalPrediction(logits, references)) == expected
-    assert compute_metrics(names)(EvalPrediction((logits, logits * 0), references)) == expected
+    expected = metrics([[0, 1, 2], [3]], [[0, 1, 1], [3]], NAMES)
+    assert compute_metrics(NAMES)(EvalPrediction(logits, references)) == expected
+    assert compute_metrics(NAMES)(EvalPrediction((logits, logits * 0), references)) == expected
     assert (expected["micro_f1"], expected["n_words"], expected["question_f1"]) == (pytest.approx(2 / 3), 4, 1.0)

@@ -8,7 +8,7 @@ import pytest
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.shards import hash_id, split_of
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
-from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.evaluation.examples import standard_labels
 from punctuation_restoration.evaluation.reference_files import digest_of, read_examples
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
@@ -25,8 +25,8 @@ def write(path, *lines):
     return path
 
 
-def read(path, keep=None):
-    return read_examples(path, LABELS, keep)
+def read(path, only=""):
+    return read_examples(path, LABELS, only)
 
 
 def load(name, root):
@@ -62,7 +62,7 @@ def test_characters_separated_by_blanks_are_put_together_again(tmp_path):
 def test_jsonl_holds_texts_or_words_with_labels(tmp_path):
     rows = (
         {"id": "a", "text": "One, two."},
-        {"words": ["three", "four"], "labels": ["O", "QUESTION"], "domain": "talk"},
+        {"words": ["three", "four"], "labels": ["O", "QUESTION"]},
     )
     for name in ("rows.jsonl", "rows.jsonl.gz"):
         examples = read(write(tmp_path / name, *rows))
@@ -70,7 +70,6 @@ def test_jsonl_holds_texts_or_words_with_labels(tmp_path):
             ("a", "one two", ("COMMA", "PERIOD")),
             ("rows:2", "three four", ("O", "QUESTION")),
         ]
-        assert [example.source for example in examples] == ["rows", "talk"]
 
 
 @pytest.mark.parametrize(
@@ -95,14 +94,6 @@ def test_a_missing_or_undecodable_file_is_refused(tmp_path):
     (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
     with pytest.raises(ValueError, match="UTF-8"):
         read(tmp_path / "latin.txt")
-
-
-def test_chosen_documents_only(tmp_path):
-    path = write(tmp_path / "a.jsonl", *({"id": str(index), "text": f"Text {index}."} for index in range(4)))
-    assert [example.id for example in read(path, lambda row: row["id"] in "13")] == ["1", "3"]
-    assert read(path, lambda row: False) == []
-    with pytest.raises(ValueError, match="a JSONL file to choose documents from"):
-        read(write(tmp_path / "a.tsv", "a\tO\n"), lambda row: True)
 
 
 def test_the_digest_tells_any_change_of_text_or_reference(tmp_path):
@@ -133,35 +124,19 @@ def test_mandarin_benchmarks_come_with_all_talks_and_with_punctuated_talks(tmp_p
     assert {f"zh-{year}{kind}" for year in ("dev2010", "tst2010") for kind in ("", "-punctuated")} <= set(BENCHMARKS)
 
 
-def test_both_english_tests_say_whose_preparation_they_are():
-    assert "Che et al. 2016" in BENCHMARKS["iwslt2011-test"].about
-    assert BENCHMARKS["iwslt2011-test"].files != BENCHMARKS["iwslt2011-test-asr"].files
-
-
-def test_held_out_documents_are_those_that_data_preparation_holds_out(tmp_path):
-    ids = [f"doc-{index}" for index in range(200)]
-    text = "Boleh lah macam ni, can one bro. Betul tak?"
-    write(
-        tmp_path / "manglish.jsonl.gz",
-        *({"id": name, "text": text} for name in ids),
-    )
-    recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: manglish.jsonl.gz, language: ms, validation: 0.2}}\n"
-    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
-    expected = [name for name in ids if split_of(hash_id(name), 0.2) == "validation"]
-    assert [example.id for example in load("ms-manglish-valid", tmp_path)] == expected
-    assert 20 < len(expected) < 60
-    with pytest.raises(ValueError, match="'talk'"):
-        load("ms-spoken-valid", tmp_path)
-
-
-def test_held_out_rows_without_an_id_are_known_by_the_id_that_preparation_gives_them(tmp_path):
-    path = write(tmp_path / "manglish.jsonl", *({"text": f"Boleh lah, bro. Betul tak {n}?"} for n in range(200)))
-    recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: manglish.jsonl, language: ms, validation: 0.2}}\n"
+@pytest.mark.parametrize("row", [{"id": "doc-{}", "text": "{}"}, {"text": "{}"}], ids=["ids", "no ids"])
+def test_held_out_documents_are_those_that_data_preparation_holds_out(tmp_path, row):
+    rows = [{key: value.format(n) for key, value in row.items()} for n in range(200)]
+    rows = [{**one, "text": f"Boleh lah, can one bro. Betul tak {one['text']}?"} for one in rows]
+    path = write(tmp_path / "manglish.jsonl.gz", *rows)
+    recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: {path.name}, language: ms, validation: 0.2}}\n"
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
     prepared = [document.id for document in read_documents(path)]
     expected = [name for name in prepared if split_of(hash_id(name), 0.2) == "validation"]
     assert [example.id for example in load("ms-manglish-valid", tmp_path)] == expected
     assert 20 < len(expected) < 60
+    with pytest.raises(ValueError, match="'talk'"):
+        load("ms-spoken-valid", tmp_path)
 
 
 def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
@@ -179,14 +154,14 @@ def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
 
 def test_documents_that_a_recipe_lists_are_scored_by_their_mixed_sentences(tmp_path):
     text = "我们用 React 写。这里没有。Only English here. 你用 iOS 吗？Vue 也好"
-    rows = [{"id": f"doc-{number}", "text": text, "domain": "blog" if number == 7 else None} for number in range(9)]
+    rows = [{"id": f"doc-{number}", "text": text} for number in range(9)]
     write(tmp_path / "goldminer_tech.jsonl", *rows)
     hashes = "".join(f"{hash_id(one):016x}\n" for one in ("doc-3", "doc-7"))
     (tmp_path / "ids.txt").write_text(f"# a comment\n{hashes}", encoding="utf-8")
     source = f"{{path: goldminer_tech.jsonl, language: zh, validation: 0.5, held_out: {tmp_path / 'ids.txt'}}}"
     (tmp_path / "recipe.yaml").write_text(f"name: test\nroot: {tmp_path}\nsources:\n- {source}\n", encoding="utf-8")
     found = load("zh-english-valid", tmp_path)
-    assert [(example.id, example.source) for example in found] == [("doc-3", "goldminer_tech"), ("doc-7", "blog")]
+    assert [example.id for example in found] == ["doc-3", "doc-7"]
     assert found[0].text == "我们用 react 写你用 ios 吗vue 也好"
 
 

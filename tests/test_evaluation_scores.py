@@ -1,11 +1,21 @@
-"""Counts and scores against numbers counted by hand."""
+"""Counts, scores, intervals and calibration against numbers counted by hand."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punctuation_restoration.evaluation.counts import add_counts, count_labels
-from punctuation_restoration.evaluation.scores import Scores, score
+from punctuation_restoration.evaluation.scores import (
+    Block,
+    Scores,
+    bootstrap,
+    calibration_error,
+    count_labels,
+    count_reliability,
+    paired_bootstrap,
+    score,
+    units_of,
+)
 
 NAMES = ["O", "COMMA", "PERIOD", "QUESTION"]
 O, C, P, Q = NAMES  # noqa: E741
@@ -15,112 +25,184 @@ labels = st.sampled_from(NAMES)
 REFERENCE = [O, C, O, P, C, O, Q, C, O, P]
 PREDICTED = [O, C, C, P, O, O, P, Q, O, P]
 
+# Units of ten commas, of which all, half or none are found: right, in the reference, predicted.
+ALL, HALF, NONE = (10, 10, 10), (5, 10, 5), (0, 10, 0)
 
-def score_labels(reference: list, predicted: list, names: list[str]) -> Scores:
-    return score(count_labels(reference, predicted, names))
+
+def score_labels(reference: list, predicted: list) -> Scores:
+    return score(count_labels(reference, predicted, NAMES), NAMES)
 
 
-def test_precision_recall_and_f1_per_mark_are_as_counted_by_hand():
-    marks = score_labels(REFERENCE, PREDICTED, NAMES).marks
+def commas(unit: tuple[int, int, int]) -> np.ndarray:
+    """The counts of a unit as above."""
+    return count_labels([C] * 10, [C] * unit[0] + [O] * (10 - unit[0]), NAMES)
+
+
+def test_precision_recall_and_f1_per_mark_are_as_counted_by_hand() -> None:
+    marks = score_labels(REFERENCE, PREDICTED).marks
     assert (marks[C].precision, marks[C].recall, marks[C].f1) == pytest.approx((1 / 2, 1 / 3, 2 / 5))
     assert (marks[P].precision, marks[P].recall, marks[P].f1) == pytest.approx((2 / 3, 1, 4 / 5))
     assert (marks[Q].precision, marks[Q].recall, marks[Q].f1) == (0, 0, 0)
-    assert [(mark.n_reference, mark.n_predicted, mark.n_correct) for mark in marks.values()] == [
-        (3, 2, 1),
-        (2, 3, 2),
-        (1, 1, 0),
-    ]
+    numbers = [(mark.n_reference, mark.n_predicted, mark.n_correct) for mark in marks.values()]
+    assert numbers == [(3, 2, 1), (2, 3, 2), (1, 1, 0)]
 
 
-def test_the_four_meanings_of_overall_are_kept_apart():
-    scores = score_labels(REFERENCE, PREDICTED, NAMES)
+def test_the_meanings_of_overall_are_kept_apart() -> None:
+    scores = score_labels(REFERENCE, PREDICTED)
     # 3 marks right of 6 predicted and 6 in the reference. With the no-mark label it would be 5 of 10: worthless.
     assert scores.micro.f1 == pytest.approx(1 / 2)
     assert scores.macro.f1 == pytest.approx((2 / 5 + 4 / 5 + 0) / 3)
     assert scores.weighted.f1 == pytest.approx((3 * 2 / 5 + 2 * 4 / 5 + 1 * 0) / 6)
+    # Substitutions: Q as P, C as Q. Deletion: C. Insertion: C. Four errors on six marks.
+    assert scores.slot_error_rate == pytest.approx(4 / 6)
 
 
-def test_words_without_a_mark_on_either_side_change_no_score():
-    scores = score_labels(REFERENCE, PREDICTED, NAMES)
-    diluted = score_labels(REFERENCE + [O] * 1000, PREDICTED + [O] * 1000, NAMES)
+def test_words_without_a_mark_on_either_side_change_no_score() -> None:
+    scores = score_labels(REFERENCE, PREDICTED)
+    diluted = score_labels(REFERENCE + [O] * 1000, PREDICTED + [O] * 1000)
     assert (diluted.micro, diluted.macro, diluted.weighted) == (scores.micro, scores.macro, scores.weighted)
 
 
-def test_slot_error_rate_adds_substitutions_deletions_and_insertions():
-    # Substitutions: Q as P, C as Q. Deletion: C. Insertion: C. Four errors on six marks.
-    assert score_labels(REFERENCE, PREDICTED, NAMES).slot_error_rate == pytest.approx(4 / 6)
-
-
-def test_merged_classes_forgive_the_mistakes_within_a_class():
-    merged = score_labels(REFERENCE, PREDICTED, NAMES).merged
-    assert list(merged) == ["4", "3", "2"]
-    assert merged["4"].n_correct == 3
-    assert merged["3"].n_correct == 4  # the question called a period is a sentence end all the same
-    assert merged["2"].n_correct == 5  # the comma called a question is a mark all the same
-
-
-def test_the_end_of_a_text_is_scored_apart():
-    counts = count_labels(REFERENCE, PREDICTED, NAMES, ends_text=True)
-    scores = score(counts)
+def test_the_end_of_a_text_is_scored_apart() -> None:
+    scores = score(count_labels([*REFERENCE, -100], [*PREDICTED, C], NAMES, ends_text=True), NAMES)
     assert (scores.end_text.n_reference, scores.end_text.n_correct, scores.end_text.f1) == (1, 1, 1)
     assert (scores.mid_text.n_reference, scores.mid_text.n_predicted, scores.mid_text.n_correct) == (5, 5, 2)
     assert scores.micro.n_correct == 3
-    mid, end = scores.mid_text_marks, scores.end_text_marks
-    numbers = {name: (mark.n_reference, mark.n_predicted, mark.n_correct) for name, mark in end.items()}
-    assert numbers == {C: (0, 0, 0), P: (1, 1, 1), Q: (0, 0, 0)}
-    for name, mark in scores.marks.items():
-        assert mark.n_correct == mid[name].n_correct + end[name].n_correct
-        assert mark.n_predicted == mid[name].n_predicted + end[name].n_predicted
 
 
-def test_a_mark_inside_a_word_is_an_insertion_but_no_word():
-    stray = count_labels([], [], NAMES, stray=[C, C])
-    scores = score(add_counts(NAMES, [count_labels([O, C], [O, C], NAMES), stray]))
+def test_a_mark_inside_a_word_is_an_insertion_but_no_word() -> None:
+    scores = score(count_labels([O, C], [O, C], NAMES) + count_labels([], [], NAMES, stray=[C, C]), NAMES)
     assert scores.n_words == 2
     assert (scores.micro.precision, scores.micro.recall) == pytest.approx((1 / 3, 1))
     assert scores.slot_error_rate == 2
 
 
-def test_a_mark_that_the_reference_never_uses_is_left_out_of_the_macro_mean():
-    scores = score_labels([C, O, O], [C, Q, O], NAMES)
-    assert scores.macro.f1 == 1
-    assert scores.micro.f1 == pytest.approx(2 / 3)
+def test_a_mark_that_the_reference_never_uses_is_left_out_of_the_macro_mean() -> None:
+    scores = score_labels([C, O, O], [C, Q, O])
+    assert (scores.macro.f1, scores.micro.f1) == (1, pytest.approx(2 / 3))
 
 
-def test_nothing_to_score_gives_zeros_instead_of_a_division_by_zero():
-    scores = score_labels([], [], NAMES)
+def test_nothing_to_score_gives_zeros_instead_of_a_division_by_zero() -> None:
+    scores = score_labels([], [])
     assert (scores.micro.f1, scores.macro.f1, scores.weighted.f1, scores.slot_error_rate) == (0, 0, 0, None)
 
 
-def test_ids_and_names_score_alike_and_minus_100_is_not_scored():
-    ids = [NAMES.index(name) for name in REFERENCE]
-    predicted = [NAMES.index(name) for name in PREDICTED]
-    by_id = score_labels([*ids, -100], [*predicted, 3], NAMES)
-    assert by_id == score_labels(REFERENCE, PREDICTED, NAMES)
+def test_ids_and_names_score_alike_and_minus_100_is_not_scored() -> None:
+    ids, predicted = ([NAMES.index(name) for name in own] for own in (REFERENCE, PREDICTED))
+    assert score_labels([*ids, -100], [*predicted, 3]) == score_labels(REFERENCE, PREDICTED)
 
 
 @given(st.lists(st.tuples(labels, labels)), st.integers(0, 50))
-def test_counts_of_two_halves_add_up_to_those_of_the_whole(pairs, place):
-    def count(part):
-        return count_labels([a for a, _ in part], [b for _, b in part], NAMES)
+def test_counts_of_two_halves_add_up_to_those_of_the_whole(pairs: list[tuple[str, str]], place: int) -> None:
+    def count(part: list[tuple[str, str]], ends_text: bool) -> np.ndarray:
+        return count_labels([a for a, _ in part], [b for _, b in part], NAMES, ends_text=ends_text)
 
-    place = min(place, len(pairs))
-    halves = add_counts(NAMES, [count(pairs[:place]), count(pairs[place:])])
-    assert halves.numbers.tolist() == count(pairs).numbers.tolist()
-
-
-@given(st.lists(st.tuples(labels, labels)))
-def test_every_word_is_counted_once(pairs):
-    counts = count_labels([a for a, _ in pairs], [b for _, b in pairs], NAMES, ends_text=True)
-    assert counts.mid_text.sum() + counts.end_text.sum() == counts.n_words == len(pairs)
-    assert all(counts.end_text[NAMES.index(a), NAMES.index(b)] == 1 for a, b in pairs[-1:])
+    place = min(place, max(len(pairs) - 1, 0))
+    whole = count(pairs, True)
+    assert (count(pairs[:place], False) + count(pairs[place:], True)).tolist() == whole.tolist()
+    assert whole.sum() == score(whole, NAMES).n_words == len(pairs)
+    assert all(whole[1, NAMES.index(a), NAMES.index(b)] == 1 for a, b in pairs[-1:])
 
 
-def test_lists_of_different_length_are_told_apart():
+def test_lists_of_different_length_and_unknown_labels_are_refused() -> None:
     with pytest.raises(ValueError, match="3 words, 2 predicted labels"):
-        score_labels([O, O, O], [O, O], NAMES)
-
-
-def test_an_unknown_label_is_named():
+        score_labels([O, O, O], [O, O])
     with pytest.raises(ValueError, match="EXCLAMATION"):
-        score_labels([O], ["EXCLAMATION"], NAMES)
+        score_labels([O], ["EXCLAMATION"])
+
+
+# Intervals
+
+
+def test_documents_that_are_all_alike_leave_no_interval() -> None:
+    assert bootstrap([commas(ALL)] * 8, NAMES)["micro"] == [1.0, 1.0]
+    assert bootstrap([commas(HALF)] * 8, NAMES)["marks"][C] == pytest.approx([2 / 3, 2 / 3])
+
+
+def test_the_interval_holds_the_score_and_narrows_with_more_documents() -> None:
+    few, many = (bootstrap([commas(ALL), commas(NONE)] * n, NAMES)["micro"] for n in (5, 200))
+    f1 = 2 / 3  # half of the commas found, all of those right
+    assert few[0] < many[0] < f1 < many[1] < few[1]
+    # The recall of 400 coin flips lies within 1.96 x 0.5 / 20 = 0.049 of a half; F1 is 2r / (1 + r).
+    assert many == pytest.approx([2 * 0.451 / 1.451, 2 * 0.549 / 1.549], abs=0.01)
+
+
+def test_whole_documents_are_drawn_and_blocks_of_words_where_there_are_few() -> None:
+    blocks = [Block(str(n % 5), commas(ALL if n % 5 < 3 else NONE)) for n in range(200)]
+    unit, units = units_of(blocks)
+    assert (unit, [one.sum() for one in units]) == ("documents", [400] * 5)
+    few, alone = units_of([Block("stream", block.counts) for block in blocks])
+    assert (few, len(alone)) == ("blocks of 200 words", 200)
+    # Drawn in blocks, the interval of documents whose blocks agree would be narrower than it is.
+    whole, narrow = (bootstrap(own, NAMES)["micro"] for own in (units, alone))
+    assert whole[1] - whole[0] > 3 * (narrow[1] - narrow[0])
+
+
+def test_a_rare_mark_has_a_wide_interval() -> None:
+    # 46 questions among 830 commas, as in the English test; both are found half of the time.
+    units = []
+    for index in range(83):
+        questions = [Q] * (index < 46)
+        found = questions if index % 2 else [O] * len(questions)
+        units.append(count_labels([C] * 10 + questions, [C, O] * 5 + found, NAMES))
+    marks = bootstrap(units, NAMES)["marks"]
+    assert marks[Q][1] - marks[Q][0] > 0.15
+    assert marks[C][1] - marks[C][0] < 0.01
+    assert bootstrap(units, NAMES)["marks"] == marks  # always the same draws
+
+
+def test_a_difference_that_is_the_same_everywhere_has_no_interval() -> None:
+    # All commas found, F1 1; half of them found and none wrong, F1 2 x 0.5 / 1.5.
+    found = paired_bootstrap([ALL] * 8, [HALF] * 8)
+    assert found == {"micro": pytest.approx(1 / 3), "interval_95": pytest.approx([1 / 3, 1 / 3]), "share_above_0": 1.0}
+    same = [ALL, HALF, NONE] * 4
+    assert paired_bootstrap(same, same) == {"micro": 0.0, "interval_95": [0.0, 0.0], "share_above_0": 0.0}
+
+
+def test_worse_and_better_are_told_apart() -> None:
+    new, earlier = [HALF] * 6 + [ALL], [ALL] * 7
+    worse, better = paired_bootstrap(new, earlier), paired_bootstrap(earlier, new)
+    assert worse["micro"] == pytest.approx(-better["micro"])
+    assert worse["interval_95"] == pytest.approx([-end for end in reversed(better["interval_95"])])
+    assert worse["share_above_0"] == 0.0
+    assert better["share_above_0"] > 0.99  # not where the one document that both have right is drawn alone
+    even = paired_bootstrap([ALL, HALF] * 100, [HALF, ALL] * 100)
+    assert even["micro"] == 0.0
+    assert 0.4 < even["share_above_0"] < 0.6
+
+
+def test_pairs_are_closer_than_two_intervals_say() -> None:
+    # Documents that differ much, and systems that differ by one comma in each.
+    earlier, new = ([(n + more, 10, n + more) for n in (1, 3, 5, 7, 9) * 6] for more in (0, 1))
+    found = paired_bootstrap(new, earlier)
+    alone = [bootstrap([commas(unit) for unit in units], NAMES)["micro"] for units in (new, earlier)]
+    assert alone[0][0] < alone[1][1]  # the intervals overlap
+    assert 0 < found["interval_95"][0] < found["micro"] < found["interval_95"][1]
+
+
+@pytest.mark.parametrize("other", [[ALL, ALL], [ALL, HALF, (5, 9, 5)]], ids=["fewer units", "another reference"])
+def test_other_units_are_refused(other: list[tuple[int, int, int]]) -> None:
+    with pytest.raises(ValueError, match="same documents"):
+        paired_bootstrap([ALL, HALF, NONE], other)
+    with pytest.raises(ValueError, match="one unit or more"):
+        paired_bootstrap([], [])
+    with pytest.raises(ValueError, match="one unit or more"):
+        bootstrap([], NAMES)
+
+
+# Calibration
+
+
+def test_calibration_error_is_the_mean_distance_of_score_and_share_right() -> None:
+    # Ten decisions at 0.9 of which 9 are right, and ten at 0.5 of which 2 are: (10 x 0 + 10 x 0.3) / 20.
+    decisions = [(0.9, index < 9) for index in range(10)] + [(0.5, index < 2) for index in range(10)]
+    bins = count_reliability(decisions)
+    assert calibration_error(bins) == pytest.approx(0.15)
+    assert bins[:, bins[0] > 0].tolist() == [[10, 10], [2, 9], [pytest.approx(5), pytest.approx(9)]]
+    assert count_reliability(decisions[:7]) + count_reliability(decisions[7:]) == pytest.approx(bins)
+
+
+def test_no_decision_has_no_calibration_error_and_a_logit_is_no_score() -> None:
+    assert calibration_error(count_reliability([])) is None
+    with pytest.raises(ValueError, match="probabilities, not logits"):
+        count_reliability([(3.2, True)])

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
-from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.evaluation.examples import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from tools.iwslt import KNOWN, convert, main, target_of
 
@@ -98,13 +98,8 @@ def test_the_content_by_hand(downloads):
     ]
 
 
-def test_single_files_do_as_well_as_archives(downloads, tmp_path):
-    (tmp_path / "test2011").write_bytes(TOKENS.replace(b"\r\n", b"\n"))
-    (tmp_path / TALKS_NAME).write_text(TALKS, encoding="utf-8")
-    assert convert([tmp_path / "test2011", tmp_path / TALKS_NAME]) == convert([downloads])
-
-
 def test_of_two_files_for_one_benchmark_our_copy_is_taken(tmp_path, monkeypatch):
+    """Single files and folders do as well as archives."""
     for name, word in (("a", b"one"), ("b", b"two"), ("c", b"three")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "test2011asr").write_bytes(word + b"\tO\n")
@@ -159,18 +154,10 @@ def test_a_path_with_nothing_at_it_is_named(tmp_path):
         convert([tmp_path / "nowhere"])
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("iwslt2011-test", "test2011 and test2011asr .* Che et al.*tools.iwslt"),
-        ("zh-dev2010", r"IWSLT17.TED.\*.zh-en.zh.xml.*tools.iwslt"),
-        ("ms-news-test", "may not be passed on"),
-    ],
-)
-def test_until_the_data_is_there_the_error_says_how_to_get_it(tmp_path, name, says):
-    labels = standard_labels(PunctuationRestorationConfig())
-    with pytest.raises(ValueError, match=f"benchmark '{name}' at .*, found none. .*{says}"):
-        load_examples(name, labels, tmp_path, tmp_path / "none.yaml")
+def test_until_the_data_is_there_the_error_says_how_to_get_it(tmp_path):
+    says = "benchmark 'zh-dev2010' at .*iwslt-dev2010.jsonl, found none. docs/benchmarks.md .*tools.iwslt"
+    with pytest.raises(ValueError, match=says):
+        load_examples("zh-dev2010", standard_labels(PunctuationRestorationConfig()), tmp_path, tmp_path / "none.yaml")
 
 
 def test_what_was_written_here_is_scored_without_naming_it(tmp_path, monkeypatch):

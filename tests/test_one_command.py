@@ -39,13 +39,14 @@ def test_without_a_command_the_help_names_all_of_them(capsys):
     assert "train" in capsys.readouterr().err
 
 
-def test_the_help_loads_neither_torch_nor_transformers():
-    code = """
+@pytest.mark.parametrize("given", [["--help"], ["evaluate", "--help"]])
+def test_the_help_loads_neither_torch_nor_transformers(given):
+    code = f"""
 import contextlib, io, json, sys
 from punctuation_restoration.cli.commands import main
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-    main(["--help"])
-print(json.dumps(sorted({"torch", "transformers"} & set(sys.modules))))
+    main({given})
+print(json.dumps(sorted({{"torch", "transformers"}} & set(sys.modules))))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []

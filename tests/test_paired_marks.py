@@ -12,14 +12,14 @@ from spanish import CONFIG, IDS, LABEL_KEYS, LABELS, NAMES, SHORT, find_words
 from test_properties import texts as any_texts
 from transformers import pipeline
 
-from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.evaluation.examples import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
 from punctuation_restoration.pipeline.decisions import LEAST_CHANCE, make_choice, match_pairs
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import find_marks, strip_marks
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
-from punctuation_restoration.training.building import with_labels
+from punctuation_restoration.training.label_growth import with_labels
 
 
 def read(text):

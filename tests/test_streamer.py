@@ -1,11 +1,7 @@
 """The streamer: what is committed never changes, and nothing is lost between committed text and tail."""
 
-import importlib
-import json
 import re
 from itertools import pairwise
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,11 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.pipeline.edits import edited
-from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "results" / "streaming.json"
 MARKS = re.compile(r"[,.?，。？]")
 WORDS = ["hello", "you", "are", "the", "saya", "awak", "3.5", "it's", "我们", "大家", "今天", "北京", "a"]
 TEXT = st.lists(st.sampled_from([*WORDS, " ", " ", "  ", "\n", "“", "”", "(", ")", "，", "? "]), max_size=40).map(
@@ -199,66 +192,7 @@ def test_wrong_types_are_refused(tiny_pipeline: Any) -> None:
         streamer.feed_words([1])  # type: ignore[list-item]
 
 
-@pytest.fixture(scope="module")
-def benchmark() -> ModuleType:
-    return importlib.import_module("tools.streaming")
-
-
 def test_less_look_ahead_shows_more_words_before_so_that_every_step_costs_the_same(tiny_pipeline: Any) -> None:
     config = tiny_pipeline.model.config
     assert [PunctuationStreamer(tiny_pipeline, n).left_context + n for n in range(6)] == [8 + 4 + 1] * 6
     assert PunctuationStreamer(tiny_pipeline, 50).left_context == config.left_context
-
-
-def test_the_benchmark_decides_from_the_texts_that_streamers_show_the_model(
-    benchmark: ModuleType, tiny_pipeline: Any
-) -> None:
-    class ShownText:
-        """Labels each word with the whole text that was shown."""
-
-        model = tiny_pipeline.model
-        find_words = staticmethod(tiny_pipeline.find_words)
-
-        def __call__(self, items: Any, **options: Any) -> Any:
-            return self.read(items.text) if isinstance(items, Item) else (self.read(item.text) for item in items)
-
-        def read(self, text: str) -> dict[str, Any]:
-            words = self.find_words(text)
-            shown = [{"start": w.start, "end": w.end, "label": text} for w in words]
-            return {"text": text, "edits": [], "words": shown}
-
-    config = tiny_pipeline.model.config
-    spoken = ["hello", "you", "are", "the", "saya", "awak", "it's"] * 6
-    measured = benchmark.streamed_labels(ShownText(), spoken, batch_size=4)
-    for look_ahead in (0, 1, 2, 4):
-        streamer = PunctuationStreamer(ShownText(), look_ahead)
-        committed = [entry["label"] for word in spoken for entry in streamer.feed_words([word]).words]
-        assert len(committed) == len(spoken) - look_ahead
-        assert measured[look_ahead][: len(committed)] == committed
-        assert len(measured[look_ahead]) == len(spoken)
-    assert len(measured[0][-1].split()) == config.left_context + config.right_context + 2
-
-
-@pytest.mark.skipif(not RESULTS.exists(), reason="not measured yet: python -m tools.streaming")
-def test_the_table_in_the_document_is_that_of_the_results(benchmark: ModuleType) -> None:
-    report = json.loads(RESULTS.read_text(encoding="utf-8"))
-    document = (ROOT / "docs" / "transcripts.md").read_text(encoding="utf-8")
-    assert benchmark.fill(document, report) == document, "run `python -m tools.streaming`"
-    with pytest.raises(ValueError, match="Put both into it"):
-        benchmark.fill("text", report)
-
-
-def test_marks_that_are_taken_back_and_stops_that_are_right_by_hand(benchmark: ModuleType) -> None:
-    shown = {0: ["PERIOD", "O", "COMMA", "O"], 1: ["O", "O", "PERIOD", "O"], 2: ["O", "COMMA", "PERIOD", "O"]}
-    assert benchmark.taken_back(shown, 0) == 50.0  # the first period and the comma, of four words
-    assert benchmark.taken_back(shown, 1) == 0.0
-    assert benchmark.stop_precision(["O", "O", "PERIOD"], ["PERIOD", "COMMA", "PERIOD"]) == 0.5
-    assert benchmark.stop_precision(["PERIOD"], ["O"]) == 1.0
-
-
-def test_finished_texts_are_whole_sentences(benchmark: ModuleType) -> None:
-    words, labels = "a b c d e f".split(), ["O", "PERIOD", "QUESTION", "O", "PERIOD", "O"]
-    assert benchmark.finished_texts(words, labels, 1) == ["a b", "c", "d e"]
-    assert benchmark.finished_texts(words, labels, 2) == ["a b c"]
-    ended = lambda texts: [{"words": [{"mark": "." if text.endswith("b") else ""}]} for text in texts]  # noqa: E731
-    assert benchmark.bare_ends(ended, ["a b", "c", "d e"]) == 0.6667

@@ -1,53 +1,46 @@
-"""Thresholds found on validation text."""
+"""Temperature and thresholds found on validation text."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from punctuation_restoration.evaluation.examples import example_from_text
-from punctuation_restoration.evaluation.labels import standard_labels
+from punctuation_restoration.evaluation.examples import example_from_text, standard_labels
 from punctuation_restoration.pipeline.decisions import calibrated, make_choice
 from punctuation_restoration.training import thresholds
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
-from tools.thresholds import f1_with, labelled_rows, main, mark_error, read_once
+from tools.thresholds import ReadExample, f1_with, labelled_rows, main, mark_error
 
 
 @pytest.fixture
-def label_set(tiny_config):
-    return standard_labels(tiny_config)
-
-
-@pytest.fixture
-def read(tiny_config, tiny_pipeline, label_set):
+def read(tiny_config: Any, tiny_pipeline: Any) -> list[ReadExample]:
     """Six words of which two have commas that an unsure model gives 0.4, and one a comma-free word with 0.25."""
-    example = example_from_text("a, b c, d e f.", tiny_pipeline.find_words, label_set, id="x", source="s")
-    words = tiny_pipeline(example.text)["words"]
+    text = "a, b c, d e f."
+    example = example_from_text("x", text, tiny_pipeline.find_words, standard_labels(tiny_config))
     comma = [0.4, 0.1, 0.4, 0.25, 0.0, 0.0]
     period = [0.0, 0.0, 0.0, 0.0, 0.0, 0.9]
     rows = [[1 - c - p, c, p, 0.0] for c, p in zip(comma, period, strict=True)]
-    return [(example, words, np.array(rows))]
+    return [(example, tiny_pipeline(example.text)["words"], np.array(rows))]
 
 
-def tuned(read, config, label_set):
-    return tune(config.label_names[1:], lambda given: {"x": f1_with(given, read, config, label_set)})
+def test_the_threshold_is_put_where_f1_is_highest_unless_the_gain_may_be_chance(
+    read: list[ReadExample], tiny_config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def f1(given: Any) -> dict[str, float]:
+        return {"x": f1_with(given, read, tiny_config, standard_labels(tiny_config))}
 
-
-def test_the_threshold_is_put_where_f1_is_highest(read, tiny_config, label_set):
-    assert f1_with({}, read, tiny_config, label_set) == pytest.approx(0.5)  # 1 of 3 found: 2 · 1 / (3 + 1)
-    best, steps = tuned(read, tiny_config, label_set)
+    assert f1({})["x"] == pytest.approx(0.5)  # 1 of 3 found: 2 · 1 / (3 + 1)
+    best, steps = tune(tiny_config.label_names[1:], f1)
     assert best == {"COMMA": 0.275}  # 0.25 and less would add a wrong one
     assert steps[-1]["micro_f1"] == {"x": pytest.approx(1.0)}
-
-
-def test_a_gain_that_may_be_chance_sets_no_threshold(read, tiny_config, label_set, monkeypatch):
     monkeypatch.setattr(thresholds, "LEAST_GAIN", 0.6)  # 0.5 is there to be gained
-    best, steps = tuned(read, tiny_config, label_set)
-    assert best == {}
-    assert len(steps) == 1
+    best, steps = tune(tiny_config.label_names[1:], f1)
+    assert (best, len(steps)) == ({}, 1)
 
 
-def test_a_temperature_of_two_takes_the_root_of_the_odds():
+def test_a_temperature_of_two_takes_the_root_of_the_odds() -> None:
     rows = np.array([[0.8, 0.2, 0.0], [0.1, 0.0, 0.9], [1.0, 0.0, 0.0]])
     halved = calibrated(rows, 2.0)
     assert halved[0] == pytest.approx([2 / 3, 1 / 3, 0.0])  # odds of 4 become odds of 2
@@ -58,17 +51,16 @@ def test_a_temperature_of_two_takes_the_root_of_the_odds():
 
 
 @pytest.mark.parametrize(("odds", "temperature"), [(9, 2.0), (3, 1.0), (3**0.5, 0.5)])
-def test_the_temperature_makes_three_in_four_three_in_four(odds, temperature):
+def test_the_temperature_makes_three_in_four_three_in_four(odds: float, temperature: float) -> None:
     """Three of four words are what the model says, and it says so with some odds: right would be three to one."""
     rows = np.array([[odds, 1.0]] * 4) / (odds + 1)
     labels = np.array([0, 0, 0, 1])
     found = best_temperature(lambda power: likelihood_slope(rows, labels, power))
     assert found == pytest.approx(temperature, abs=0.001)
     assert calibrated(rows, found)[0, 0] == pytest.approx(0.75, abs=0.001)
-    assert likelihood_slope(rows, labels, 0.1) > 0 > likelihood_slope(rows, labels, 9)
 
 
-def test_without_text_or_at_the_edge_the_temperature_stays_in_its_bounds():
+def test_without_text_or_at_the_edge_the_temperature_stays_in_its_bounds() -> None:
     nothing = np.zeros((0, 2))
     assert best_temperature(lambda power: likelihood_slope(nothing, np.zeros(0, int), power)) == 1.0
     sure, labels = np.array([[0.6, 0.4]]), np.array([0])  # always right: no temperature is too low
@@ -76,9 +68,8 @@ def test_without_text_or_at_the_edge_the_temperature_stays_in_its_bounds():
     assert best_temperature(lambda power: likelihood_slope(sure, 1 - labels, power)) == 4.0
 
 
-def test_rows_of_a_benchmark_are_those_of_its_words(read, tiny_config, label_set):
-    rows, labels, unsure = labelled_rows(read, tiny_config, label_set)
-    assert not unsure.any()
+def test_rows_of_a_benchmark_are_those_of_its_words(read: list[ReadExample], tiny_config: Any) -> None:
+    rows, labels = labelled_rows(read, tiny_config, standard_labels(tiny_config))
     assert rows.tolist() == read[0][2].tolist()
     assert labels.tolist() == [1, 0, 1, 0, 0, 2]
     choice = make_choice(tiny_config, "basic", {"COMMA": 0.3})
@@ -86,25 +77,15 @@ def test_rows_of_a_benchmark_are_those_of_its_words(read, tiny_config, label_set
     assert mark_error(rows, labels, choice) == pytest.approx((2 * 0.6 + 0.1) / 3)
 
 
-def test_both_are_found_and_written(tiny_checkpoint, tmp_path, capsys):
-    text = tmp_path / "text.jsonl"
+def test_both_are_found_and_written_and_tests_are_refused(
+    tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, out = tmp_path / "text.jsonl", tmp_path / "found.json"
     text.write_text(json.dumps({"id": "1", "text": "hello, you are. the hello you, are the."}) + "\n")
-    out = tmp_path / "found.json"
     assert main(["--model", tiny_checkpoint, "--benchmark", str(text), "--output", str(out)]) == 0
     found = json.loads(out.read_text())
     assert 0.25 <= found["calibration_temperature"] <= 4
     assert found["calibration_error"].keys() == {"before", "after"}
-
-
-def test_probabilities_are_read_from_the_pipeline_as_users_get_it(tiny_pipeline, label_set):
-    example = example_from_text("hello you, are the.", tiny_pipeline.find_words, label_set, id="x", source="s")
-    ((_, words, probabilities),) = read_once(tiny_pipeline, [example])
-    assert probabilities.shape == (4, 4)
-    assert probabilities.sum(axis=1) == pytest.approx(1)
-    assert [word["score"] for word in words] == pytest.approx(list(probabilities.max(axis=1)))
-
-
-def test_tests_are_refused(capsys):
     with pytest.raises(SystemExit):
         main(["--benchmark", "iwslt2011-test"])
     assert "spoil" in capsys.readouterr().err

@@ -1,15 +1,14 @@
 """Writes the tables of the documents from `results/*.json`, and the outputs of their examples, so that none is typed.
 
-    python -m tools.card model_card.md README.md            tables
-    python -m tools.card model_card.md README.md --run      and what the examples print
-    python -m tools.card model_card.md README.md --check    tells whether they are up to date
+    python -m tools.card model_card.md README.md docs/literature.md     tables
+    python -m tools.card model_card.md README.md --run                  and what the examples print
+    python -m tools.card model_card.md README.md --run --check          tells whether they are up to date
 
-Takes a Markdown text and writes the tables between the lines `<!-- results -->`, `<!-- nearest -->` or
-`<!-- published -->` and those that end them. A front matter's `model-index` is written anew too, which is what the Hub
-shows beside the model.
-An example is a line `restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but
-examples; the comment below it is its output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with
-its end) get what the model consists of, and which hard sentences it gets wrong.
+Writes between the lines `<!-- results -->`, `<!-- nearest -->`, `<!-- published -->` and those that end them, and the
+`model-index` of a front matter, which is what the Hub shows beside the model. An example is a line `restore(...)` in a
+block of Python that makes `restore`, or in a later block that has nothing but examples; the comment below it is its
+output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with its end) get what the model consists
+of, and which hard sentences it gets wrong.
 """
 
 import argparse
@@ -26,29 +25,26 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
-from transformers import pipeline
 
+from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.default_models import DEFAULT_MODEL, HUB_MODEL
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
+from punctuation_restoration.evaluation.report import percent
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
-from punctuation_restoration.pipeline.restoration_pipeline import TASK
-from tools import published
+from tools.published import nearest_table, published_table
 from tools.writing import put_between
 
-BEGIN, END = "<!-- results -->", "<!-- /results -->"
-MODEL = ("<!-- model -->", "<!-- /model -->")
-FAILURES = ("<!-- failures -->", "<!-- /failures -->")
-HARD_SENTENCES = Path(__file__).resolve().parents[1] / "tools" / "hard_sentences.tsv"
-SHIPPED = Path(__file__).resolve().parents[1] / "checkpoints" / "en-zh-ms"
+ROOT = Path(__file__).resolve().parents[1]
+HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"
+SHIPPED = ROOT / "checkpoints" / "en-zh-ms"
 N_FAILURES = 2  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
 RESULTS = Path("results")
-NONE_YET = "No results have been written yet: `python evaluate.py --benchmark test` measures them."
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
 MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
-LANGUAGES = (("iwslt", "en"), ("en", "en"), ("zh", "zh"), ("ms", "ms"))  # first letters of a benchmark's name
 
 
 def weights_line(folder: Path) -> str:
@@ -67,67 +63,58 @@ def weights_line(folder: Path) -> str:
 def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
     """Results of `evaluate.py` in a folder, tests first, then by name; other JSON files are passed over."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    scored = [one for one in found if isinstance(one, dict) and "benchmark" in one and "scores" in one]
-    return sorted(scored, key=lambda one: (_is_validation(one), one["benchmark"]))
+    scored = [one for one in found if isinstance(one, dict) and "benchmark" in one]
+    return sorted(scored, key=lambda one: (not _is_test(one), one["benchmark"]))
 
 
 def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
-    """The text with its table, and its `model-index` if it has one, as the results tell them.
+    """The text with its tables, and its `model-index` if it has one, as the results tell them.
 
     Raises:
-        ValueError: if the text has none of these tables, or lacks one of the two lines of one.
+        ValueError: if the text lacks one of the two lines of a table.
     """
-    made = {
-        (BEGIN, END): lambda weights: table(results),
-        (published.BEGIN, published.END): lambda weights: published.published_table(results, weights),
-        published.NEAREST: lambda weights: published.nearest_table(results, weights),
-    }
-    there = [lines for lines in made if lines[0] in text]
-    if not there:
-        raise ValueError(f"Expected the lines {BEGIN} and {END} in the document, found none. Put both into it.")
-    for begin, end in there:
-        text = put_between(text, begin, end, made[begin, end](weights_line(SHIPPED).partition(" weights")[0]))
+    weights = weights_line(SHIPPED).partition(" weights")[0]
+    text = _put(text, "results", table(results))
+    text = _put(text, "nearest", nearest_table(results, weights))
+    text = _put(text, "published", published_table(results, weights))
     return MODEL_INDEX.sub(lambda _: model_index(results), text, count=1)
+
+
+def _put(text: str, name: str, content: str) -> str:
+    """The text with a table between its two lines, where it has them."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    return put_between(text, begin, end, content) if begin in text or end in text else text
 
 
 def table(results: Sequence[dict[str, Any]]) -> str:
     """The results in Markdown: F1 in percent, one line a benchmark, with the signature below."""
-    if not results:
-        return NONE_YET
     names = list(dict.fromkeys(name for one in results for name in one["scores"]["marks"]))
-    head = ["benchmark", "words", "F1", "95 %", *(name.lower() for name in names), "macro"]
     rows = []
     for one in results:
         scores = one["scores"]
-        low, high = one["intervals_95"]["micro"]
-        marks = (scores["marks"].get(name, {}).get("f1") for name in names)
-        rows.append(
-            [
-                f"`{one['benchmark']}`: {one['about']}", f"{scores['n_words']:,}",
-                f"**{_percent(scores['micro']['f1'])}**", f"{_percent(low)}–{_percent(high)}",
-                *map(_percent, marks), _percent(scores["macro"]["f1"]),
-            ]
-        )  # fmt: skip
+        interval = "–".join(map(percent, one["intervals_95"]["micro"]))
+        cells = [f"`{one['benchmark']}`: {one['about']}", f"{scores['n_words']:,}"]
+        cells += [f"**{percent(scores['micro']['f1'])}**", interval]
+        cells += [percent(scores["marks"].get(name, {}).get("f1")) for name in names]
+        rows.append([*cells, percent(scores["macro"]["f1"])])
+    head = ["benchmark", "words", "F1", "95 %", *(name.lower() for name in names), "macro"]
     return markdown_table(head, rows) + "\n\n" + _signature(results)
 
 
 def model_index(results: Sequence[dict[str, Any]]) -> str:
     """The block `model-index` of the front matter: micro-F1 of every test; validation sets are no benchmarks."""
-    tests = [one for one in results if not _is_validation(one)]
-    if not tests:
-        return "model-index: []\n"
     measured = [
         EvalResult(
             task_type="token-classification",
             task_name="Punctuation restoration",
             dataset_type=one["benchmark"].replace("+", "-"),
             dataset_name=one["about"],
-            dataset_config=_language(one["benchmark"]),
+            dataset_config="en" if one["benchmark"].startswith("iwslt") else one["benchmark"][:2],
             metric_type="f1",
             metric_name="F1 (micro)",
             metric_value=round(100 * one["scores"]["micro"]["f1"], 1),
         )
-        for one in tests
+        for one in filter(_is_test, results)
     ]
     return ModelCardData(model_name="punctuation-restoration en-zh-ms", eval_results=measured).to_yaml() + "\n"
 
@@ -150,27 +137,16 @@ def run_examples(text: str, model: str) -> str:
     return BLOCK.sub(run_block, text)
 
 
-def fill_from_model(text: str, restore: Any) -> str:
-    """The text with what depends on a model alone: what it consists of, and what it gets wrong."""
-    for (begin, end), make in ((MODEL, model_table), (FAILURES, failures)):
-        if begin in text:
-            text = put_between(text, begin, end, make(restore))
-    return text
-
-
 def model_table(restore: Any) -> str:
     """What a loaded model consists of, from its configuration and its files, in Markdown."""
     config, folder = restore.model.config, Path(restore.model.name_or_path)
     encoder, names = config.encoder_config, config.label_names
     n_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     thresholds = ", ".join(f"{name.lower()} {value:g}" for name, value in (config.thresholds or {}).items())
-    is_recurrent = config.head.startswith("bilstm")
-    middle = f"LSTM of {encoder.hidden_size:,} each way" if is_recurrent else f"{config.head_width:,} → ReLU"
-    crf = ", CRF" if config.head.endswith("crf") else ""
     rows = {
         "encoder": f"{encoder.num_hidden_layers} layers of hidden width {encoder.hidden_size}, vocabulary of "
         f"{encoder.vocab_size:,} pieces",
-        "classifier": f"{encoder.hidden_size} → {middle} → {len(names)}{crf}",
+        "classifier": f"{encoder.hidden_size} → {config.head_width:,} → ReLU → {len(names)}",
         "window": f"at most {config.window} words, of which {config.left_context} on the left and "
         f"{config.right_context} on the right are context, and {config.max_window_pieces} pieces",
         "labels": ", ".join(f"`{name}`" for name in names),
@@ -178,7 +154,7 @@ def model_table(restore: Any) -> str:
         "temperature of the scores": f"{config.calibration_temperature:g}",
         "size": f"{weights_line(folder)}; safetensors, {n_bytes / 1e6:.1f} MB",
     }
-    return "| | |\n| --- | --- |\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    return markdown_table(["", ""], rows.items(), n_left=2)
 
 
 def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
@@ -188,7 +164,7 @@ def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
     for row in rows:
         written = restore(row["given"] or _without_marks(row["sentence"], restore))["text"]
         if written not in (row["sentence"], *row["also"].split(ALSO)):
-            wrong[row["language"]].append(f"| {row['language']} | {row['kind']} | {row['sentence']} | {written} |")
+            wrong[row["language"]].append([row["language"], row["kind"], row["sentence"], written])
     n_wrong, n_rows = sum(map(len, wrong.values())), Counter(row["language"] for row in rows)
     right = ", ".join(f"{name} {n_rows[name] - len(found)} of {n_rows[name]}" for name, found in wrong.items())
     shown = [line for found in wrong.values() for line in found[:N_FAILURES]]
@@ -196,7 +172,7 @@ def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
     return (
         f"Of {len(rows)} short sentences that were written to be hard (`tools/{path.name}` in the project), "
         f"{n_wrong} do not come back\nas they should (right: {right}){some}:\n\n"
-        "| | what is hard | should be | the model writes |\n| --- | --- | --- | --- |\n" + "\n".join(shown)
+        + markdown_table(["", "what is hard", "should be", "the model writes"], shown, n_left=4)
     )
 
 
@@ -207,8 +183,7 @@ def read_hard_sentences(path: Path = HARD_SENTENCES) -> list[dict[str, str]]:
     that an editor would leave, parted by ` | `.
     """
     with path.open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [{**dict.fromkeys(("given", "also"), ""), **{k: v or "" for k, v in row.items()}} for row in rows]
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE, restval=""))
 
 
 def _without_marks(sentence: str, restore: Any) -> str:
@@ -232,7 +207,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             filled = fill(text, results)
             if args.run:
-                filled = fill_from_model(run_examples(filled, DEFAULT_MODEL), _load(DEFAULT_MODEL))
+                restore = load_pipeline(DEFAULT_MODEL, "cpu")
+                filled = _put(run_examples(filled, DEFAULT_MODEL), "model", model_table(restore))
+                filled = _put(filled, "failures", failures(restore))
         except ValueError as error:
             print(f"{path}: {error}", file=sys.stderr)
             return 2
@@ -242,11 +219,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not args.check:
                 path.write_text(filled, encoding="utf-8")
     return int(stale and args.check)
-
-
-def _load(model: str) -> Any:
-    build: Any = pipeline  # its overloads name only the tasks of transformers itself
-    return build(TASK, model=model, device="cpu")
 
 
 def _shown(value: Any) -> str:
@@ -271,16 +243,8 @@ def _unique(texts: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(texts))
 
 
-def _is_validation(result: dict[str, Any]) -> bool:
-    return "valid" in result["benchmark"] or "dev" in result["benchmark"].split("-")
-
-
-def _language(benchmark: str) -> str:
-    return next((language for letters, language in LANGUAGES if benchmark.startswith(letters)), "mul")
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
+def _is_test(result: dict[str, Any]) -> bool:
+    return BENCHMARKS[result["benchmark"]].use == "test"
 
 
 if __name__ == "__main__":

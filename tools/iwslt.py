@@ -16,18 +16,22 @@ docs/benchmarks.md says where they are. Fetches nothing, and knows nothing about
 import argparse
 import hashlib
 import json
+import shutil
 import sys
-from collections.abc import Sequence
+import tarfile
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from xml.etree import ElementTree
+from zipfile import BadZipFile
 
 import regex
 
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, NEW_ROOT
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.whole_files import write_whole
-from tools.downloads import files_at
 
 LABELS = frozenset(label["name"] for label in DEFAULT_LABELS)
 TARGETS = {
@@ -36,6 +40,7 @@ TARGETS = {
     r"test2011asr(\.txt|\.tsv)?": "en/iwslt2011-test-asr.tsv",
     r"IWSLT\d\d\..*(dev2010|tst201[012])\..*\bzh\.xml": r"zh/iwslt-\1.jsonl",
 }
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 # The first digits of the SHA-256 of the files that our figures were measured on.
 KNOWN = {
     "en/iwslt2012-dev.tsv": "3810f16887cbeaa1",
@@ -54,10 +59,7 @@ _STOP = regex.compile("[。？！][”’」』）\"')]*$")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 0 if all went well, 2 for a wrong input."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.iwslt",
-        description="Write the IWSLT benchmarks from the public files, as they are downloaded.",
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.iwslt", description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("paths", nargs="+", type=Path, help="files, folders and archives that you downloaded")
     parser.add_argument("--output", type=Path, default=NEW_ROOT, help="folder of benchmarks to write")
     args = parser.parse_args(argv)
@@ -86,17 +88,40 @@ def convert(paths: Sequence[Path]) -> dict[str, bytes]:
         ValueError: if there is none, or one is damaged or not in its layout; the message names it.
     """
     made: dict[str, bytes] = {}
-    for name, content in (found for path in paths for found in files_at(path, lambda name: bool(target_of(name)))):
-        target = target_of(name)
-        result = (talks if target.endswith(".jsonl") else tokens)(content, name)
-        if target not in made or is_known(target, result):
-            made[target] = result
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"Expected a file, a folder or an archive at {path}, found none. Check the path.")
+        for target, content, name in wanted_files(path, str(path)):
+            result = (talks if target.endswith(".jsonl") else tokens)(content, name)
+            if target not in made or is_known(target, result):
+                made[target] = result
     if not made:
         raise ValueError(
             f"Expected dev2012, test2011, test2011asr or IWSLT17.TED.*.zh.xml in {', '.join(map(str, paths))}, found "
             "none. docs/benchmarks.md says what to download."
         )
     return made
+
+
+def wanted_files(path: Path, name: str) -> Iterator[tuple[str, bytes, str]]:
+    """The benchmark file, the content and the name of every public file at a path, below it, or in an archive there.
+
+    Raises:
+        ValueError: if an archive is damaged.
+    """
+    if path.is_dir():
+        for file in sorted(path.iterdir()):
+            yield from wanted_files(file, f"{name}/{file.name}")
+    elif target := target_of(path.name):
+        yield target, path.read_bytes(), name
+    elif path.name.endswith(ARCHIVES):
+        with TemporaryDirectory() as folder:
+            try:
+                # What a tar archive may write is limited to the folder; for zip archives it always is.
+                shutil.unpack_archive(path, folder, **({} if path.suffix == ".zip" else {"filter": "data"}))
+            except (shutil.ReadError, BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
+                raise ValueError(f"Expected a whole archive in {name}, got: {error}. Download it again.") from error
+            yield from wanted_files(Path(folder), name)
 
 
 def target_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What other systems report, beside our results on the same or the nearest test, as a Markdown table.
+"""What other systems report, beside our results on the same or the nearest test, as Markdown tables.
 
 The figures are those of the papers (`published.tsv`), ours those of `results/`. Papers average over the marks in
 different ways, so each is compared with the same average of ours.
@@ -11,10 +11,7 @@ from typing import Any
 
 from punctuation_restoration.data.summary import markdown_table
 
-BEGIN, END = "<!-- published -->", "<!-- /published -->"
-NEAREST = ("<!-- nearest -->", "<!-- /nearest -->")
 PUBLISHED = Path(__file__).with_name("published.tsv")
-OURS = "**ours**"
 
 
 def published_table(results: Sequence[dict[str, Any]], weights: str, path: Path = PUBLISHED) -> str:
@@ -25,16 +22,20 @@ def published_table(results: Sequence[dict[str, Any]], weights: str, path: Path 
         weights: how many our model has, as the table shall say it.
         path: a table of published figures, in percent.
     """
-    papers = _read(path)
     scores = {one["benchmark"]: one["scores"] for one in results}
-    rows = []
-    for name in dict.fromkeys(row["benchmark"] for row in papers):
-        there = [row for row in papers if row["benchmark"] == name]
-        found = [(float(row["f1"]), row["system"], row["average"], row["differs"], row["weights"]) for row in there]
-        for average in dict.fromkeys(row["average"] for row in there) if name in scores else ():
-            found.append((100 * scores[name][average]["f1"], OURS, average, "", weights))
-        rows += [[f"`{name}`", *cells, f"{f1:.1f}"] for f1, *cells in sorted(found, key=lambda row: -row[0])]
-    return markdown_table(["test", "system", "average", "what differs", "weights", "F1"], rows, n_left=4)
+    rows: dict[str, list[dict[str, str]]] = {}
+    for row in _read(path):
+        own = rows.setdefault(row["benchmark"], [])
+        own.append(row)
+        average = row["average"]
+        if row["benchmark"] in scores and ("**ours**", average) not in [(one["system"], one["average"]) for one in own]:
+            f1 = f"{100 * scores[row['benchmark']][average]['f1']:.1f}"
+            own.append({"system": "**ours**", "average": average, "differs": "", "weights": weights, "f1": f1})
+    lines = []
+    for name, own in rows.items():
+        for row in sorted(own, key=lambda row: -float(row["f1"])):
+            lines.append([f"`{name}`", *(row[key] for key in ("system", "average", "differs", "weights", "f1"))])
+    return markdown_table(["test", "system", "average", "what differs", "weights", "F1"], lines, n_left=4)
 
 
 def nearest_table(results: Sequence[dict[str, Any]], weights: str, path: Path = PUBLISHED) -> str:

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, load_examples
-from punctuation_restoration.evaluation.calibration import calibration_error, count_reliability
-from punctuation_restoration.evaluation.counts import add_counts, count_labels
-from punctuation_restoration.evaluation.examples import Example, cut
-from punctuation_restoration.evaluation.labels import LabelSet, standard_labels
-from punctuation_restoration.evaluation.runner import align, may_lack_mark
-from punctuation_restoration.evaluation.scores import micro
+from punctuation_restoration.cli.models import load_pipeline
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples
+from punctuation_restoration.evaluation.examples import Example, LabelSet, cut, standard_labels
+from punctuation_restoration.evaluation.runner import align
+from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, micro
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
 from tools.writing import tell
@@ -40,33 +38,24 @@ def read_once(restore: Any, examples: Sequence[Example]) -> list[ReadExample]:
 def f1_with(given: Mapping[str, float], read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
     choice = make_choice(config, "basic", given)
-    decided = [
-        [
-            {**word, "label": config.label_names[label]}
-            for word, label in zip(words, decode(rows, choice)[0], strict=True)
-        ]
-        for _, words, rows in read
-    ]
-    return micro_f1([example for example, _, _ in read], decided, label_set)
+    counts = count_labels([], [], label_set.names)
+    for example, words, rows in read:
+        labels = (config.label_names[label] for label in decode(rows, choice)[0])
+        decided = [{**word, "label": label} for word, label in zip(words, labels, strict=True)]
+        counts += count_labels(example.labels, align(example, decided, label_set).labels, label_set.names)
+    return micro(counts).f1
 
 
-def labelled_rows(
-    read: Sequence[ReadExample], config: Any, label_set: LabelSet
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the words of one benchmark the probabilities (n, M) and true labels (n,), both in terms of `, . ?`.
-
-    And (n,) whether the reference may lack a mark there (`may_lack_mark`).
-    """
-    rows, labels, unsure = [], [], []
+def labelled_rows(read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> tuple[np.ndarray, np.ndarray]:
+    """Of the words of one benchmark the probabilities (n, M) and true labels (n,), both in terms of `, . ?`."""
+    rows, labels = [], []
     for example, words, probabilities in read:
         numbered = [{**word, "score": number} for number, word in enumerate(words)]
-        places = align(example, numbered, label_set).scores
-        for place, label, is_unsure in zip(places, example.labels, may_lack_mark(example), strict=True):
+        for place, label in zip(align(example, numbered, label_set).scores, example.labels, strict=True):
             if place is not None:
                 rows.append(probabilities[int(place)])
                 labels.append(config.label_names.index(label))
-                unsure.append(is_unsure)
-    return decode(rows, make_choice(config))[1], np.array(labels), np.array(unsure, dtype=bool)
+    return decode(rows, make_choice(config))[1], np.array(labels)
 
 
 def mark_error(rows: np.ndarray, labels: np.ndarray, choice: Choice) -> float | None:
@@ -77,23 +66,12 @@ def mark_error(rows: np.ndarray, labels: np.ndarray, choice: Choice) -> float | 
     return calibration_error(count_reliability([(score, right) for score, right, is_mark in pairs if is_mark]))
 
 
-def micro_f1(examples: Sequence[Example], words: Sequence[Sequence[Mapping[str, Any]]], label_set: LabelSet) -> float:
-    """Micro-F1, 0 to 1, of the words that the pipeline gave for each example."""
-    counts = (
-        count_labels(example.labels, align(example, found, label_set).labels, label_set.names)
-        for example, found in zip(examples, words, strict=True)
-    )
-    return micro(add_counts(label_set.names, counts)).f1
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    from punctuation_restoration.cli.models import load_pipeline
-
     parser = argparse.ArgumentParser(description="Find temperature and thresholds on validation data.")
     parser.add_argument("--model", help="checkpoint; the default model without it")
     parser.add_argument("--benchmark", nargs="+", required=True, help="validation sets")
     parser.add_argument("--limit", type=int, help="words of each")
-    parser.add_argument("--bench-root", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--bench-root", type=Path, default=default_root())
     parser.add_argument("--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"))
     parser.add_argument("--output", type=Path, help="JSON file to write")
     args = parser.parse_args(argv)
@@ -102,38 +80,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
     restore = load_pipeline(args.model, dtype="auto")
     config = restore.model.config
+    label_set = standard_labels(config)
     old = config.calibration_temperature, make_choice(config, "basic", config.thresholds)
     config.calibration_temperature = 1.0  # what is read is what the model itself says
-    label_set = standard_labels(restore.model.config)
-    benchmarks = {}
+    sets = {}
     for name in args.benchmark:
         examples = load_examples(name, label_set, args.bench_root, args.recipe)
-        benchmarks[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
-    labelled = {name: labelled_rows(read, config, label_set)[:2] for name, read in benchmarks.items()}
-
-    def slope(power: float) -> float:
-        return sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())
-
-    temperature = best_temperature(slope)
-    benchmarks = {
-        name: [(example, words, calibrated(rows, temperature)) for example, words, rows in read]
-        for name, read in benchmarks.items()
-    }
+        sets[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
+    labelled = {name: labelled_rows(read, config, label_set) for name, read in sets.items()}
+    temperature = best_temperature(
+        lambda power: sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())
+    )
+    sets = {name: [(*one, calibrated(rows, temperature)) for *one, rows in read] for name, read in sets.items()}
     best, steps = tune(
         [config.label_names[index] for index in sorted(set(config.basic_labels) - {0})],
-        lambda given: {name: f1_with(given, read, config, label_set) for name, read in benchmarks.items()},
+        lambda given: {name: f1_with(given, read, config, label_set) for name, read in sets.items()},
     )
-    new = temperature, make_choice(config, "basic", best)
-    errors = [
+    before, after = (
         {name: mark_error(calibrated(rows, divisor), labels, choice) for name, (rows, labels) in labelled.items()}
-        for divisor, choice in (old, new)
-    ]
+        for divisor, choice in (old, (temperature, make_choice(config, "basic", best)))
+    )
     found = {
         "calibration_temperature": temperature,
         "thresholds": best,
         "before": steps[0]["micro_f1"],  # without thresholds
         "after": steps[-1]["micro_f1"],
-        "calibration_error": dict(zip(("before", "after"), errors, strict=True)),  # before: as the model came
+        "calibration_error": {"before": before, "after": after},  # before: as the model came
     }
     tell(found, args.output)
     return 0

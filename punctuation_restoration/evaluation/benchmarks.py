@@ -5,33 +5,27 @@ Takes names, or paths of files, gives examples. Knows nothing about models.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 
 from punctuation_restoration.data.shards import INDEX_NAME
-from punctuation_restoration.evaluation.examples import Example, code_switched
-from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.evaluation.examples import Example, LabelSet, code_switched
 from punctuation_restoration.evaluation.reference_files import held_out_of_folder, held_out_of_recipe, read_examples
 
 NEW_ROOT = Path("bench")  # where `tools.iwslt` writes
 SHARED_ROOT = Path("../shared/bench")
-MADE_FROM = {
-    "en": "It is made from the files dev2012, test2011 and test2011asr of the IWSLT 2011 data of Che et al. (2016)",
-    "zh": "It is made from the files IWSLT17.TED.*.zh-en.zh.xml of the TED talks of IWSLT 2017 (WIT3, zh-en)",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A named benchmark."""
+    """A named benchmark: files below the folder of benchmarks, or documents that a recipe holds out."""
 
     use: str  # "test", read once for a table, or "validation", on which models are chosen
     about: str
-    files: tuple[str, ...] = ()  # paths below the folder of benchmarks
+    files: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()  # the sources of the recipe, instead of files
     punctuated_only: bool = False  # whether documents that the captioner left without marks are skipped
-    held_out: tuple[str, ...] = ()  # sources in a recipe whose held-out documents are scored; instead of files
     casing: bool = False  # whether the letters of words are scored besides the marks
-    code_switched: bool = False  # whether of these only sentences that mix Han text and English words are scored
+    code_switched: bool = False  # whether only sentences that mix Han text and English words are scored
 
 
 def _mandarin() -> dict[str, Benchmark]:
@@ -40,8 +34,12 @@ def _mandarin() -> dict[str, Benchmark]:
         files = tuple(f"zh/iwslt-{year}.jsonl" for year in years.replace("+", "+tst").split("+"))
         about = f"Mandarin TED captions, {'both years' if '+' in years else years}"
         found[f"zh-{years}"] = Benchmark("test", f"{about}, all talks", files)
-        found[f"zh-{years}-punctuated"] = Benchmark("test", f"{about}, punctuated talks", files, True)
+        found[f"zh-{years}-punctuated"] = Benchmark("test", f"{about}, punctuated talks", files, punctuated_only=True)
     return found
+
+
+def _held_out(about: str, *sources: str, casing: bool = False, code_switched: bool = False) -> Benchmark:
+    return Benchmark("validation", about, held_out=sources, casing=casing, code_switched=code_switched)
 
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -55,29 +53,21 @@ BENCHMARKS: dict[str, Benchmark] = {
     **_mandarin(),
     "ms-news-valid": Benchmark("validation", "Malay news", ("ms/news-valid.jsonl",)),
     "ms-news-test": Benchmark("test", "Malay news", ("ms/news-test.jsonl",)),
-    "ms-spoken-valid": Benchmark(
-        "validation", "held-out Malay subtitles, talks and conversation", held_out=("subtitle", "talk", "conversation")
+    "ms-spoken-valid": _held_out(
+        "held-out Malay subtitles, talks and conversation", "subtitle", "talk", "conversation"
     ),
-    "ms-manglish-valid": Benchmark("validation", "held-out posts that mix Malay and English", held_out=("manglish",)),
-    "zh-spoken-valid": Benchmark(
-        "validation",
+    "ms-manglish-valid": _held_out("held-out posts that mix Malay and English", "manglish"),
+    "zh-spoken-valid": _held_out(
         "held-out Mandarin talks, meetings, dialogues and lectures",
-        held_out=tuple(
-            "iwslt17_ted_tst2013-2015 vcsum_meetings kdconv_dialogues ng_lecture_notes random_cs_hans".split()
-        ),
+        *"iwslt17_ted_tst2013-2015 vcsum_meetings kdconv_dialogues ng_lecture_notes random_cs_hans".split(),
     ),
-    "zh-english-valid": Benchmark(
-        "validation",
+    "zh-english-valid": _held_out(
         "sentences with English words from held-out Mandarin articles on programming",
-        held_out=("goldminer_tech",),
+        "goldminer_tech",
         code_switched=True,
     ),
-    "en-casing-valid": Benchmark(
-        "validation", "held-out TED talks, marks and capitals", held_out=("ted",), casing=True
-    ),
-    "ms-casing-valid": Benchmark(
-        "validation", "held-out Malay news, marks and capitals", held_out=("news_ms",), casing=True
-    ),
+    "en-casing-valid": _held_out("held-out TED talks, marks and capitals", "ted", casing=True),
+    "ms-casing-valid": _held_out("held-out Malay news, marks and capitals", "news_ms", casing=True),
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     group: tuple(name for name, benchmark in BENCHMARKS.items() if group in ("all", benchmark.use))
@@ -114,11 +104,15 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     if name not in BENCHMARKS:
         return (held_out_of_folder if Path(name).is_dir() else read_examples)(name, label_set)
     benchmark = BENCHMARKS[name]
-    for file in benchmark.files:
-        if not (bench_root / file).is_file():
-            raise ValueError(f"Expected benchmark {name!r} at {bench_root / file}, found none. {how_to_get(file)}")
-    keep = itemgetter("punctuated") if benchmark.punctuated_only else None
-    examples = [one for file in benchmark.files for one in read_examples(bench_root / file, label_set, keep)]
+    examples: list[Example] = []
+    for path in (bench_root / file for file in benchmark.files):
+        if not path.is_file():
+            raise ValueError(
+                f"Expected benchmark {name!r} at {path}, found none. docs/benchmarks.md says which files to download; "
+                "`python -m tools.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project makes it of them. Or name the "
+                "folder that has it by --bench-root."
+            )
+        examples += read_examples(path, label_set, "punctuated" if benchmark.punctuated_only else "")
     if benchmark.held_out:
         examples = held_out_of_recipe(recipe, benchmark.held_out, label_set, benchmark.casing)
     if benchmark.code_switched:
@@ -134,15 +128,3 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
 def default_root() -> Path:
     """The folder of benchmarks that is used unless another is named: `bench` where there is one."""
     return NEW_ROOT if NEW_ROOT.is_dir() else SHARED_ROOT
-
-
-def how_to_get(file: str) -> str:
-    """What to do where the file of a benchmark is missing."""
-    made_from = MADE_FROM.get(file[:2])
-    if made_from is None:
-        return "Its texts may not be passed on: name the folder that has it by --bench-root, or score a file of yours."
-    return (
-        f"{made_from}, which are not ours to pass on. Find them as docs/benchmarks.md says, run `python -m "
-        "tools.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project, and start this command again; or name the "
-        "folder that has it by --bench-root."
-    )

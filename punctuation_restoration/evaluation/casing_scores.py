@@ -7,75 +7,47 @@ letters are. It knows nothing about files.
     restored    Monday   came   Nasa   Called  Mary      2 right of 3 in the reference and 4 restored
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.examples import STOPS, Example
-from punctuation_restoration.evaluation.labels import LabelSet
-from punctuation_restoration.evaluation.scores import MarkScore, mark_score
-from punctuation_restoration.modeling.configuration_punctuation import CASINGS
-from punctuation_restoration.pipeline.casing import casing_of
+from punctuation_restoration.evaluation.examples import STOPS, Example, LabelSet
+from punctuation_restoration.evaluation.runner import restored
+from punctuation_restoration.evaluation.scores import mark_score
 from punctuation_restoration.pipeline.edits import edited
 
-PLACES = ("sentence start", "English I", "elsewhere")  # elsewhere are the names
-
-
-@dataclass(frozen=True)
-class CasingCounts:
-    """Right, in the reference, restored: of all words whose letters change, by where they stand, and by casing."""
-
-    n_words: int  # whose letters the reference tells
-    numbers: Mapping[str, np.ndarray]  # (3,) each
-
-    def scores(self) -> dict[str, MarkScore]:
-        """Precision, recall and F1 of each; "all" is the one that counts."""
-        return {name: mark_score(row) for name, row in self.numbers.items()}
+PLACES = ("sentence start", "English I", "elsewhere")  # where the names are
 
 
 def evaluate_casing(
-    restore: Any,
-    examples: Sequence[Example],
-    label_set: LabelSet,
-    *,
-    with_marks: bool,
-    on_document: Callable[[int], object] = lambda n_units: None,
-    **settings: Any,
-) -> CasingCounts:
+    restore: Any, examples: Sequence[Example], label_set: LabelSet, title: str, *, with_marks: bool, **settings: Any
+) -> dict[str, Any]:
     """Let the pipeline write the capitals of texts in lower case, whose units say how they are written.
 
     `with_marks`: whether it is told the label of every word, so that it writes the reference's marks. The other
-    arguments are those of `runner.evaluate_examples`.
+    arguments are those of `runner.evaluate_examples`. Gives the number of words whose letters the reference tells
+    (`"n_words"`), and of all whose letters change and by where they stand precision, recall, F1 and what is behind
+    them (`"scores"`).
     """
-    numbers = {name: np.zeros(3, dtype=np.int64) for name in ("all", *PLACES, *CASINGS[1:])}
-    n_words = n_units = 0
+    numbers = {name: np.zeros(3, dtype=np.int64) for name in ("all", *PLACES)}
+    n_words = 0
     items = (known_marks(restore, one, label_set) if with_marks else {"text": one.text} for one in examples)
-    results: Iterator[Mapping[str, Any]] = restore(items, truecase=True, return_words=False, **settings)
-    for example, result in zip(examples, results, strict=True):
+    settings |= {"truecase": True, "return_words": False}
+    for example, result in restored(restore, examples, items, title, **settings):
         capitals = [edit for edit in result["edits"] if edit["source"] == "truecase"]
         text = edited(example.text, capitals)  # letter for letter, so that units stand where they stood
         begins = True
         for (start, end), label, wanted in zip(example.spans, example.labels, example.cased, strict=True):
             if wanted is not None:
                 n_words += 1
-                count_word(numbers, example.text[start:end], wanted, text[start:end], begins)
+                given, written = example.text[start:end], text[start:end]
+                place = PLACES[0] if begins else PLACES[1] if given == "i" or given.startswith("i'") else PLACES[2]
+                for name in ("all", place):
+                    numbers[name] += (written == wanted != given, wanted != given, written != given)
             begins = label in STOPS if end > start else begins
-        n_units += len(example.spans)
-        on_document(n_units)
-    return CasingCounts(n_words, numbers)
-
-
-def count_word(numbers: Mapping[str, np.ndarray], given: str, wanted: str, restored: str, begins: bool) -> None:
-    """Count one word, where its letters change."""
-    place = PLACES[0] if begins else PLACES[1] if given == "i" or given.startswith("i'") else PLACES[2]
-    for name in ("all", place):
-        numbers[name] += (restored == wanted != given, wanted != given, restored != given)
-    for column, written in ((1, wanted), (2, restored)):
-        if written != given and (casing := casing_of(written)):
-            numbers[CASINGS[casing]][column] += 1
-            numbers[CASINGS[casing]][0] += column == 1 and restored == wanted
+    return {"n_words": n_words, "scores": {name: asdict(mark_score(row)) for name, row in numbers.items()}}
 
 
 def known_marks(restore: Any, example: Example, label_set: LabelSet) -> dict[str, Any]:

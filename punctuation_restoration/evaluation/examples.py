@@ -11,14 +11,16 @@ is a word, or a token of a benchmark. Knows nothing about files or models.
     labels   O     O     PERIOD
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import regex
 
 from punctuation_restoration.data.casings import UNKNOWN, sentence_begins, written_casings
-from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
 
@@ -33,23 +35,45 @@ _ENGLISH_WORD = regex.compile(r"[a-z]{2,}(?:['’-][a-z]+)*")
 STOPS = ("PERIOD", "QUESTION")
 
 
+@dataclass(frozen=True)
+class LabelSet:
+    """Labels to score in."""
+
+    names: tuple[str, ...]  # the no-mark label first
+    mark_labels: Mapping[str, str | None]  # what each mark in a reference text means; None where it is only removed
+    renamed: Mapping[str, str]  # the name in `names` that each label of the model means
+
+
+def standard_labels(config: Any) -> LabelSet:
+    """The four labels of the literature, in which benchmarks are scored, for a model with any labels.
+
+    A mark means what the default table says: an exclamation mark of a model counts as a period, as in the reference. A
+    label that this table does not know counts as no mark.
+    """
+    names = tuple(label["name"] for label in DEFAULT_LABELS)
+    renamed = {label["name"]: DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0]) for label in config.labels}
+    return LabelSet(names, DEFAULT_MARK_LABELS, renamed)
+
+
+def own_labels(config: Any) -> LabelSet:
+    """The labels and the table of marks of the model itself."""
+    names = tuple(config.label_names)
+    return LabelSet(names, dict(config.mark_labels), {name: name for name in names})
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A text to restore and its reference."""
 
     id: str
-    source: str
     text: str  # without marks
     spans: tuple[tuple[int, int], ...]  # of every unit, in order; empty for a token without letters and digits
     labels: tuple[str, ...]  # the name of the label after each unit
     ends_text: bool = True  # whether the last unit ends the document; false where the document was cut
-    broken: frozenset[int] = frozenset()  # Han units with a blank and no mark behind, as where a line broke
     cased: tuple[str | None, ...] = ()  # how each unit is written, None where nobody knows; empty if not asked for
 
 
-def example_from_tokens(
-    tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet, *, id: str, source: str
-) -> Example:
+def example_from_tokens(id: str, tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet) -> Example:
     """An example from tokens with one label each; split English clitics are joined to the word before them.
 
     Raises:
@@ -62,14 +86,13 @@ def example_from_tokens(
     unknown = sorted(set(labels) - set(label_set.names))
     if unknown:
         raise ValueError(f"Expected labels among {list(label_set.names)} in {id!r}, got {unknown}. Check the file.")
-    marks = frozenset(label_set.mark_labels)
-    units = [_without_marks(token.lower(), marks) for token in tokens]
+    units = [_without_marks(token.lower(), label_set) for token in tokens]
     joined = [unit in CLITICS or _both_han(before, unit) for before, unit in zip(["", *units], units, strict=False)]
-    return _example(units, joined, labels, id=id, source=source)
+    return _example(id, units, joined, labels)
 
 
 def example_from_text(
-    text: str, finder: WordFinder, label_set: LabelSet, *, id: str, source: str, has_casing: bool | None = False
+    id: str, text: str, finder: WordFinder, label_set: LabelSet, has_casing: bool | None = False
 ) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
@@ -79,28 +102,20 @@ def example_from_text(
     """
     words = finder(text)
     spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
-    units: list[str] = []
-    joined: list[bool] = []
-    labels: list[str] = []
-    broken: set[int] = set()
-    cased: list[str | None] = []
-    begins = sentence_begins(np.isin(word_labels, STOPS))
-    tells = written_casings(spoken, begins, has_casing) != UNKNOWN
+    units, joined, labels, cased = list[str](), list[bool](), list[str](), list[str | None]()
+    tells = written_casings(spoken, sentence_begins(np.isin(word_labels, STOPS)), has_casing) != UNKNOWN
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
-        gap = text[words[index - 1].end : words[index].start] if index else ""
         blank = bool(units) and not _both_han(units[-1], parts[0])
-        if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):
-            blank = any(sign.isspace() for sign in gap)  # between Han text and a Latin word: as it was written
-        elif units and not blank and gap.isspace() and labels[-1] == label_set.names[0]:
-            broken.add(len(units) - 1)
-        units.extend(parts)
-        joined.extend([not blank] + [True] * (len(parts) - 1))
-        labels.extend([label_set.names[0]] * (len(parts) - 1) + [label])
-        cased.extend([word if tells[index] and len(word) == len(word.lower()) else None] * len(parts))
-    found = _example(units, joined, labels, id=id, source=source)
-    return replace(found, broken=frozenset(broken), cased=tuple(cased) if has_casing is not False else ())
+        if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):  # between Han text and a Latin word: as it was written
+            blank = any(sign.isspace() for sign in text[words[index - 1].end : words[index].start])
+        units += parts
+        joined += [not blank, *[True] * (len(parts) - 1)]
+        labels += [*[label_set.names[0]] * (len(parts) - 1), label]
+        cased += [word if tells[index] and len(word) == len(word.lower()) else None] * len(parts)
+    found = _example(id, units, joined, labels)
+    return found if has_casing is False else replace(found, cased=tuple(cased))
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
@@ -124,21 +139,21 @@ def code_switched(example: Example) -> Example:
 
     Between two of them is a blank, but for where Han text stands on either side, as Mandarin is written.
     """
-    text, spans, labels = "", list[tuple[int, int]](), list[str]()
-    for first, last in _sentences(example):
-        start, end = example.spans[first][0], example.spans[last][1]
-        units = [example.text[a:b] for a, b in example.spans[first : last + 1]]
-        if not (any(map(_HAN_CHARACTER.match, units)) and any(map(_ENGLISH_WORD.fullmatch, units))):
+    units, joined, labels, first = list[str](), list[bool](), list[str](), 0
+    for index, label in enumerate(example.labels):
+        if label not in STOPS and index + 1 < len(example.labels):
             continue
-        text += " " if text and not (_HAN_CHARACTER.match(text[-1]) or _HAN_CHARACTER.match(units[0])) else ""
-        moved = len(text) - start
-        text += example.text[start:end]
-        spans += [(a + moved, b + moved) for a, b in example.spans[first : last + 1]]
-        labels += example.labels[first : last + 1]
-    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels), broken=frozenset())
+        spans, own = example.spans[first : index + 1], example.labels[first : index + 1]
+        sentence, first = [example.text[start:end] for start, end in spans], index + 1
+        if any(map(_HAN_CHARACTER.match, sentence)) and any(map(_ENGLISH_WORD.fullmatch, sentence)):
+            is_han = _HAN_CHARACTER.match(sentence[0]) or (units and _ENDS_IN_HAN.search(units[-1]))
+            joined += [bool(is_han), *(before[1] == after[0] for before, after in itertools.pairwise(spans))]
+            units += sentence
+            labels += own
+    return replace(_example(example.id, units, joined, labels), ends_text=example.ends_text)
 
 
-def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str], *, id: str, source: str) -> Example:
+def _example(id: str, units: Sequence[str], joined: Sequence[bool], labels: Sequence[str]) -> Example:
     """The units written one after the other, with a blank before each that is not `joined` to the one before."""
     text = ""
     spans: list[tuple[int, int]] = []
@@ -146,31 +161,22 @@ def _example(units: Sequence[str], joined: Sequence[bool], labels: Sequence[str]
         text += " " if text and unit and not is_joined else ""
         spans.append((len(text), len(text) + len(unit)))
         text += unit
-    return Example(id, source, text, tuple(spans), tuple(labels))
+    return Example(id, text, tuple(spans), tuple(labels))
 
 
-def _without_marks(token: str, marks: frozenset[str]) -> str:
+def _without_marks(token: str, label_set: LabelSet) -> str:
     """A token without the marks that would give the reference away; empty if it has no letter or digit.
 
     A mark between letters or digits belongs to the token: 1,000, 9:00, u.s.
     """
-    if not _LETTER_OR_DIGIT.search(token):
+    is_sign = [_LETTER_OR_DIGIT.match(sign) is None for sign in token]
+    if all(is_sign):
         return ""
+    outside = [any(pair) for pair in zip([True, *is_sign], [*is_sign[1:], True], strict=False)]
     return "".join(
-        sign
-        for index, sign in enumerate(token)
-        if sign not in marks
-        or (_LETTER_OR_DIGIT.match(token[index - 1 : index]) and _LETTER_OR_DIGIT.match(token, index + 1))
+        sign for sign, ends in zip(token, outside, strict=True) if not ends or sign not in label_set.mark_labels
     )
 
 
 def _both_han(before: str, after: str) -> bool:
     return bool(_ENDS_IN_HAN.search(before) and _HAN_CHARACTER.match(after))
-
-
-def _sentences(example: Example) -> list[tuple[int, int]]:
-    """The first and last unit of each sentence."""
-    ends = [index for index, label in enumerate(example.labels) if label in STOPS]
-    if example.labels and (not ends or ends[-1] < len(example.labels) - 1):
-        ends.append(len(example.labels) - 1)
-    return list(zip([0, *(end + 1 for end in ends)], ends, strict=False))

@@ -6,26 +6,22 @@ Takes a path, gives examples. Knows nothing about models or about which benchmar
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from punctuation_restoration.data import readers
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
 from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, split_of
-from punctuation_restoration.evaluation.examples import Example, example_from_text, example_from_tokens
-from punctuation_restoration.evaluation.labels import LabelSet
+from punctuation_restoration.evaluation.examples import Example, LabelSet, example_from_text, example_from_tokens
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.words import WordFinder
 
 
-def read_examples(
-    path: str | Path, label_set: LabelSet, keep: Callable[[dict[str, Any]], bool] | None = None
-) -> list[Example]:
+def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list[Example]:
     """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text; `.gz` may follow.
 
-    Words are found as the pipeline does. Units do not depend on jieba's words. `keep` says which rows of a JSONL file
-    are kept, perhaps none.
+    Words are found as the pipeline does. Units do not depend on jieba's words. `only` names a key of JSONL: rows where
+    it is false are left out, perhaps all.
 
     Raises:
         ValueError: if the file is missing, empty or not in its format.
@@ -33,12 +29,39 @@ def read_examples(
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"Expected a file to score at {path}, found none. Check the path or --bench-root.")
-    if keep is not None and readers.plain_suffix(path) != ".jsonl":
-        raise ValueError(f"Expected a JSONL file to choose documents from, got {path}. Convert it.")
-    examples = _examples(_documents(path, keep or bool), readers.plain_stem(path), label_set)
-    if not examples and keep is None:
+    examples = [example for example in _read_file(path, label_set, only) if example.spans]
+    if not (examples or only):
         raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
     return examples
+
+
+def _read_file(path: Path, label_set: LabelSet, only: str) -> Iterator[Example]:
+    """The documents of a file whole, where training reads parts of long ones."""
+    name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
+    finder = WordFinder(label_set.mark_labels)
+    if suffix == ".jsonl":
+        for number, row in readers.json_rows(path):
+            id = str(row.get("id", f"{name}:{number}"))
+            match row:
+                case _ if only and not row.get(only):
+                    continue
+                case {"text": str(text)}:
+                    yield example_from_text(id, text, finder, label_set)
+                case {"words": [*words], "labels": [*labels]}:
+                    yield example_from_tokens(id, [str(one) for one in words], [str(one) for one in labels], label_set)
+                case _:
+                    raise ValueError(
+                        f"Expected the key text, or the keys words and labels, in {path}, {id}, got {sorted(row)}. "
+                        "Rename the keys."
+                    )
+    elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
+        documents = list(readers.labelled_words(path))
+        for number, (_, tokens, names) in enumerate(documents, 1):
+            yield example_from_tokens(f"{name}:{number}" if len(documents) > 1 else name, tokens, names, label_set)
+    else:
+        for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
+            # Lines are joined: ends of lines would show stops.
+            yield example_from_text(f"{name}:{number}", " ".join(map(str.strip, lines)), finder, label_set)
 
 
 def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, casing: bool = False) -> list[Example]:
@@ -57,17 +80,18 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
     missing = sorted(set(names) - set(sources))
     if missing:
         raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
-    found: list[Example] = []
+    finder, found = WordFinder(label_set.mark_labels), list[Example]()
     for source in (sources[name] for name in names):
         listed, filters = read_hashes(source.held_out), source.filters
         validation, _ = held_out_shares(source, made)
-        documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
-        hashed = ((hash_id(one.id), one) for one in documents)
-        kept = [one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation")]
-        for example in _examples(kept, source.name, label_set, source.casing if casing else False):
-            density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
+        for document in readers.read_documents(Path(made.root) / source.path, source.text_field):
+            number = hash_id(document.id)
+            if number not in listed if listed else split_of(number, validation) != "validation":
+                continue
+            example = _example_of(document, finder, label_set, source.casing if casing else False)
+            density = sum(label != NO_MARK for label in example.labels) / max(len(example.labels), 1)
             is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
-            if is_usual and (any(example.cased) or not casing):
+            if example.spans and is_usual and (any(example.cased) or not casing):
                 found.append(example)
     return found
 
@@ -80,18 +104,20 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
     Raises:
         ValueError: if it has none, or their texts are no longer where they were.
     """
-    found: list[Example] = []
+    finder, found = WordFinder(label_set.mark_labels), list[Example]()
     for row in read_index(folder)["sources"]:
         shards = row["splits"].get("test", {"shards": ()})["shards"]
         kept = {hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()}
         documents = readers.read_documents(*row["read_from"]) if kept else ()
-        mine = [document for document in documents if hash_id(document.id) in kept]
-        if len({document.id for document in mine}) < len(kept):
+        mine = {document.id: document for document in documents if hash_id(document.id) in kept}
+        if len(mine) < len(kept):
             raise ValueError(
                 f"Expected {len(kept)} documents for test of {row['name']} in {row['read_from'][0]}, found "
                 f"{len(mine)}. The texts have changed: prepare the data again."
             )
-        found += _examples(mine, row["name"], label_set)
+        found += [
+            example for example in (_example_of(one, finder, label_set) for one in mine.values()) if example.spans
+        ]
     if not found:
         raise ValueError(f"Expected documents kept for test in {folder}, found none. Prepare the data with --test 0.1.")
     return found
@@ -107,44 +133,10 @@ def digest_of(examples: Sequence[Example]) -> str:
     return digest.hexdigest()
 
 
-def _documents(path: Path, keep: Callable[[dict[str, Any]], bool]) -> Iterator[readers.SourceDocument]:
-    """The documents of a file whole, where training reads parts of long ones."""
-    name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
-    if suffix == ".jsonl":
-        for number, row in readers.json_rows(path):
-            if not keep(row):
-                continue
-            id, domain = str(row.get("id", f"{name}:{number}")), str(row.get("domain") or "")
-            match row:
-                case {"text": str(text)}:
-                    yield readers.SourceDocument(id, text, str(path), domain=domain)
-                case {"words": [*said], "labels": [*marks]}:
-                    columns = tuple(map(str, said)), tuple(map(str, marks))
-                    yield readers.SourceDocument(id, "", str(path), *columns, domain)
-                case _:
-                    wanted = "the key text, or the keys words and labels"
-                    raise ValueError(f"Expected {wanted}, in {path}, {id}, got {sorted(row)}.")
-    elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
-        documents = list(readers.labelled_words(path))
-        for number, (_, words, labels) in enumerate(documents, 1):
-            id = f"{name}:{number}" if len(documents) > 1 else name
-            yield readers.SourceDocument(id, "", str(path), words, labels)
-    else:
-        for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
-            # Lines are joined: ends of lines would show stops.
-            yield readers.SourceDocument(f"{name}:{number}", " ".join(line.strip() for line in lines), str(path))
-
-
-def _examples(
-    documents: Iterable[readers.SourceDocument], source: str, label_set: LabelSet, has_casing: bool | None = False
-) -> list[Example]:
-    """Documents as examples of their domain, or else of their source; those without words are left out."""
-    finder = WordFinder(label_set.mark_labels)
-    found = []
-    for document in documents:
-        names: dict[str, Any] = {"id": document.id, "source": document.domain or source}
-        if document.words:
-            found.append(example_from_tokens(document.words, document.labels, label_set, **names))
-        else:
-            found.append(example_from_text(document.text, finder, label_set, **names, has_casing=has_casing))
-    return [example for example in found if example.spans]
+def _example_of(
+    document: readers.SourceDocument, finder: WordFinder, label_set: LabelSet, has_casing: bool | None = False
+) -> Example:
+    """A document of training text as an example."""
+    if document.words:
+        return example_from_tokens(document.id, document.words, document.labels, label_set)
+    return example_from_text(document.id, document.text, finder, label_set, has_casing)

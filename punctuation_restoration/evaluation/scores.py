@@ -1,26 +1,34 @@
-"""Turns counts into scores.
+"""Counts what was predicted against the reference, and turns counts into scores.
 
-Takes `Counts`, gives precision, recall and F1 per mark and over all marks in the ways that the literature calls
-"overall". Scores are fractions from 0 to 1. Knows nothing about texts, models or files.
+Takes labels, one a word; gives counts that can be added, precision, recall and F1 as fractions from 0 to 1, bootstrap
+intervals, and the calibration error. Knows nothing about texts, models or files.
+
+    reference   COMMA   O      O       PERIOD        one label a word (or Han character)
+    predicted   COMMA   COMMA  O       O
+    counted     hit     insertion      deletion      a wrong mark in the right place is a substitution
 
     >>> names = ["O", "COMMA", "PERIOD", "QUESTION"]
-    >>> scores = score(count_labels([0, 1, 0, 2, -100], [0, 1, 1, 2, 0], names))   # -100: not scored
+    >>> scores = score(count_labels([0, 1, 0, 2, -100], [0, 1, 1, 2, 0], names), names)   # -100: not scored
     >>> round(scores.micro.f1, 3), scores.n_words
     (0.8, 4)
+
+Counts are arrays (3, M, M) of whole numbers, by reference and predicted label, the no-mark label first: of every word
+but the last of each text; of the last words, where a stop is easy to guess; and of marks predicted inside a word of the
+reference, which are insertions but no words of their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from punctuation_restoration.evaluation.counts import Counts, add_counts, count_labels
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 
-# `FULL_QUESTION` is the usual name of a label that writes a mark before its sentence, too.
-SENTENCE_END_NAMES = {prefix + name for name in SENTENCE_ENDS.values() for prefix in ("", "FULL_")}
+N_SAMPLES, SEED = 2000, 2026  # of the bootstrap
+BLOCK_WORDS = 200
+MIN_DOCUMENTS = 5  # with fewer documents, blocks of words are drawn
+N_BINS = 15  # of calibration, as in Guo et al. 2017, section 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,119 +58,90 @@ class Scores:
     macro: MeanScore  # the mean over the marks that the reference uses
     weighted: MeanScore  # by each mark's number in the reference ("support-weighted" in the MLM-Punct paper)
     marks: dict[str, MarkScore]  # by label name; the no-mark label is never averaged in
-    # Micro over all words but the last of each text, and over the last words alone (Li & Lin 2020 score them apart,
-    # since a stop at the end of a text is easy); and the same for every mark, by label name (their Tables 3 and 4).
+    # Micro over all words but the last of each text, and over the last words alone: Li & Lin 2020 score them apart,
+    # since a stop at the end of a text is easy.
     mid_text: MarkScore
     end_text: MarkScore
-    mid_text_marks: dict[str, MarkScore]
-    end_text_marks: dict[str, MarkScore]
-    # Micro by number of classes, no-mark included: all labels; sentence ends joined into one; any mark at all (after
-    # Alam et al. 2020).
-    merged: dict[str, MarkScore]
     # (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999); may exceed 1; None where
     # the reference has no mark.
     slot_error_rate: float | None
 
 
-def score(counts: Counts) -> Scores:
-    """All scores that follow from the counts."""
-    pairs, stray = counts.pairs, counts.stray
-    mark_names = counts.label_names[1:]
-    marks = _by_mark(mark_names, pairs, stray)
+class Block(NamedTuple):
+    """Counts of a block of words of one document."""
+
+    document: str
+    counts: np.ndarray
+
+
+def count_labels(
+    reference: Sequence[int | str],
+    predicted: Sequence[int | str],
+    label_names: Sequence[str],
+    *,
+    ends_text: bool = False,
+    stray: Iterable[str] = (),
+) -> np.ndarray:
+    """Counts (3, M, M) over one text, or over words whose borders of text do not matter.
+
+    Args:
+        reference, predicted: one label a word, as a name or as an index into `label_names`. Words whose reference is
+            -100 are left out.
+        label_names: all labels, the no-mark label first.
+        ends_text: whether the last scored word ends a text, and is counted apart.
+        stray: labels of the marks predicted inside words.
+
+    Raises:
+        ValueError: if the lists differ in length, or a label is unknown.
+    """
+    if len(reference) != len(predicted):
+        raise ValueError(
+            f"Expected one predicted label per word: {len(reference)} words, {len(predicted)} predicted labels. "
+            "Was the text segmented twice?"
+        )
+    counts = np.zeros((3, len(label_names), len(label_names)), dtype=np.int64)
+    rows: dict[Any, int] = {name: index for index, name in enumerate(label_names)}
+    rows.update({index: index for index in rows.values()})
+    pairs = [(own, found) for own, found in zip(reference, predicted, strict=True) if own != NOT_SCORED]
+    try:
+        for index, (own, found) in enumerate(pairs, 1):
+            counts[int(ends_text and index == len(pairs)), rows[own], rows[found]] += 1
+        for label in stray:
+            counts[2, 0, rows[label]] += 1
+    except KeyError as error:
+        raise ValueError(
+            f"Expected labels among {list(label_names)}, got {error}. Were they made with other label names?"
+        ) from error
+    return counts
+
+
+def score(counts: np.ndarray, label_names: Sequence[str]) -> Scores:
+    """All scores that follow from counts (3, M, M)."""
+    mid_text, end_text, inside = counts
+    pairs = counts.sum(axis=0)
+    n_marks, n_wrong = int(pairs[1:].sum()), int(pairs.sum() - pairs.trace())
+    marks = dict(zip(label_names[1:], map(mark_score, mark_numbers(pairs)), strict=True))
     used = [mark for mark in marks.values() if mark.n_reference]
-    groupings = (
-        counts.label_names,
-        [*counts.label_names[:1], *("END" if name in SENTENCE_END_NAMES else name for name in mark_names)],
-        [*counts.label_names[:1], *("MARK" for _ in mark_names)],
-    )
-    n_marks = int(pairs[1:].sum())
-    n_errors = int(pairs.sum() - pairs.trace() + stray.sum())
     return Scores(
-        n_words=counts.n_words,
-        micro=micro(counts),
+        n_words=int(pairs.sum() - inside.sum()),
+        micro=micro(pairs),
         macro=_mean(used, [1] * len(used)),
         weighted=_mean(used, [mark.n_reference for mark in used]),
         marks=marks,
-        mid_text=_micro(counts.mid_text, stray),
-        end_text=_micro(counts.end_text, 0 * stray),
-        mid_text_marks=_by_mark(mark_names, counts.mid_text, stray),
-        end_text_marks=_by_mark(mark_names, counts.end_text, 0 * stray),
-        merged={str(len(set(names))): _merged(pairs, stray, names) for names in groupings},
-        slot_error_rate=n_errors / n_marks if n_marks else None,
+        mid_text=micro(mid_text + inside),
+        end_text=micro(end_text),
+        slot_error_rate=n_wrong / n_marks if n_marks else None,
     )
 
 
-def metrics(
-    references: Iterable[Sequence[int | str]], predictions: Iterable[Sequence[int | str]], label_names: Sequence[str]
-) -> dict[str, float | int | None]:
-    """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
-
-    Args:
-        references, predictions: for each text one label a word, as a name or as an index into `label_names`; words
-            whose reference is -100 are left out.
-        label_names: all labels, the no-mark label first.
-
-    Returns:
-        Fractions from 0 to 1: `micro_precision`, `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`),
-        `macro_f1`, `weighted_f1`, `mid_text_f1`, `end_text_f1`; and `slot_error_rate`, `n_words`.
-
-    Raises:
-        ValueError: if the labels of a text differ in number, or a label is unknown.
-    """
-    texts = zip(references, predictions, strict=True)
-    scores = score(add_counts(label_names, (count_labels(*text, label_names, ends_text=True) for text in texts)))
-    found: dict[str, Any] = {f"{name}_f1": getattr(scores, name).f1 for name in ("macro", "weighted")}
-    found |= {f"{name}_f1": getattr(scores, name).f1 for name in ("mid_text", "end_text")}
-    for name, mark in {"micro": scores.micro, **scores.marks}.items():
-        found |= {f"{name.lower()}_{kind}": getattr(mark, kind) for kind in ("precision", "recall", "f1")}
-    return {**found, "slot_error_rate": scores.slot_error_rate, "n_words": scores.n_words}
+def micro(pairs: np.ndarray) -> MarkScore:
+    """Precision, recall and F1 over all marks together, of counts (..., M, M); words without a mark do not count."""
+    return mark_score(mark_numbers(pairs.reshape(-1, *pairs.shape[-2:]).sum(axis=0)).sum(axis=0))
 
 
-def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, float | int | None]]:
-    """What a `transformers.Trainer` takes as `compute_metrics` for a model of ours.
-
-        trainer = Trainer(model, ..., compute_metrics=compute_metrics(model.config.label_names))
-        trainer.evaluate()["eval_micro_f1"]
-
-    The function takes an `EvalPrediction`: `predictions` are logits (texts, W, M), of several outputs the first, and
-    `label_ids` (texts, W) are labels, -100 where none is scored. It decides by the highest logit, without the
-    thresholds that the pipeline applies.
-    """
-
-    def compute(evaluated: Any) -> dict[str, float | int | None]:
-        logits = evaluated.predictions
-        logits = logits[0] if isinstance(logits, (tuple, list)) else logits
-        references = np.asarray(evaluated.label_ids)
-        kept = references != NOT_SCORED
-        chosen = np.asarray(logits).argmax(axis=-1)
-        rows = [(one[own].tolist(), two[own].tolist()) for one, two, own in zip(references, chosen, kept, strict=True)]
-        return metrics([one for one, _ in rows], [two for _, two in rows], label_names)
-
-    return compute
-
-
-def micro(counts: Counts) -> MarkScore:
-    """Precision, recall and F1 over all marks counted together; words without a mark on either side do not count."""
-    return _micro(counts.pairs, counts.stray)
-
-
-def mark_numbers(pairs: np.ndarray, stray: np.ndarray) -> np.ndarray:
-    """Of every mark how many are right, in the reference, and predicted: (..., M - 1, 3).
-
-    Args:
-        pairs: words by reference and predicted label (..., M, M), the no-mark label first.
-        stray: further predictions (..., M).
-    """
-    right = np.diagonal(pairs, axis1=-2, axis2=-1)
-    return np.stack([right, pairs.sum(-1), pairs.sum(-2) + stray], axis=-1)[..., 1:, :]
-
-
-def _by_mark(mark_names: Sequence[str], pairs: np.ndarray, stray: np.ndarray) -> dict[str, MarkScore]:
-    return {name: mark_score(row) for name, row in zip(mark_names, mark_numbers(pairs, stray), strict=True)}
-
-
-def _micro(pairs: np.ndarray, stray: np.ndarray) -> MarkScore:
-    return mark_score(mark_numbers(pairs, stray).sum(axis=0))
+def mark_numbers(pairs: np.ndarray) -> np.ndarray:
+    """Of every mark how many are right, in the reference, and predicted (M - 1, 3), of counts (M, M)."""
+    return np.stack([pairs.diagonal(), pairs.sum(axis=1), pairs.sum(axis=0)], axis=1)[1:]
 
 
 def mark_score(numbers: np.ndarray) -> MarkScore:
@@ -185,8 +164,134 @@ def _mean(marks: Sequence[MarkScore], weights: Sequence[int]) -> MeanScore:
     return MeanScore(*np.average(rows, axis=0, weights=weights).tolist())
 
 
-def _merged(pairs: np.ndarray, stray: np.ndarray, names: Sequence[str]) -> MarkScore:
-    """Micro over the classes that labels of one name make."""
-    classes = list(dict.fromkeys(names))
-    belongs = np.array([[name == one for one in classes] for name in names], dtype=np.int64)  # (M, classes)
-    return _micro(belongs.T @ pairs @ belongs, stray @ belongs)
+def metrics(
+    references: Iterable[Sequence[int | str]], predictions: Iterable[Sequence[int | str]], label_names: Sequence[str]
+) -> dict[str, float | int | None]:
+    """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
+
+    Args:
+        references, predictions: for each text one label a word, as a name or as an index into `label_names`; words
+            whose reference is -100 are left out.
+        label_names: all labels, the no-mark label first.
+
+    Returns:
+        Fractions from 0 to 1: `micro_precision`, `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`),
+        `macro_f1`, `weighted_f1`, `mid_text_f1`, `end_text_f1`; and `slot_error_rate`, `n_words`.
+
+    Raises:
+        ValueError: if the labels of a text differ in number, or a label is unknown.
+    """
+    texts = zip(references, predictions, strict=True)
+    counts = [count_labels(*text, label_names, ends_text=True) for text in texts]
+    scores = score(sum(counts, count_labels([], [], label_names)), label_names)
+    kinds = ("macro", "weighted", "mid_text", "end_text")
+    found: dict[str, Any] = {f"{kind}_f1": getattr(scores, kind).f1 for kind in kinds}
+    for name, mark in {"micro": scores.micro, **scores.marks}.items():
+        found |= {f"{name.lower()}_{kind}": getattr(mark, kind) for kind in ("precision", "recall", "f1")}
+    return {**found, "slot_error_rate": scores.slot_error_rate, "n_words": scores.n_words}
+
+
+def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, float | int | None]]:
+    """What a `transformers.Trainer` takes as `compute_metrics` for a model of ours.
+
+        trainer = Trainer(model, ..., compute_metrics=compute_metrics(model.config.label_names))
+        trainer.evaluate()["eval_micro_f1"]
+
+    The function takes an `EvalPrediction`: `predictions` are logits (texts, W, M), of several outputs the first, and
+    `label_ids` (texts, W) are labels, -100 where none is scored. It decides by the highest logit, without the
+    thresholds that the pipeline applies.
+    """
+
+    def compute(evaluated: Any) -> dict[str, float | int | None]:
+        logits = evaluated.predictions
+        chosen = np.asarray(logits[0] if isinstance(logits, (tuple, list)) else logits).argmax(axis=-1)
+        return metrics(evaluated.label_ids.tolist(), chosen.tolist(), label_names)
+
+    return compute
+
+
+def units_of(blocks: Sequence[Block]) -> tuple[str, list[np.ndarray]]:
+    """What a bootstrap draws: what it is called, and the counts of each.
+
+    These are whole documents, since the words of one text depend on each other. A test that is one stream, or has few
+    documents, is drawn in blocks of words.
+    """
+    documents: dict[str, np.ndarray] = {}
+    for block in blocks:
+        documents[block.document] = documents.get(block.document, 0) + block.counts
+    if len(documents) >= MIN_DOCUMENTS:
+        return "documents", list(documents.values())
+    return f"blocks of {BLOCK_WORDS} words", [block.counts for block in blocks]
+
+
+def bootstrap(units: Sequence[np.ndarray], label_names: Sequence[str]) -> dict[str, Any]:
+    """The 95 % intervals [low, high] of F1, of all marks (`"micro"`) and by label name (`"marks"`).
+
+    Percentile bootstrap (Efron & Tibshirani 1993, chapter 13) over the counts of units.
+
+    Raises:
+        ValueError: if there is no unit.
+    """
+    marks = np.array([mark_numbers(one.sum(axis=0)) for one in units]).reshape(-1, len(label_names) - 1, 3)
+    numbers = np.insert(marks, 0, marks.sum(axis=1), axis=1)  # (units, all and each mark, 3)
+    overall, *others = np.percentile(_sampled_f1(numbers), [2.5, 97.5], axis=0).T.tolist()
+    return {"micro": overall, "marks": dict(zip(label_names[1:], others, strict=True))}
+
+
+def paired_bootstrap(new: Sequence[Sequence[int]], earlier: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """How much better one system is than another on the same units, each sample drawn for both alike (Koehn 2004).
+
+    Args:
+        new, earlier: of each unit how many marks are right, in the reference, and predicted.
+
+    Returns:
+        `"micro"`, the difference of micro-F1 as a fraction, its `"interval_95"` [low, high], and `"share_above_0"`,
+        the share of samples in which the new one is better.
+
+    Raises:
+        ValueError: if there is no unit, or the units are not the same.
+    """
+    one, two = (np.array(units, dtype=np.int64).reshape(-1, 3) for units in (new, earlier))
+    if one[:, 1].tolist() != two[:, 1].tolist():
+        raise ValueError(
+            f"Expected results of the same documents, got {len(one)} and {len(two)} units that differ in the marks of "
+            "the reference. Evaluate both models with the same --benchmark and --limit."
+        )
+    gains = _sampled_f1(one) - _sampled_f1(two)
+    difference = mark_score(one.sum(axis=0)).f1 - mark_score(two.sum(axis=0)).f1
+    interval = np.percentile(gains, [2.5, 97.5]).tolist()
+    return {"micro": difference, "interval_95": interval, "share_above_0": float((gains > 0).mean())}
+
+
+def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
+    """F1 of each sample (samples, ...), of units (units, ..., 3); always the same draws."""
+    if not len(numbers):
+        raise ValueError("Expected the counts of one unit or more, got none. Is the test empty?")
+    share = np.full(len(numbers), 1 / len(numbers))
+    # How often each unit is drawn in each sample: (samples, units).
+    drawn = np.random.default_rng(SEED).multinomial(len(numbers), share, size=N_SAMPLES)
+    n_correct, n_reference, n_predicted = np.moveaxis(np.tensordot(drawn, numbers, axes=1), -1, 0)
+    n_marks = n_reference + n_predicted
+    return np.divide(2 * n_correct, n_marks, out=np.zeros(n_marks.shape), where=n_marks > 0)
+
+
+def count_reliability(decisions: Sequence[tuple[float, bool]]) -> np.ndarray:
+    """How many decisions have a score in each bin, how many of these are right, and the sum of their scores.
+
+    Takes (score, right) pairs, gives an array (3, `N_BINS`); the arrays of two halves of a test add up.
+
+    Raises:
+        ValueError: if a score lies outside 0 to 1.
+    """
+    scores, right = np.array(decisions, dtype=float).reshape(-1, 2).T
+    wrong = scores[(scores < -1e-3) | (scores > 1.001)]  # rounding in fp32 may leave a probability slightly above 1
+    if len(wrong):
+        raise ValueError(f"Expected a score from 0 to 1, got {wrong[0]}. Give probabilities, not logits.")
+    places = np.clip((scores * N_BINS).astype(int), 0, N_BINS - 1)
+    return np.stack([np.bincount(places, row, N_BINS) for row in (np.ones_like(scores), right, scores)], dtype=float)
+
+
+def calibration_error(bins: np.ndarray) -> float | None:
+    """Mean distance between score and share of right decisions, by bin (Naeini et al. 2015); None if empty."""
+    n, n_right, score_sums = bins
+    return float(abs(n_right - score_sums).sum() / n.sum()) if n.any() else None

@@ -4,7 +4,6 @@ Takes the model's folder and settings, gives a dictionary for JSON. Knows nothin
 """
 
 import hashlib
-import os
 import platform
 import subprocess
 from datetime import UTC, datetime
@@ -20,24 +19,17 @@ PROJECT = Path(__file__).resolve().parents[2]
 def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
     """All of the signature but the data, which differs by benchmark; `model` is a folder or a name."""
     machine = {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
+        "processor": processor(),
         "torch_threads": torch.get_num_threads(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "device": device,
+        "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
     }
-    if device.startswith("cuda"):
-        machine["gpu"] = torch.cuda.get_device_name(torch.device(device))
+    versions = {module.__name__: module.__version__ for module in (torch, transformers)}
     return {
         "commit": commit(),
         **shown_model(model),
         "settings": settings,
         "machine": machine,
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "versions": {"python": platform.python_version(), **versions},
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -59,21 +51,20 @@ def shown_model(model: str) -> dict[str, str | None]:
 def commit() -> str | None:
     """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
     try:
-        head = _git("rev-parse", "HEAD")
-        changes = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
+        head, changes = (
+            subprocess.check_output(["git", *call], cwd=PROJECT, stderr=subprocess.DEVNULL, text=True).strip()
+            for call in (("rev-parse", "HEAD"), ("status", "--porcelain", "--untracked-files=no", "--", "*.py"))
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return head + ("+changes" if changes else "")
 
 
-def _processor() -> str:
+def processor() -> str:
+    """What the processor is called, where that can be found out."""
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or "unknown"
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", *arguments]
-    return subprocess.check_output(command, cwd=PROJECT, stderr=subprocess.DEVNULL, text=True, timeout=20).strip()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or "unknown")
