@@ -190,7 +190,7 @@ def test_a_tokenizer_may_have_a_piece_that_no_text_gives_and_the_encoder_no_row_
 def test_a_gguf_file_is_refused_with_the_way_out(folders, tmp_path, capsys):
     (tmp_path / "model.Q4.gguf").write_bytes(b"GGUF")
     message = _said(capsys, tmp_path / "model.Q4.gguf", folders / "prepared", tmp_path / "out")
-    assert "gguf_file='model.Q4.gguf'" in message
+    assert "gguf_file=" in message
 
 
 def test_a_punctuation_model_is_no_encoder(tiny_checkpoint, folders, tmp_path, capsys):

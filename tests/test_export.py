@@ -14,7 +14,6 @@ from transformers import Trainer, TrainingArguments, pipeline
 
 import punctuation_restoration
 from punctuation_restoration import export as exporting
-from punctuation_restoration.training.checkpoints import save_checkpoint
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
 from tools import space_folder
 from tools.card import weights_line
@@ -183,12 +182,16 @@ def test_weights_that_half_precision_would_change_are_left_alone(exported, tiny_
 def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training(
     tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path
 ):
-    def save(folder: Path) -> None:
-        tiny_model.save_pretrained(folder)
-        tiny_tokenizer.save_pretrained(folder)
-
-    checkpoint = save_checkpoint(tmp_path / "checkpoints", 500, save, {"step": 500})
-    for name in ("optimizer.pt", "scheduler.pt", "training_args.bin", "trainer_state.json"):  # of transformers' Trainer
+    checkpoint = tmp_path / "checkpoints" / "step-000500"
+    tiny_model.save_pretrained(checkpoint)
+    tiny_tokenizer.save_pretrained(checkpoint)
+    for name in (
+        "trainer.pt",
+        "optimizer.pt",
+        "scheduler.pt",
+        "training_args.bin",
+        "trainer_state.json",
+    ):  # of transformers' Trainer
         (checkpoint / name).write_bytes(b"state")
     names = {path.name for path in exporting.export(tmp_path / "out", checkpoint)}
     assert not {name for name in names if name.endswith((".pt", ".bin")) or name.startswith(("trainer", "files"))}

@@ -19,7 +19,7 @@ from punctuation_restoration.pipeline.decisions import LEAST_CHANCE, make_choice
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import find_marks, strip_marks
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
-from punctuation_restoration.training.label_growth import with_labels
+from punctuation_restoration.training.building import with_labels
 
 
 def read(text):

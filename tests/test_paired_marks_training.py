@@ -17,7 +17,7 @@ from punctuation_restoration.data.recipe import build_recipe, load_recipe
 from punctuation_restoration.data.shards import open_shard, read_index
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
-from punctuation_restoration.training.label_growth import with_labels
+from punctuation_restoration.training.building import with_labels
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from accelerate.state import AcceleratorState
 from punctuation_restoration.data.shards import PackedDocument, Words, read_index
 from tools import papers
 
-ROOT = Path(__file__).resolve().parents[1]
+FILES = sorted((Path(__file__).resolve().parents[1] / "recipes" / "papers").glob("*.yaml"))
 TEXT = "Hello, you are {letter}. Is the day? You, the best, say hello. "
 
 
@@ -29,57 +29,58 @@ def place(tiny_encoder: Path, tmp_path: Path) -> Path:
         "paper": "A. N. Author 2020",
         "recipe": {
             "root": str(tmp_path), "sources": [source], "validation": 0.3, "filters": {"max_marks_per_word": 0.9},
-            "model": {"slot_style": "last-piece"},
+            "model": {"slot_style": "last-piece", "layers": 1},
         },
         "encoder": str(tiny_encoder),
-        "arguments": {"max-steps": 4, "pieces-per-batch": 128, "evaluate-every": 2, "precision": "fp32", "layers": 1},
+        "arguments": {"max-steps": 4, "pieces-per-batch": 128, "evaluate-every": 2, "dtype": "float32"},
         "sets": [str(tmp_path / "test.txt")],
         "made": {"data": {}, "{each} words": {"each": [100], "part_of": "data", "words": "{each}"}},
         "arms": {
-            "all text": None,
-            "{each} words": {"each": [100], "data": ["{each} words"], "steps": 0.5},
+            "all text": {},
             "twice": {"arguments": {"model": "{all text}"}, "seeds": [1]},
-            "masks": {"arguments": {"slot-style": "mask"}, "sets": []},
+            "masks": {"recipe": {"model": {"slot_style": "mask"}}, "sets": []},
+            "{each} words of text": {"each": [100], "data": ["{each} words"], "steps": 0.5},
         },
         "published": {"their system": {str(tmp_path / "test.txt"): 81.25}},
     }  # fmt: skip
-    paper["arms"] = {name: value or {} for name, value in paper["arms"].items()}
-    paper["arms"]["{each} words of text"] = paper["arms"].pop("{each} words")
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(paper, sort_keys=False), encoding="utf-8")
     return tmp_path
 
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Every command that is run; they run in this process."""
+    """Every command that is run; they run in this process, but not one that names what is `broken`."""
     called: list[list[str]] = []
 
     def run(command: list[str], **_: Any) -> None:
         called.append(command)
         AcceleratorState._reset_state(reset_partial_state=True)
+        if any("broken" in word for word in command):
+            raise OSError("the lights went out")
         assert importlib.import_module(command[2]).main(command[3:]) == 0
 
     monkeypatch.setattr(papers, "subprocess", SimpleNamespace(run=run, CalledProcessError=OSError))
     return called
 
 
+def run(place: Path, *more: str) -> int:
+    call = [str(place / "tiny.yaml"), "--work", str(place / "work"), "--output", str(place / "out"), "--device", "cpu"]
+    return papers.main([*call, *more])
+
+
 def test_arms_are_run_once_scored_and_compared(
     place: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call = [str(place / "tiny.yaml"), "--work", str(place / "work"), "--output", str(place / "out"), "--device", "cpu"]
-    assert papers.main([*call, "--arms", "twice"]) == 0  # what it starts from is trained first
-    assert [Path(command[command.index("--output") + 1]).name for command in commands] == [
-        "data",
-        "all-text-1",
-        "twice-1",
-    ]
-    assert papers.main(call) == 0
+    assert run(place, "--arms", "twice") == 0  # what it starts from is trained first
+    outputs = [Path(command[command.index("--output") + 1]).name for command in commands]
+    assert outputs == ["data", "all-text-1", "twice-1"]
+    assert run(place) == 0
     n_commands = len(commands)
-    assert papers.main(call) == 0
+    assert run(place) == 0
     assert len(commands) == n_commands == 5  # nothing is done twice
     found = json.loads((place / "out" / "tiny.json").read_text(encoding="utf-8"))
     rows = {row["arm"]: row for row in found["runs"]}
-    assert [(name, row["steps"]) for name, row in rows.items()] == [
+    assert [(name, row["step"]) for name, row in rows.items()] == [
         ("all text", 4), ("twice", 4), ("masks", 4), ("100 words of text", 2),
     ]  # fmt: skip
     test = str(place / "test.txt")
@@ -93,62 +94,51 @@ def test_arms_are_run_once_scored_and_compared(
     train = read_index(place / "work" / "tiny" / "100-words")["sources"][0]["splits"]["train"]
     assert 100 <= train["n_words"] < 200
     settings = json.loads((place / "work" / "tiny" / "masks-1" / "settings.json").read_text(encoding="utf-8"))
-    assert settings["slot_style"] == "mask"
+    assert (settings["slot_style"], settings["layers"]) == ("mask", 1)
 
 
-def test_a_run_with_other_settings_is_not_taken_for_the_same(
+def test_a_run_that_breaks_or_has_other_settings_is_told_and_the_next_goes_on(
     place: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call = [str(place / "tiny.yaml"), "--work", str(place / "work"), "--output", str(place / "out")]
-    assert papers.main([*call, "--arms", "all text"]) == 0
-    text = (place / "tiny.yaml").read_text(encoding="utf-8")
-    (place / "tiny.yaml").write_text(text.replace("max-steps: 4", "max-steps: 6"), encoding="utf-8")
-    assert papers.main([*call, "--arms", "all text"]) == 1
-    assert "--max-steps 6" in capsys.readouterr().err
-
-
-def test_a_broken_run_is_told_and_goes_on(
-    place: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call = [str(place / "tiny.yaml"), "--work", str(place / "work"), "--output", str(place / "out")]
-    call += ["--arms", "all text", "masks"]
-    run = papers.subprocess.run
-
-    def broken(command: list[str], **more: Any) -> None:
-        if "mask" in command:
-            raise OSError("the lights went out")
-        run(command, **more)
-
-    monkeypatch.setattr(papers, "subprocess", SimpleNamespace(run=broken, CalledProcessError=OSError))
-    assert papers.main(call) == 1
+    content = yaml.safe_load((place / "tiny.yaml").read_text(encoding="utf-8"))
+    content["arms"] = {"all text": {}, "twice": {"arguments": {"model": "broken"}}, "again": {}}
+    (place / "tiny.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    assert run(place) == 1
+    assert "twice, seed 1: the lights went out" in capsys.readouterr().err
     rows = json.loads((place / "out" / "tiny.json").read_text(encoding="utf-8"))["runs"]
-    assert [row["arm"] for row in rows] == ["all text"]
-    monkeypatch.setattr(papers, "subprocess", SimpleNamespace(run=run, CalledProcessError=OSError))
-    assert papers.main(call) == 0
-    assert commands[-1][commands[-1].index("--output") + 1].endswith("masks-1")
+    assert [row["arm"] for row in rows] == ["all text", "again"]
+    content["arguments"]["max-steps"] = 6
+    (place / "tiny.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    assert run(place, "--arms", "all text") == 1
+    assert "--max-steps 6" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("average", "averages", "averages"),
-        ("slot-style: mask", "model: '{nothing}'", "nothing"),
+        ("'{all text}'", "'{nothing}'", "nothing"),
         ("part_of: data", "part_of: date", "date"),
+        ("steps: 0.5", "steps: half", "steps"),
     ],
 )
 def test_a_wrong_file_is_refused(
     place: Path, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (place / "tiny.yaml").read_text(encoding="utf-8") + "average: micro\n"
+    assert old in text
     (place / "tiny.yaml").write_text(text.replace(old, new), encoding="utf-8")
-    assert papers.main([str(place / "tiny.yaml"), "--list"]) == 2
+    with pytest.raises(SystemExit) as done:
+        run(place)
+    assert done.value.code == 2
     assert message in capsys.readouterr().err
 
 
-def test_the_arms_of_the_papers_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
-    files = sorted(map(str, (ROOT / "recipes" / "papers").glob("*.yaml")))
-    assert papers.main([*files, "--list"]) == 0
-    assert "  Mandarin by pieces\n" in capsys.readouterr().out
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_arms_of_the_papers_can_be_read(path: Path) -> None:
+    paper = papers.read_paper(path)
+    assert paper.baseline in paper.arms
+    assert Path(paper.recipe["base"]).is_file()
 
 
 def test_pieces_as_words_keep_the_mark_at_the_last_piece() -> None:
@@ -162,20 +152,6 @@ def test_pieces_as_words_keep_the_mark_at_the_last_piece() -> None:
 
 def test_a_gain_is_shown_where_every_interval_leaves_zero_out() -> None:
     sure = {"micro": 0.02, "interval_95": [0.01, 0.03]}
-    assert papers.sure_gain([sure, sure, None]) == " (+2.0)"
-    assert papers.sure_gain([sure, {"micro": 0.0, "interval_95": [-0.01, 0.01]}]) == ""
-    assert papers.sure_gain([None]) == ""
-
-
-def test_steps_done_twice_after_a_stop_are_counted_once(tmp_path: Path) -> None:
-    rows = [
-        {"step": 10, "minutes": 1.0, "words_per_second": 10.0},
-        {"step": 20, "minutes": 9.0, "words_per_second": 10.0},
-        {"step": 30, "minutes": 12.0, "words_per_second": 10.0},
-        {"step": 20, "minutes": 2.0, "words_per_second": 20.0},  # went on from a checkpoint at step 10
-        {"step": 20, "validation": {"f1": 1.0}},
-    ]
-    log = tmp_path / "log.jsonl"
-    log.write_text("\n".join(map(json.dumps, rows)))
-    assert papers.read_log(log) == [rows[0], rows[3], rows[4]]
-    assert papers.seen(papers.read_log(log), "words") == 60 * 10 + 60 * 20
+    assert papers.cell([71.0, 72.0], [sure, sure]) == "71.5 (+2.0)"
+    assert papers.cell([71.0], [sure, {"micro": 0.0, "interval_95": [-0.01, 0.01]}]) == "71.0"
+    assert papers.cell([]) == ""

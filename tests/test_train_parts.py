@@ -9,17 +9,20 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, BertConfig, LlamaConfig
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.training.losses import distillation_losses, slot_losses, total_loss
+from punctuation_restoration.pipeline.backends import cpu_has_bf16
+from punctuation_restoration.training.building import set_dropout
+from punctuation_restoration.training.losses import divergences, total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,
     build_optimiser,
-    parameter_groups,
+    plain_weights,
     rate_factor,
+    train_rows_only,
 )
-from punctuation_restoration.training.precision import choose_precision, cpu_has_bf16, use_fp32_attention
+from punctuation_restoration.training.precision import choose_format, use_fp32_attention
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.trained_rows import RowTrainedEmbedding, plain_weights, train_rows_only
 
 # Two windows, two slots, two labels. Probabilities of label 0: 0.8 and 0.5; 0.25 and (not scored).
 PROBABILITIES = torch.tensor([[[0.8, 0.2], [0.5, 0.5]], [[0.25, 0.75], [0.9, 0.1]]])
@@ -29,20 +32,15 @@ PSEUDO = torch.tensor([False, True])
 LOG = math.log
 
 
-def test_plain_loss_is_the_summed_cross_entropy_of_scored_slots() -> None:
-    expected = -(LOG(0.8) + LOG(0.5) + LOG(0.25))
-    assert slot_losses(LOGITS, LABELS, TrainingSettings()).sum().item() == pytest.approx(expected, abs=1e-6)
-
-
 def test_pseudo_labels_have_their_own_weight_and_smoothing() -> None:
+    plain = total_loss(LOGITS, LABELS, TrainingSettings())
+    assert plain.item() == pytest.approx(-(LOG(0.8) + LOG(0.5) + LOG(0.25)), abs=1e-6)
     settings = TrainingSettings(label_smoothing=0.1, pseudo_weight=0.5, pseudo_smoothing=0.4)
     # A label smoothed by beta: 1 - beta + beta / 2 on the label, beta / 2 on the other.
     human = -(0.95 * LOG(0.8) + 0.05 * LOG(0.2)) - LOG(0.5)
     pseudo = -0.5 * (0.8 * LOG(0.25) + 0.2 * LOG(0.75))
-    loss = slot_losses(LOGITS, LABELS, settings, PSEUDO).sum()
-    assert loss.item() == pytest.approx(human + pseudo, abs=1e-6)
-    alone = slot_losses(LOGITS[:1], LABELS[:1], settings).sum()
-    assert alone.item() == pytest.approx(human, abs=1e-6)
+    assert total_loss(LOGITS, LABELS, settings, PSEUDO).item() == pytest.approx(human + pseudo, abs=1e-6)
+    assert total_loss(LOGITS[:1], LABELS[:1], settings).item() == pytest.approx(human, abs=1e-6)
 
 
 def test_focal_loss_by_hand() -> None:
@@ -51,9 +49,9 @@ def test_focal_loss_by_hand() -> None:
     expected = (
         0.04 * -(0.95 * LOG(0.8) + 0.05 * LOG(0.2)) + 0.25 * -LOG(0.5) + 0.5625 * -(0.95 * LOG(0.25) + 0.05 * LOG(0.75))
     )
-    assert slot_losses(LOGITS, LABELS, settings).sum().item() == pytest.approx(expected, abs=1e-6)
+    assert total_loss(LOGITS, LABELS, settings).item() == pytest.approx(expected, abs=1e-6)
     certain = torch.tensor([[[50.0, -50.0]]], requires_grad=True)
-    slot_losses(certain, torch.tensor([[0]]), TrainingSettings(focal_gamma=0.5)).sum().backward()
+    total_loss(certain, torch.tensor([[0]]), TrainingSettings(focal_gamma=0.5)).backward()
     assert certain.grad is not None
     assert certain.grad.abs().max() < 1e-3
 
@@ -61,73 +59,51 @@ def test_focal_loss_by_hand() -> None:
 def test_smoothing_agrees_with_torch() -> None:
     torch.manual_seed(0)
     logits, labels = torch.randn(3, 5, 4), torch.randint(0, 4, (3, 5))
-    ours = slot_losses(logits, labels, TrainingSettings(label_smoothing=0.2)).sum()
+    ours = total_loss(logits, labels, TrainingSettings(label_smoothing=0.2))
     theirs = nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=0.2, reduction="sum")
     assert ours.item() == pytest.approx(theirs.item(), abs=1e-4)
 
 
-def test_distillation_by_hand() -> None:
-    teacher = torch.tensor([[[0.6, 0.4], [0.5, 0.5]], [[0.1, 0.9], [0.3, 0.7]]])
-    # KL(teacher, student) of the three scored slots; the second one agrees.
-    expected = 0.6 * LOG(0.6 / 0.8) + 0.4 * LOG(0.4 / 0.2) + 0.1 * LOG(0.1 / 0.25) + 0.9 * LOG(0.9 / 0.75)
-    assert distillation_losses(LOGITS, teacher, LABELS, 1.0).sum().item() == pytest.approx(expected, abs=1e-6)
+def test_soft_labels_count_for_their_share_where_there_are_some() -> None:
+    teacher = torch.tensor([[[0.6, 0.4], [0.0, 0.0]], [[0.1, 0.9], [0.3, 0.7]]])
+    # KL(teacher, student) of two of the three scored slots; the second one learns from its label alone.
+    first, third = 0.6 * LOG(0.6 / 0.8) + 0.4 * LOG(0.4 / 0.2), 0.1 * LOG(0.1 / 0.25) + 0.9 * LOG(0.9 / 0.75)
     settings = TrainingSettings(distil_weight=0.3, temperature=1.0)
-    hard = -(LOG(0.8) + LOG(0.5) + LOG(0.25))
-    total = total_loss(LOGITS, LABELS, settings, None, teacher)
-    assert total.item() == pytest.approx(0.7 * hard + 0.3 * expected, abs=1e-6)
-
-
-def test_a_slot_without_soft_labels_learns_from_its_label_alone() -> None:
-    teacher = torch.tensor([[[0.6, 0.4], [0.0, 0.0]], [[0.0, 0.0], [0.3, 0.7]]])
-    settings = TrainingSettings(distil_weight=0.3, temperature=1.0)
-    divergence = 0.6 * LOG(0.6 / 0.8) + 0.4 * LOG(0.4 / 0.2)
-    total = total_loss(LOGITS, LABELS, settings, None, teacher)
-    assert total.item() == pytest.approx(-0.7 * LOG(0.8) + 0.3 * divergence - LOG(0.5) - LOG(0.25), abs=1e-6)
-
-
-def test_temperature_softens_the_student_and_squares_the_loss() -> None:
+    expected = -0.7 * (LOG(0.8) + LOG(0.25)) - LOG(0.5) + 0.3 * (first + third)
+    assert total_loss(LOGITS, LABELS, settings, None, teacher).item() == pytest.approx(expected, abs=1e-6)
     # At temperature 2 the student's 0.8 and 0.2 become 2/3 and 1/3 (square roots, normalised).
-    loss = distillation_losses(LOGITS[:1, :1], torch.tensor([[[0.5, 0.5]]]), LABELS[:1, :1], 2.0).sum()
     expected = 4 * (0.5 * LOG(0.5 / (2 / 3)) + 0.5 * LOG(0.5 / (1 / 3)))
-    assert loss.item() == pytest.approx(expected, abs=1e-6)
+    assert divergences(LOGITS[:1, :1], torch.tensor([[[0.5, 0.5]]]), 2.0).item() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("step", "progress", "factor"),
-    [(0, 0.0, 0.1), (4, 0.0, 0.5), (9, 0.0, 1.0), (50, 0.5, 0.5), (99, 1.0, 0.0), (120, 1.2, 0.0), (4, 0.5, 0.25)],
+    ("step", "warmup", "progress", "factor"),
+    [(0, 10, 0, 0.1), (9, 10, 0, 1), (50, 10, 0.5, 0.5), (120, 10, 1.2, 0), (4, 10, 0.5, 0.25), (0, 0, 0, 1)],
 )
-def test_rates_rise_over_ten_steps_and_fall_to_the_end(step: int, progress: float, factor: float) -> None:
-    assert rate_factor(step, 10, progress) == pytest.approx(factor)
+def test_rates_rise_over_the_warm_up_and_fall_to_the_end(
+    step: int, warmup: int, progress: float, factor: float
+) -> None:
+    assert rate_factor(step, warmup, progress) == pytest.approx(factor)
 
 
-def test_rates_may_start_without_warm_up() -> None:
-    assert rate_factor(0, 0, 0.0) == 1.0
-
-
-def test_encoder_and_classifier_have_their_own_rates(tiny_model: Any) -> None:
-    groups = parameter_groups(tiny_model, (1e-4, 5e-4, 0.0), 0.01)
-    assert [(group["lr"], group["weight_decay"]) for group in groups] == [
-        (1e-4, 0.0), (1e-4, 0.01), (5e-4, 0.0), (5e-4, 0.01),
+@pytest.mark.parametrize("optimiser", ["adamw", "radam"])
+def test_encoder_classifier_and_casings_have_their_own_rates(tiny_model: Any, optimiser: Any) -> None:
+    model = PunctuationRestorationModel(
+        PunctuationRestorationConfig(**{**tiny_model.config.to_dict(), "casings": True})
+    )
+    settings = TrainingSettings(optimiser=optimiser, encoder_rate=1e-4, head_rate=5e-4, casing_rate=1e-2)
+    built = build_optimiser(model, settings)
+    assert [(group["lr"], group["weight_decay"], len(group["params"])) for group in built.param_groups[2:]] == [
+        (5e-4, 0.0, 2), (5e-4, 0.01, 2), (1e-2, 0.0, 1), (1e-2, 0.01, 1),
     ]  # fmt: skip
-    n_classifier = sum(p.numel() for group in groups[2:] for p in group["params"])
-    assert n_classifier == sum(p.numel() for p in tiny_model.classifier.parameters())
-    assert sum(p.numel() for g in groups for p in g["params"]) == sum(p.numel() for p in tiny_model.parameters())
-    fields = {**tiny_model.config.to_dict(), "casings": True}
-    cased = PunctuationRestorationModel(PunctuationRestorationConfig(**fields))
-    groups = parameter_groups(cased, (1e-4, 5e-4, 1e-2), 0.01)
-    assert [(group["lr"], len(group["params"])) for group in groups[2:]] == [(5e-4, 2), (5e-4, 2), (1e-2, 1), (1e-2, 1)]
-
-
-@pytest.mark.parametrize("kind", ["adamw", "radam"])
-def test_optimisers_take_a_first_step_of_the_size_of_the_rate(kind: str) -> None:
-    weight = nn.Parameter(torch.tensor([[1.0, -2.0]]))
-    optimiser = build_optimiser(kind, [{"params": [weight], "lr": 0.05, "weight_decay": 0.0}])
-    weight.sum().backward()
-    optimiser.step()
+    assert [group["lr"] for group in built.param_groups[:2]] == [1e-4, 1e-4]
+    assert sum(p.numel() for g in built.param_groups for p in g["params"]) == sum(p.numel() for p in model.parameters())
+    bias = model.classifier.out_proj.bias
+    before = bias.detach().clone()
+    bias.sum().backward()
+    built.step()
     # Both give sign(gradient) times the rate: RAdam is momentum alone at first (its variance is not yet to be trusted).
-    assert weight.tolist()[0] == pytest.approx([0.95, -2.05], abs=1e-4)
-    with pytest.raises(ValueError, match="got 'sgd'"):
-        build_optimiser("sgd", [{"params": [weight]}])
+    torch.testing.assert_close(bias.detach(), before - 5e-4, atol=1e-5, rtol=0)
 
 
 def test_averaged_weights_by_hand() -> None:
@@ -152,25 +128,28 @@ def test_averaged_weights_by_hand() -> None:
         assert layer.weight.item() == 4.0
 
 
-def test_only_some_rows_of_an_embedding_are_trained_and_merged_back() -> None:
+def test_only_some_rows_of_an_embedding_are_trained_and_merged_back(tiny_config: Any) -> None:
     torch.manual_seed(0)
-    embedding = nn.Embedding(10, 4)
-    before = embedding.weight.detach().clone()
-    ids = torch.tensor([[1, 7, 2], [7, 3, 9]])
+    model = PunctuationRestorationModel(tiny_config)
+    embedding, names = model.get_input_embeddings(), set(model.state_dict())
+    before, ids = embedding.weight.detach().clone(), torch.tensor([[1, 7, 2], [7, 3, 9]])
     plain = embedding(ids).detach()
-    trained = RowTrainedEmbedding(embedding, [7, 3])
-    assert torch.equal(trained(ids), plain)
-    trained(ids).sum().backward()
+    train_rows_only(model, [7, 3])
+    assert torch.equal(embedding(ids), plain)
+    embedding(ids).sum().backward()
     assert embedding.weight.grad is None
-    assert trained.rows.grad is not None
-    assert trained.rows.grad[:, 0].tolist() == [1.0, 2.0]  # row 3 stands once, row 7 twice
+    assert embedding.rows.grad[:, 0].tolist() == [1.0, 2.0]  # row 3 stands once, row 7 twice
     with torch.no_grad():
-        trained.rows += 1
-    assert torch.equal(trained(ids)[0, 1], before[7] + 1)
-    merged = plain_weights(nn.Sequential(trained))["0.weight"]
-    assert set(plain_weights(nn.Sequential(trained))) == {"0.weight"}
-    changed = (merged != before).any(1).nonzero().flatten().tolist()
-    assert changed == [3, 7]
+        embedding.rows += 1
+    assert torch.equal(embedding(ids)[0, 1], before[7] + 1)
+    merged = plain_weights(model)
+    assert set(merged) == names != set(model.state_dict())
+    (name,) = (name for name in names if name.endswith("word_embeddings.weight"))
+    assert (merged[name] != before).any(1).nonzero().flatten().tolist() == [3, 7]
+    other = PunctuationRestorationModel(tiny_config)
+    train_rows_only(other, [])
+    assert not other.get_input_embeddings().weight.requires_grad
+    assert set(other.state_dict()) == names
 
 
 def test_scaled_word_embeddings_keep_their_scale_where_rows_are_trained() -> None:
@@ -184,36 +163,40 @@ def test_scaled_word_embeddings_keep_their_scale_where_rows_are_trained() -> Non
     assert torch.allclose(encoder.get_input_embeddings()(ids), before)
 
 
-def test_a_model_is_saved_with_plain_embeddings(tiny_config: Any) -> None:
-
-    model = PunctuationRestorationModel(tiny_config)
-    names = set(model.state_dict())
-    train_rows_only(model, [4, 5])
-    assert set(model.state_dict()) != names
-    assert set(plain_weights(model)) == names
-    assert isinstance(model.get_input_embeddings(), RowTrainedEmbedding)
-    other = PunctuationRestorationModel(tiny_config)
-    train_rows_only(other, [])
-    assert not other.get_input_embeddings().weight.requires_grad
-    assert set(other.state_dict()) == names
+@pytest.mark.parametrize("kind", ["bert", "llama", "lstm"])
+def test_no_dropout_is_none_anywhere_whoever_draws_it(kind: str) -> None:
+    """In modules, in functions with a share of their own, and in what the encoder's configuration says."""
+    torch.manual_seed(2)
+    sizes = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2}
+    if kind == "lstm":
+        encoder: Any = PunctuationLSTMConfig(**sizes, dropout=0.5)
+    else:
+        shares = {"hidden_dropout_prob": 0.5, "attention_probs_dropout_prob": 0.5, "attention_dropout": 0.5}
+        more = {"num_attention_heads": 2, "intermediate_size": 24, **shares}
+        encoder = AutoConfig.for_model(kind, **sizes, **more)
+    fields = {"slot_style": "last-piece", "bidirectional_from": 1 if kind == "llama" else None}
+    model = PunctuationRestorationModel(
+        PunctuationRestorationConfig(encoder_config=encoder.to_dict(), **fields)
+    ).train()
+    batch = {"input_ids": torch.randint(4, 40, (2, 6)), "slot_positions": torch.tensor([[1, 3], [2, 3]])}
+    assert not torch.equal(model(**batch).logits, model(**batch).logits)
+    set_dropout(model, 0.0)
+    assert torch.equal(model(**batch).logits, model(**batch).logits)
+    said = {key: share for key, share in model.encoder.config.to_dict().items() if "dropout" in key and share}
+    assert not {key for key, share in said.items() if isinstance(share, float)}
 
 
 def test_bf16_is_used_only_where_the_processor_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cpu_has_bf16("flags : fpu avx512_bf16 amx_bf16")
     assert not cpu_has_bf16("flags : fpu avx2 avx512f")
     monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda: False)
-    assert choose_precision("auto", "cpu") == ("no", None)
-    precision, message = choose_precision("bf16", "cpu")
-    assert precision == "no"
-    assert message is not None
-    assert "no bf16 instructions" in message
+    assert choose_format("auto", "cpu") == "no"
+    with pytest.warns(UserWarning, match="No bf16 instructions"):
+        assert choose_format("bfloat16", "cpu") == "no"
     monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda: True)
-    assert choose_precision("auto", "cpu") == ("bf16", None)
-    assert choose_precision("fp32", "cpu") == ("no", None)
-    with pytest.raises(ValueError, match="fp16, which needs a GPU"):
-        choose_precision("fp16", "cpu")
-    with pytest.raises(ValueError, match="got 'int8'"):
-        choose_precision("int8", "cpu")
+    assert (choose_format("auto", "cpu"), choose_format("float32", "cpu")) == ("bf16", "no")
+    with pytest.raises(ValueError, match="got float16"):
+        choose_format("float16", "cpu")
 
 
 @pytest.mark.parametrize("kind", [BertConfig, LlamaConfig], ids=["bert", "llama"])

@@ -1,7 +1,6 @@
-"""Training in several processes: the same as one, or apart for a while; killed, and kept from one another's folders."""
+"""Training in several processes: the same as one, killed and resumed; and kept from one another's folders."""
 
 import multiprocessing
-import shutil
 import signal
 import socket
 import subprocess
@@ -9,18 +8,16 @@ import sys
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
-import torch
-from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from filelock import FileLock
 from safetensors.torch import load_file
 from training_runs import arguments, run_one_of_two, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.training.starting import build_accelerator, hold_folder
+from punctuation_restoration.training.precision import build_accelerator
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,18 +44,6 @@ def kill(run: list[BaseProcess]) -> None:
         process.kill()
     for process in run:
         process.join()
-
-
-def run_two(call: list[str], said: Path) -> str:
-    """Run two processes to their end. Gives what the first one said."""
-    run = start_two(call, said)
-    try:
-        for process in run:
-            process.join(200)
-        assert [process.exitcode for process in run] == [0, 0], said.read_text()
-    finally:
-        kill(run)
-    return said.read_text()
 
 
 TORCHRUN = "torch.distributed.run --standalone --nproc-per-node 2"
@@ -102,7 +87,7 @@ def test_two_processes_survive_kill_9(
         kill(run)
     assert {process.exitcode for process in run} == {-signal.SIGKILL}
     said = launch_two(TORCHRUN, call)
-    assert "Going on from" in said
+    assert "Resuming from" in said
     assert "2 processes" in said
     assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
@@ -112,62 +97,21 @@ def test_two_processes_survive_kill_9(
     assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
 
 
-class OneOfTwo(Accelerator):
-    """One process of two that never hears of the other."""
-
-    number = 0
-    num_processes = 2
-
-    @property
-    def process_index(self) -> int:
-        return self.number
-
-    def reduce(self, tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-        return tensor
-
-
-@pytest.mark.slow
-def test_processes_apart_take_the_mean_of_what_each_learned(
-    prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And a run that goes on from their common checkpoint ends as the unbroken one did."""
-    more = ["--dropout", "0", "--local-steps", "100", "--checkpoint-every", "3", "--keep-checkpoints", "9"]
-    together = arguments(prepared, tmp_path / "together", no_dropout, *more)
-
-    def at_step_3(name: str) -> dict[str, torch.Tensor]:
-        return load_file(tmp_path / name / "checkpoints" / "step-000003" / "model.safetensors")
-
-    assert "2 processes" in run_two(together, tmp_path / "said")
-    for number in range(2):
-        monkeypatch.setattr(OneOfTwo, "number", number)
-        monkeypatch.setattr("punctuation_restoration.training.starting.Accelerator", OneOfTwo)
-        assert run_training(arguments(prepared, tmp_path / str(number), no_dropout, *more)) == 0
-    one, other, mean = at_step_3("0"), at_step_3("1"), at_step_3("together")
-    assert not same(one, other, 1e-4)
-    assert same({name: (weight + other[name]) / 2 for name, weight in one.items()}, mean, 1e-6)
-
-    unbroken = weights(tmp_path / "together")
-    for step in ("000006", "000008"):
-        shutil.rmtree(tmp_path / "together" / "checkpoints" / f"step-{step}")
-    assert "(step 3)" in run_two(together, tmp_path / "said")
-    assert same(weights(tmp_path / "together"), unbroken)
-
-
 def test_the_number_format_is_accelerates_unless_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda: True)
-    for launched, asked, expected in (("no", "auto", "no"), ("bf16", "auto", "bf16"), ("bf16", "fp32", "no")):
+    for launched, asked, expected in (("no", "auto", "no"), ("bf16", "auto", "bf16"), ("bf16", "float32", "no")):
         monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", launched)
-        assert build_accelerator("cpu", asked)[0].mixed_precision == expected
+        assert build_accelerator("cpu", asked).mixed_precision == expected
         AcceleratorState._reset_state(reset_partial_state=True)  # it holds on to the first format
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     with pytest.raises(ValueError, match="Expected the device cuda, got cpu"):
-        build_accelerator("cuda", "fp32")
+        build_accelerator("cuda", "float32")
 
 
 def test_a_folder_takes_one_run_at_a_time(
     prepared: str, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with hold_folder(tmp_path):
+    with FileLock(tmp_path / ".lock"):
         assert run_training(arguments(prepared, tmp_path, tiny_checkpoint, "--max-steps", "1")) == 1
-        assert "another one is writing there" in capsys.readouterr().err
+        assert f"Expected {tmp_path} for this run alone" in capsys.readouterr().err
     assert run_training(arguments(prepared, tmp_path, tiny_checkpoint, "--max-steps", "1")) == 0

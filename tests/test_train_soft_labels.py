@@ -142,7 +142,7 @@ def test_windows_carry_what_was_said_of_their_words(soft, prepared, tiny_tokeniz
 
 
 def _first_loss(prepared, out, start, *options):
-    more = ["--log-every", "1", "--precision", "fp32", "--dropout", "0", "--max-steps", "1", *options]
+    more = ["--log-every", "1", "--dropout", "0", "--max-steps", "1", *options]
     assert run_training(arguments(prepared, out, start, *more)) == 0
     rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     return next(row["loss"] for row in rows if "loss" in row)
@@ -153,9 +153,3 @@ def test_a_model_that_learns_its_own_labels_has_little_to_learn(soft, prepared, 
     soft_only = ["--soft-labels", str(soft), "--distil-weight", "1.0", "--temperature", "1.0"]
     hard = _first_loss(prepared, tmp_path / "hard", no_dropout)
     assert _first_loss(prepared, tmp_path / "soft", no_dropout, *soft_only) < 0.5 * hard
-
-
-def test_what_is_no_folder_of_soft_labels_is_refused(prepared, tiny_checkpoint, tmp_path, capsys):
-    call = arguments(prepared, tmp_path / "run", tiny_checkpoint, "--soft-labels", str(tmp_path), "--max-steps", "1")
-    assert run_training(call) == 1
-    assert "Expected a folder that the command label wrote" in capsys.readouterr().err

@@ -11,7 +11,8 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.building import batch_source, load_own_model
+from punctuation_restoration.training.batches import batch_source
+from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import source_windows
 
@@ -48,6 +49,6 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
         assert len(one["input_ids"]) <= slots.config.max_window_pieces
         assert one["window"].end - one["window"].first == len(other.window.words.labels)
     recipe = Recipe("r", (), sampling=Sampling(filled_windows=0.0))  # marks that are shown come on top
-    batches = batch_source(TrainingSettings(pieces_per_batch=200), recipe, data, slots, slots.config, (0, 1))
+    batches = batch_source(TrainingSettings(pieces_per_batch=200), recipe, data, slots)
     widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches.step(step)]
     assert max(widths) <= slots.config.max_window_pieces

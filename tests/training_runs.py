@@ -14,7 +14,7 @@ def arguments(data: str, out: Path, start: str, *more: str) -> list[str]:
     fixed = (
         "--device cpu --max-steps 8 --warmup-steps 2 --pieces-per-batch 256 --evaluate-every 4 --checkpoint-every 2 "
         "--log-every 2 --validation-words 200 --encoder-rate 1e-3 --head-rate 1e-3 "
-        "--precision fp32"  # where the processor has bf16, a run's sums would depend on how its batches are cut
+        "--dtype float32"  # where the processor has bf16, a run's sums would depend on how its batches are cut
     )
     return ["--data", data, "--output", str(out), "--model", start, *fixed.split(), *more]
 

@@ -15,8 +15,7 @@ from transformers import AutoTokenizer
 
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.checkpoints import save_model_folder
-from punctuation_restoration.training.trained_rows import save_plain
+from punctuation_restoration.whole_files import written_whole
 
 # Where these differ, weights of the same shapes mean different things.
 READING = ("labels", "slot_style", "bidirectional_from", *WORD_KEYS)
@@ -57,8 +56,9 @@ def average_models(sources: Sequence[str], target: Path) -> None:
         found = [one.state_dict()[name].double() for one in (model, *others) if name in one.state_dict()]
         weight.copy_(sum(found) / len(found))
     model.config.thresholds, model.config.calibration_temperature = None, 1.0
-    tokenizer = AutoTokenizer.from_pretrained(sources[0])
-    save_model_folder(target, lambda place: save_plain(model, tokenizer, place))
+    with written_whole(target) as beside:
+        model.save_pretrained(beside)
+        AutoTokenizer.from_pretrained(sources[0]).save_pretrained(beside)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

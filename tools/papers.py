@@ -1,7 +1,6 @@
 """Runs the experiments of the papers that this project follows: arms that differ in one thing, from a YAML file each.
 
     python -m tools.papers recipes/papers/mlm-punct.yaml --threads 2
-    python -m tools.papers recipes/papers/*.yaml --list
     python -m tools.papers recipes/papers/augmentation.yaml --arms none "alpha 0.15" --seeds 1
 
 An arm is a run of `train.py` (or of another module) with the recipe and arguments of its paper and its own changes, for
@@ -20,9 +19,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -32,17 +30,8 @@ import yaml
 from dacite import Config, DaciteError, from_dict
 
 from punctuation_restoration.cli.evaluate import main as evaluate
-from punctuation_restoration.data.readers import json_rows
-from punctuation_restoration.data.shards import (
-    PackedDocument,
-    Words,
-    read_index,
-    shard_documents,
-    write_index,
-    write_split,
-)
+from punctuation_restoration.data import shards
 from punctuation_restoration.data.summary import markdown_table
-from punctuation_restoration.evaluation.benchmarks import default_root
 from punctuation_restoration.evaluation.result_files import compare, file_name, read_result
 from punctuation_restoration.evaluation.signature import shown_model, signature
 from punctuation_restoration.training.self_training import ROUNDS_FILE
@@ -51,6 +40,7 @@ from tools.writing import write_json
 
 TRAIN = "punctuation_restoration.cli.train"
 PREPARE = "punctuation_restoration.cli.prepare"
+HELD_OUT_WORDS = 20_000  # of each language that arms are scored on, besides their sets
 PLACE = re.compile(r"\{([^{}]+)\}")
 
 
@@ -62,14 +52,11 @@ class Made:
     """
 
     module: str = PREPARE
-    recipe: dict[str, Any] | None = field(default_factory=dict)  # changes of the paper's; None: no --recipe
+    recipe: dict[str, Any] = field(default_factory=dict)  # changes of the paper's
     arguments: dict[str, Any] = field(default_factory=dict)
-    part_of: str | None = None  # the prepared data of which this is a part; the module is not run
-    only: list[str] = field(default_factory=list)  # the sources of the part; default: all
+    part_of: str | None = None  # the prepared data of which this is a part, as the next two say; no module is run
     words: float | None = None  # training words at most: the first documents of each source
     by_pieces: str | None = None  # a language in which each piece becomes a word, with a slot of its own
-    unlabelled: bool = False  # whether the marks are not to be read
-    each: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -81,10 +68,8 @@ class Arm:
     arguments: dict[str, Any] = field(default_factory=dict)
     module: str = TRAIN
     steps: float = 1.0  # share of `max-steps`
-    trains: bool = True  # False: the model in `arguments: {model: ...}` is scored as it is
     seeds: list[int] | None = None  # default: those of the paper
     sets: list[str] | None = None
-    each: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -108,25 +93,20 @@ def read_paper(path: Path) -> Paper:
     """The paper of a YAML file, the arms with `{each}` repeated.
 
     Raises:
-        ValueError: if a key is unknown or missing, or a value has the wrong type.
+        ValueError: if a key is unknown or missing, a value has the wrong type, or a name stands for nothing.
     """
     given = yaml.safe_load(path.read_text(encoding="utf-8"))
     try:
-        for key in ("made", "arms"):
-            if key in given:
-                given[key] = dict(repeated(given[key]))
+        given |= {key: dict(repeated(given[key])) for key in ("made", "arms") if key in given}
         paper = from_dict(Paper, given, Config(strict=True))
     except (DaciteError, TypeError, AttributeError) as error:
         raise ValueError(f"Expected the fields of a paper in {path}, got: {error}. See tools/papers.py.") from error
-    names = {*paper.arms, *paper.made}
-    unknown = sorted({name for arm in paper.arms.values() for name in arm.data} - set(paper.made))
-    texts = [one for part in (paper.arms | paper.made).values() for one in part.arguments.values()]
-    texts += [one for arm in paper.arms.values() for one in arm.sets or ()]
-    used = [name for text in texts if isinstance(text, str) for name in PLACE.findall(text)]
-    unknown += sorted({part.part_of for part in paper.made.values() if part.part_of} - set(paper.made))
-    unknown += sorted(set(used) - names - {"encoder"})
-    if unknown or (paper.baseline and paper.baseline not in paper.arms):
-        raise ValueError(f"Expected names of arms or of what is made in {path}, got {unknown or paper.baseline}.")
+    parts: list[Arm | Made] = [*paper.arms.values(), *paper.made.values()]
+    texts = str([list(part.arguments.values()) for part in parts])
+    used = {*PLACE.findall(texts), *(name for arm in paper.arms.values() for name in arm.data)}
+    used |= {made.part_of or "" for made in paper.made.values()} | {paper.baseline}
+    if unknown := used - {"", "encoder", *paper.arms, *paper.made}:
+        raise ValueError(f"Expected names of arms or of what is made in {path}, got {sorted(unknown)}.")
     return replace(paper, baseline=paper.baseline or next(iter(paper.arms)))
 
 
@@ -135,42 +115,24 @@ def repeated(given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, value in given.items():
         rest = {key: one for key, one in (value or {}).items() if key != "each"}
         for one in (value or {}).get("each", [None]):
-            text = json.dumps({name: rest}, ensure_ascii=False)
-            text = text.replace('"{each}"', json.dumps(one)) if '"{each}":' not in text else text
-            yield from json.loads(text.replace("{each}", str(one))).items()
+            text = json.dumps(rest, ensure_ascii=False).replace('"{each}"', json.dumps(one))
+            yield name.replace("{each}", str(one)), json.loads(text.replace("{each}", str(one)))
 
 
 class PaperRuns:
     """The runs of one paper in a folder, each done once."""
 
     def __init__(self, paper: Paper, place: Path, options: argparse.Namespace) -> None:
-        """`options`: the command line, of which encoder, threads, limit, bench_root, words and device are used."""
         self.paper = paper if options.encoder is None else replace(paper, encoder=options.encoder)
-        self.place = place
-        self.options = options
-
-    def path_of(self, name: str, seed: int) -> Path:
-        """What a name in braces stands for; it is made or trained if it is not there.
-
-        Raises:
-            ValueError: for an unknown name.
-            CalledProcessError: if a run fails.
-        """
-        if name == "encoder":
-            return Path(self.paper.encoder)
-        if name in self.paper.made:
-            return self.made(name)
-        return self.trained(name, seed)
+        self.place, self.options = place, options
 
     def made(self, name: str) -> Path:
         """The folder of something that arms need."""
         made, out = self.paper.made[name], self.place / place_name(name)
         if made.part_of is not None:
-            source = read_index(self.made(made.part_of))
+            source = shards.read_index(self.made(made.part_of))
             return out if (out / "index.json").is_file() else write_part(source, made, out)
-        arguments = dict(made.arguments)
-        if made.recipe is not None:
-            arguments["recipe"] = self.recipe(place_name(name), made.recipe)
+        arguments = {**made.arguments, "recipe": self.recipe(place_name(name), made.recipe)}
         if made.module == PREPARE:
             arguments.setdefault("tokenizer", "{encoder}")
         self.run(made.module, out, self.filled(arguments, seed=1), ())
@@ -180,25 +142,22 @@ class PaperRuns:
         """The model of an arm, at its best on validation."""
         arm, out = self.paper.arms[name], self.place / f"{place_name(name)}-{seed}"
         arguments = {**self.paper.arguments, **arm.arguments}
-        if not arm.trains:
-            return Path(self.filled({"model": arm.arguments["model"]}, seed)["model"])
         if "max-steps" in arguments:
             arguments["max-steps"] = max(1, round(arguments["max-steps"] * arm.steps))
         arguments |= {"recipe": self.recipe(place_name(name), arm.recipe), "seed": seed}
+        arguments |= {"device": self.options.device} if self.options.device else {}
         if "model" not in arguments:  # what a run starts from
             arguments.setdefault("encoder", "{encoder}")
-        data = [str(self.made(one)) for one in arm.data]
-        self.run(arm.module, out, self.filled(arguments, seed), data)
+        self.run(arm.module, out, self.filled(arguments, seed), [str(self.made(one)) for one in arm.data])
         return best_model(out)
 
     def scored(self, name: str, seed: int) -> dict[str, Any]:
         """An arm's row: what it took, and its scores."""
         arm, model = self.paper.arms[name], self.trained(name, seed)
-        out = self.place / f"{place_name(name)}-{seed}"
+        out, other = (self.place / f"{place_name(one)}-{seed}" for one in (name, self.paper.baseline))
         sets = self.paper.sets if arm.sets is None else arm.sets
-        results = {one: self.score(model, set_path(out, one), self.filled({"": one}, seed)[""]) for one in sets}
-        other = self.place / f"{place_name(self.paper.baseline)}-{seed}"
-        baseline = {one: set_path(other, one) for one in sets if name != self.paper.baseline}
+        results = {one: self.score(model, out / "sets" / f"{file_name(one)}.json", one) for one in sets}
+        baseline = {one: other / "sets" / f"{file_name(one)}.json" for one in sets if out != other}
         return {
             "arm": name,
             "seed": seed,
@@ -212,13 +171,10 @@ class PaperRuns:
         }
 
     def run(self, module: str, out: Path, arguments: Mapping[str, Any], data: Sequence[str]) -> None:
-        """Run a command that writes `out`, unless it has ended well before.
-
-        Raises:
-            ValueError: if another command wrote there.
-            CalledProcessError: if it fails.
-        """
-        call = ["-m", module, *flags(arguments), *(["--data", *data] if data else [])]
+        """Run a command that writes `out`, unless it has ended well before."""
+        call = ["-m", module, *(["--data", *data] if data else [])]
+        for key, value in arguments.items():
+            call += [f"--{key}"] if value is True else [f"--{key}", str(value)]
         noted = out.with_name(f"{out.name}.call.json")
         found = json.loads(noted.read_text(encoding="utf-8")) if noted.is_file() else {"call": call, "ended": False}
         if found["call"] != call:
@@ -229,43 +185,37 @@ class PaperRuns:
         if found["ended"]:
             return
         write_json(found, noted)
-        more = ["--device", self.options.device] if self.options.device and module != PREPARE else []
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.options.threads)}
         print(f"{out.name}: {' '.join(call)}", file=sys.stderr, flush=True)
-        subprocess.run([sys.executable, *call, "--output", str(out), *more], check=True, env=environment)
+        subprocess.run([sys.executable, *call, "--output", str(out)], check=True, env=environment)
         write_json({"call": call, "ended": True}, noted)
 
     def recipe(self, name: str, changes: Mapping[str, Any]) -> str:
-        """Write the paper's recipe with changes into a file, and give its path."""
-        path, given = self.place / f"{name}.yaml", {"name": name, **self.paper.recipe, **changes}
-        for key in ("sampling", "augmentation", "model", "training"):
-            if key in self.paper.recipe and key in changes:
-                given[key] = {**self.paper.recipe[key], **changes[key]}
-        if "base" in given:
-            given["base"] = str(Path(given["base"]).resolve())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(given, allow_unicode=True), encoding="utf-8")
-        return str(path)
+        """Write the paper's recipe, and one with changes that is based on it; gives the path of that."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        own = {"base": self.place / "paper.yaml", **changes}
+        for stem, content in (("paper", self.paper.recipe), (name, own)):
+            given = {"name": stem, **content}
+            given |= {key: str(Path(given[key]).resolve()) for key in ("base",) if key in given}
+            (self.place / f"{stem}.yaml").write_text(yaml.safe_dump(given, allow_unicode=True), encoding="utf-8")
+        return str(self.place / f"{name}.yaml")
 
     def filled(self, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """Arguments with paths in place of the names in braces."""
+        """Arguments with paths in place of the names in braces; what they stand for is made or trained first."""
 
-        def path(name: re.Match[str]) -> str:
-            return str(self.path_of(name[1], seed))
+        def path(found: re.Match[str]) -> str:
+            name = found[1]
+            if name == "encoder":
+                return self.paper.encoder
+            return str(self.made(name) if name in self.paper.made else self.trained(name, seed))
 
         return {key: PLACE.sub(path, one) if isinstance(one, str) else one for key, one in arguments.items()}
 
     def score(self, model: Path, path: Path, name: str) -> dict[str, Any]:
-        """The result of a model on a set; one that is there is not made again.
-
-        Raises:
-            ValueError: if the set cannot be scored.
-        """
+        """The result of a model on a set; one that is there is not made again."""
         call = ["--model", str(model), "--benchmark", name, "--output", str(path)]
-        call += ["--bench-root", str(self.options.bench_root)]
-        for option in ("device", "limit"):
-            given = getattr(self.options, option)
-            call += [f"--{option}", str(given)] if given else []
+        given = {"--device": self.options.device, "--limit": self.options.limit}
+        call += [str(part) for option, value in given.items() if value for part in (option, value)]
         if not path.is_file() and evaluate(call) != 0:
             raise ValueError(f"Expected a score on {name}, got none; the message above says what is wrong.")
         return read_result(path)
@@ -274,47 +224,37 @@ class PaperRuns:
         """F1 of all marks and of each on held-out words of the arm's data, by language, in points of 100."""
         done = out / "held-out.json"
         if not done.is_file():
-            found = score_model(model, folders, self.options.words, self.options.device or "cpu")["languages"]
-            rows = {language: {key: round(one, 2) for key, one in row.items()} for language, row in found.items()}
-            write_json(rows, done)
+            found = score_model(model, folders, HELD_OUT_WORDS, self.options.device or "cpu")["languages"]
+            write_json({name: {key: round(one, 2) for key, one in row.items()} for name, row in found.items()}, done)
         return dict(json.loads(done.read_text(encoding="utf-8")))
 
 
 def write_part(index: dict[str, Any], made: Made, out: Path) -> Path:
-    """Write a prepared folder with some sources, some documents or other words of another. Gives it.
-
-    Held-out documents stay as they are. The shards that do not change are those of the other folder.
-    """
+    """Write a prepared folder with some documents, or other words, of another. Gives it."""
     out.mkdir(parents=True, exist_ok=True)
-    index["sources"] = [row for row in index["sources"] if not made.only or row["name"] in made.only]
     total = sum(row["splits"]["train"]["n_words"] for row in index["sources"])
     share = min(1.0, made.words / total) if made.words else 1.0
     for row in index["sources"]:
-        row.update({"is_labelled": False} if made.unlabelled else {})
         for split, found in row["splits"].items():
-            is_cut, is_split = split == "train" and share < 1, row["language"] == made.by_pieces
-            if not (is_cut or is_split):
-                found["shards"] = [{**one, "file": str(Path(one["file"]).resolve())} for one in found["shards"]]
-                continue
-            documents = first_documents(found, share if is_cut else 1.0)
-            documents = map(by_pieces, documents) if is_split else documents
-            row["splits"][split] = {**found, **write_split(out, f"{row['name']}-{split}", documents)}
-    write_index(out, index)
+            documents = first_documents(found, share if split == "train" else 1.0)
+            documents = map(by_pieces, documents) if row["language"] == made.by_pieces else documents
+            row["splits"][split] = shards.write_split(out, f"{row['name']}-{split}", documents)
+    shards.write_index(out, index)
     return out
 
 
-def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[PackedDocument]:
+def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[shards.PackedDocument]:
     """The first documents of a split, until they have a share of its words; one at least."""
     left = share * counts["n_words"]
     for shard in counts["shards"]:
-        for document in shard_documents(shard["file"]):
+        for document in shards.shard_documents(shard["file"]):
             if left <= 0:
                 return
             yield document
             left -= len(document.words.labels)
 
 
-def by_pieces(document: PackedDocument) -> PackedDocument:
+def by_pieces(document: shards.PackedDocument) -> shards.PackedDocument:
     """The same document with every piece a word: the mark stands at the last piece of the word that it was after.
 
     The borders of words stay borders of pieces; a tokenizer alone would sometimes join pieces over them.
@@ -324,24 +264,12 @@ def by_pieces(document: PackedDocument) -> PackedDocument:
     labels[np.cumsum(words.piece_counts, dtype=np.int64) - 1] = words.labels
     ones = np.ones(len(labels), dtype=np.uint8)
     casings, soft = (np.repeat(rows, words.piece_counts, axis=0) for rows in (words.casings, words.soft))
-    return PackedDocument(document.hash, Words(words.piece_ids, ones, labels, casings, soft), document.word_hash)
+    return replace(document, words=shards.Words(words.piece_ids, ones, labels, casings, soft))
 
 
 def place_name(name: str) -> str:
     """The name of a folder."""
     return re.sub(r"[^\w.-]+", "-", name)
-
-
-def set_path(place: Path, name: str) -> Path:
-    """Where a run keeps its result on a set."""
-    return place / "sets" / f"{file_name(name)}.json"
-
-
-def flags(given: Mapping[str, Any]) -> list[str]:
-    """Arguments of a command: `{"max-steps": 9, "compile": True}` is `--max-steps 9 --compile`."""
-    return [
-        str(part) for key, value in given.items() for part in ([f"--{key}"] if value is True else [f"--{key}", value])
-    ]
 
 
 def best_model(out: Path) -> Path:
@@ -353,57 +281,31 @@ def best_model(out: Path) -> Path:
 
 
 def cost(out: Path) -> dict[str, Any]:
-    """Steps, minutes, words and pieces of a run, of a self-training of all rounds together, from its logs."""
-    logs = [read_log(path) for path in sorted([*out.glob("log.jsonl"), *out.glob("round-*/student/log.jsonl")])]
-    minutes = [next((row["minutes"] for row in reversed(rows) if "minutes" in row), 0.0) for rows in logs]
-    found: dict[str, Any] = {"steps": sum(rows[-1]["step"] for rows in logs), "minutes": round(sum(minutes), 1)}
-    return found | {unit: sum(seen(rows, unit) for rows in logs) for unit in ("words", "pieces")}
-
-
-def read_log(log: Path) -> list[dict[str, Any]]:
-    """The rows of a run's `log.jsonl`, without those that a run which was stopped has done again."""
-    kept: list[dict[str, Any]] = []
-    for _, row in json_rows(log):
-        while "step" in row and kept and (kept[-1]["step"], kept[-1].keys() == row.keys()) >= (row["step"], True):
-            kept.pop()
-        kept.append(row)
-    return kept
-
-
-def seen(rows: Sequence[Mapping[str, Any]], unit: str) -> int:
-    """How many `unit`, "words" or "pieces", a run was trained on, from the speeds in the rows of its log."""
-    progress = [row for row in rows if f"{unit}_per_second" in row]
-    minutes = [0.0, *(row["minutes"] for row in progress)]
-    spans = (end - start for start, end in pairwise(minutes))
-    return round(sum(60 * span * row[f"{unit}_per_second"] for span, row in zip(spans, progress, strict=True)))
+    """Steps, words, pieces and minutes of a run, those of all rounds of a self-training, from the ends of its logs."""
+    logs = [*out.glob("log.jsonl"), *out.glob("round-*/student/log.jsonl")]
+    rows = [json.loads(path.read_text(encoding="utf-8").splitlines()[-1]) for path in logs]
+    return {key: round(sum(row[key] for row in rows), 1) for key in ("step", "words", "pieces", "minutes")}
 
 
 def shown_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """F1 of a result by kind of average, and precision, recall and F1 of each mark, in points of 100."""
-    marks = {
-        name: {kind: round(100 * mark[kind], 2) for kind in ("precision", "recall", "f1")}
-        for name, mark in scores["marks"].items()
-    }
-    return {**{kind: round(100 * scores[kind]["f1"], 2) for kind in ("micro", "macro", "weighted")}, "marks": marks}
+    """F1 of a result by kind of average, and of each mark, in points of 100."""
+    found = {kind: round(100 * scores[kind]["f1"], 2) for kind in ("micro", "macro", "weighted")}
+    return {**found, "marks": {name: round(100 * mark["f1"], 2) for name, mark in scores["marks"].items()}}
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Mean F1 by arm and set over the seeds, as Markdown; the paper's own figures below.
-
-    In brackets the mean gain in micro-F1 over the baseline, where its 95 % interval leaves out 0 with every seed.
-    """
+    """Mean F1 by arm and set, as Markdown, with gains in micro-F1 over the baseline; the paper's own figures below."""
     rows, average = found["runs"], found["average"]
     sets = list(dict.fromkeys(one for row in rows for one in row["sets"]))
     languages = list(dict.fromkeys(one for row in rows for one in row["held_out"]))
     lines = []
     for name in dict.fromkeys(row["arm"] for row in rows):
         own = [row for row in rows if row["arm"] == name]
-        cells = [shown_mean(row["sets"][one][average] for row in own if one in row["sets"]) for one in sets]
-        cells = [
-            cell + sure_gain([row["against_baseline"].get(one) for row in own])
-            for one, cell in zip(sets, cells, strict=True)
-        ]
-        cells += [shown_mean(row["held_out"][one]["f1"] for row in own if one in row["held_out"]) for one in languages]
+        cells = []
+        for one in sets:
+            gains = [row["against_baseline"][one] for row in own if one in row["against_baseline"]]
+            cells.append(cell([row["sets"][one][average] for row in own if one in row["sets"]], gains))
+        cells += [cell([row["held_out"][one]["f1"] for row in own if one in row["held_out"]]) for one in languages]
         lines.append([name, str(len(own)), *cells, f"{mean(row['minutes'] for row in own):.0f}"])
     for name, figures in found["published"].items():
         cells = [f"{figures[one]:.1f}" if one in figures else "" for one in sets]
@@ -412,18 +314,11 @@ def table(found: Mapping[str, Any]) -> str:
     return markdown_table([*head, "minutes"], lines)
 
 
-def shown_mean(values: Iterable[float]) -> str:
-    """A mean with one decimal place; empty where there is nothing."""
-    found = list(values)
-    return f"{mean(found):.1f}" if found else ""
-
-
-def sure_gain(found: Sequence[Mapping[str, Any] | None]) -> str:
-    """The mean gain in brackets, if each interval leaves out 0 on the same side."""
-    gains = [one for one in found if one]
-    if gains and len({np.sign(end) for one in gains for end in one["interval_95"]} - {0.0}) == 1:
-        return f" ({100 * mean(one['micro'] for one in gains):+.1f})"
-    return ""
+def cell(f1s: Sequence[float], gains: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The mean of the seeds, and in brackets their mean gain, if each interval leaves out 0 on the same side."""
+    signs = {np.sign(end) for one in gains for end in one["interval_95"]} - {0.0}
+    gain = f" ({100 * mean(one['micro'] for one in gains):+.1f})" if len(signs) == 1 else ""
+    return f"{mean(f1s):.1f}{gain}" if f1s else ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -432,11 +327,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("papers", nargs="+", type=Path, help="YAML files of arms")
     parser.add_argument("--arms", nargs="+", metavar="ARM", help="names of arms (default: all)")
     parser.add_argument("--seeds", type=int, nargs="+", help="default: those of the file")
-    parser.add_argument("--list", action="store_true", help="name the arms and end")
     parser.add_argument("--encoder", help="pretrained encoder, in place of the file's")
     parser.add_argument("--limit", type=int, help="words of each set (default: all)")
-    parser.add_argument("--words", type=int, default=20_000, help="held-out words of each language (20,000)")
-    parser.add_argument("--bench-root", type=Path, default=default_root(), help="folder of the benchmarks")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     parser.add_argument("--threads", type=int, default=1, help="threads of a CPU (1)")
     parser.add_argument("--work", type=Path, default=Path("runs/papers"), help="folder of the runs")
@@ -445,47 +337,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         papers = {path.stem: read_paper(path) for path in args.papers}
     except (OSError, ValueError, yaml.YAMLError) as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
+        parser.error(str(error))
     names = {name for paper in papers.values() for name in paper.arms}
-    if unknown := sorted(set(args.arms or ()) - names):
-        print(f"papers: Expected --arms among {sorted(names)}, got {unknown}. See --list.", file=sys.stderr)
-        return 2
-    if args.list:
-        for stem, paper in papers.items():
-            print(f"{stem}: {paper.paper}", *(f"  {name}" for name in paper.arms), sep="\n")
-        return 0
-    went_well = [run_paper(stem, paper, args) for stem, paper in papers.items()]
-    return int(not all(went_well))
+    if unknown := sorted({*(args.arms or ())} - names):
+        parser.error(f"Expected --arms among {sorted(names)}, got {unknown}. Choose some.")
+    return max(run_paper(stem, paper, args) for stem, paper in papers.items())
 
 
-def run_paper(stem: str, paper: Paper, args: argparse.Namespace) -> bool:
-    """Run the arms that are asked for, and write their rows beside earlier ones; False if one failed."""
-    runs, path = PaperRuns(paper, args.work / stem, args), args.output / f"{stem}.json"
+def run_paper(stem: str, paper: Paper, args: argparse.Namespace) -> int:
+    """Run the arms that are asked for, and write their rows beside earlier ones; 1 if one failed, else 0."""
+    runs, path, failed = PaperRuns(paper, args.work / stem, args), args.output / f"{stem}.json", 0
     earlier = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else []
     rows = {(row["arm"], row["seed"]): row for row in earlier if row["arm"] in paper.arms}
     settings = {"recipe": paper.recipe, "arguments": paper.arguments, "limit": args.limit, "threads": args.threads}
-    failed = []
     for name, seed in wanted(paper, args.arms, args.seeds):
         try:
             rows[name, seed] = runs.scored(name, seed)
         except (subprocess.CalledProcessError, OSError, ValueError) as error:
-            failed.append(f"{name}, seed {seed}")
-            print(f"papers: {stem}, {failed[-1]}: {error}", file=sys.stderr)
+            print(f"papers: {stem}, {name}, seed {seed}: {error}", file=sys.stderr)
+            failed = 1
             continue
-        order = list(paper.arms)
         found = {
             "paper": paper.paper,
             "signature": signature(runs.paper.encoder, settings, args.device or "cpu"),
             "average": paper.average,
             "baseline": paper.baseline,
             "published": paper.published,
-            "runs": sorted(rows.values(), key=lambda row: (order.index(row["arm"]), row["seed"])),
+            "runs": sorted(rows.values(), key=lambda row: ([*paper.arms].index(row["arm"]), row["seed"])),
         }
         write_json(found, path)
-    if path.is_file():
-        print(f"{paper.paper}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
-    return not failed
+        print(f"{paper.paper}\n\n{table(found)}\n", flush=True)
+    return failed
 
 
 def wanted(paper: Paper, names: Sequence[str] | None, seeds: Sequence[int] | None) -> list[tuple[str, int]]:

@@ -3,8 +3,7 @@
     punctuation-restoration label --model LARGE --data prepared_for_it/ --output soft/
     python train.py --encoder SMALL --data prepared/ --soft-labels soft/ --output runs/small
 
-`prepared_for_it/` was prepared with the large model's tokenizer. Documents that are labelled already are passed over:
-a command that was stopped goes on.
+`prepared_for_it/` was prepared with the large model's tokenizer. A command that was stopped resumes.
 """
 
 import argparse
@@ -23,20 +22,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", required=True, type=Path, help="folder to write, or to go on with")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: a GPU where there is one)")
     args = parser.parse_args(argv)
-    import torch
-
     from punctuation_restoration.data.preparation import explain
     from punctuation_restoration.training.labelling import write_probabilities
+    from punctuation_restoration.training.precision import default_device
 
-    device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        n_words = write_probabilities(args.model, args.data, args.output, device)
+        n_words = write_probabilities(args.model, args.data, args.output, args.device or default_device())
     except (ValueError, OSError) as error:
         print(f"label: {explain(error)}", file=sys.stderr)
         return 1
     print(f"{n_words:,} words labelled in {args.output}.")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,16 +1,26 @@
 """The batches of a run: the windows of a step, collated, and made while the model computes.
 
-Takes a sampler and a collator, gives tensors. Holds no state but the step that is asked for.
+Takes prepared data, a recipe and settings, gives tensors. Holds no state but the step that is asked for.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
 from punctuation_restoration.data.ahead import mapped_ahead
+from punctuation_restoration.data.augmentation import Augmenter
+from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.conversion import stop_label_ids
+from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
+from punctuation_restoration.data.soft_labels import SoftLabels
+from punctuation_restoration.pipeline.windows import room_of
+from punctuation_restoration.training.settings import TrainingSettings
 
 Batch = dict[str, torch.Tensor]
 
@@ -39,6 +49,46 @@ class BatchSource:
             rows = range(part, len(plan), n_parts) or [part % len(plan)]
             batches.append(self.collator([self.sampler.cut(plan, row) for row in rows]))
         return batches
+
+
+def batch_source(
+    settings: TrainingSettings,
+    recipe: Recipe,
+    index: Mapping[str, Any],
+    slots: Any,
+    process: int = 0,
+    n_processes: int = 1,
+    soft_labels: str | None = None,
+) -> BatchSource:
+    """The batches of a run, for the model of the `SlotEncoder` `slots`.
+
+    `soft_labels` is a folder of another model's probabilities.
+
+    Raises:
+        ValueError: if that folder holds none, or those of other labels.
+    """
+    config = slots.config
+    soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
+    # No window is longer than the model serves; no padding behind `</s>` is in the sampler's lengths.
+    lengths: dict[int, float] = {}
+    for length, share in recipe.sampling.lengths.items():
+        length = min(length, 2 + room_of(config))
+        lengths[length] = lengths.get(length, 0.0) + share
+    sampler = WindowSampler(
+        index,
+        replace(recipe.sampling, lengths=lengths),
+        settings.pieces_per_batch * settings.accumulate * n_processes,
+        int(slots.has_masks),
+        stop_label_ids(config.labels),
+        settings.seed,
+        weights={source.name: source.weight for source in recipe.sources},
+        soft_labels=soft.of_shard if soft else None,
+    )
+    ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
+    augmenter = Augmenter(recipe.augmentation, slots.unk_id, ordinary)
+    filled = recipe.sampling.filled_windows, recipe.sampling.max_filled
+    collator = WindowCollator(slots, *filled, augmenter, config.casings)
+    return BatchSource(sampler, collator, process, n_processes, settings.accumulate)
 
 
 def read_ahead(source: BatchSource, first_step: int, end_step: int) -> Iterator[list[Batch]]:

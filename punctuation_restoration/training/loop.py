@@ -1,33 +1,36 @@
 """The training loop: batches in, a model folder out. It can be killed at any time and resumes exactly.
 
-    out/checkpoints/step-000500/   to go on from        out/best/    best mean validation F1
+    out/checkpoints/step-000500/   to resume from       out/best/    best mean validation F1
     out/log.jsonl                  progress             out/final/   the end of the run
 
-Takes settings, prepared data and a recipe. Every step is a function of seed and step number, so a resumed run does what
-the unbroken one would have done.
+Takes settings, batches and validation words. Every step is a function of seed and step number, so a resumed run does
+what the unbroken one would have done. A folder is written whole or not at all.
 """
 
+import json
 import math
+import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
 from accelerate import Accelerator
-from torch.optim.lr_scheduler import LambdaLR
 
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.training import checkpoints, optimisation
 from punctuation_restoration.training.batches import Batch, BatchSource, read_ahead
 from punctuation_restoration.training.losses import total_loss
-from punctuation_restoration.training.run_log import RunLog
+from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor, save_plain
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.thresholds import tuned_temperature, tuned_thresholds
-from punctuation_restoration.training.trained_rows import save_plain
+from punctuation_restoration.training.thresholds import set_tuned
 from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.whole_files import remove_unfinished, written_whole
+
+STATE_FILE = "trainer.pt"
 
 
 @dataclass
@@ -36,23 +39,15 @@ class RunState:
 
     step: int = 0
     seconds: float = 0.0  # that the run has taken
+    n_words: int = 0  # that it has read, all processes together
+    n_pieces: int = 0
     best_f1: float = -1.0  # mean of all languages, in points of 100
-    best_of_language: dict[str, float] = field(default_factory=dict)
-    n_stale: int = 0  # evaluations since any language got better
-
-    def take(self, scores: Mapping[str, Any]) -> bool:
-        """Take in the scores of an evaluation; gives whether they are the best on the whole."""
-        before, f1s = self.best_of_language, {language: row["f1"] for language, row in scores["languages"].items()}
-        self.best_of_language = {language: max(f1, before.get(language, -1.0)) for language, f1 in f1s.items()}
-        self.n_stale = self.n_stale + 1 if self.best_of_language == before else 0
-        is_best = bool(f1s) and scores["mean_f1"] > self.best_f1
-        self.best_f1 = scores["mean_f1"] if is_best else self.best_f1
-        return is_best
+    n_stale: int = 0  # evaluations since then
 
 
 @dataclass(eq=False, repr=False)
 class TrainingRun:
-    """One run: `train` does the steps that are left. `training.starting` builds it, or goes on with one."""
+    """One run: `train` does the steps that are left. `training.starting` builds it."""
 
     settings: TrainingSettings
     out: Path  # folder of the run
@@ -61,24 +56,30 @@ class TrainingRun:
     tokenizer: Any
     source: BatchSource  # the batches of this process
     validation: Validation
-    log: RunLog
-    state: RunState
-    optimiser: Any
-    averages: optimisation.AveragedWeights
+    kept: Mapping[str, Any] | None  # state of the checkpoint to resume from, see `newest_checkpoint`
 
     def __post_init__(self) -> None:
-        settings, accelerator, optimiser = self.settings, self.accelerator, self.optimiser
+        settings, accelerator, kept = self.settings, self.accelerator, self.kept or {}
+        self.state = RunState(**{own.name: kept[own.name] for own in fields(RunState) if own.name in kept})
+        self.scores: dict[str, Any] = {}
+        self._scored_step = -1
+        self.model.to(accelerator.device)  # here, so that averages and moments are made where the weights are
+        self.averages, optimiser = (
+            AveragedWeights(self.model, settings.average_decay),
+            build_optimiser(self.model, settings),
+        )
+        self.rates = [group["lr"] for group in optimiser.param_groups]
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
         # accelerate has wrapped `forward` to compute in the number format of training. `_loss` asks for that itself;
         # validation computes as serving does.
         accelerator.unwrap_model(self.prepared, keep_fp32_wrapper=False)
         if settings.compile:
             self.model.encoder.compile(dynamic=True)
-        self.apart = accelerator.num_processes > 1 and settings.local_steps > 1  # each process takes steps alone
-        self.last_scores: dict[str, Any] = {}
-        self._time_used = self._time_share()
-        self._scored_step, self._joined_step = -1, self.state.step
-        self.schedule = LambdaLR(optimiser, self._rate, last_epoch=self.state.step - 1)
+        if kept:
+            self.optimiser.load_state_dict(kept["optimiser"])
+            self.averages.averaged.load_state_dict(kept["averages"])
+        if accelerator.scaler and kept.get("scaler"):
+            accelerator.scaler.load_state_dict(kept["scaler"])
 
     def train(self) -> dict[str, Any]:
         """Do the steps that are left, and save what they made with its thresholds. Gives the last validation scores.
@@ -86,143 +87,136 @@ class TrainingRun:
         Raises:
             FloatingPointError: if the loss is not a number.
         """
-        with self.log.bar:
-            self._take_steps()
+        self._take_steps()
         if self._scored_step != self.state.step:
             self.evaluate()
         self.save()
         self._save_tuned("final")
-        self.log.tell(f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}")
+        self.tell(f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}")
         self.accelerator.wait_for_everyone()
-        return self.last_scores
-
-    def progress(self) -> float:
-        """How much of the run is over, 0 to 1: by steps, or by time where that runs out first."""
-        # Processes that take steps alone must not wait for each other at every step: they agree when they log.
-        if not self.apart or self.state.step % self.settings.log_every == 0:
-            self._time_used = self._time_share()
-        return max(self.state.step / self.settings.max_steps, self._time_used)
-
-    def _time_share(self) -> float:
-        """How much of the time limit is used, 0 without one: the mean of all processes, which stop at the same step."""
-        limit = self.settings.time_limit
-        return float(self._reduced(self.state.seconds / (60 * limit), "mean")) if limit else 0.0
-
-    def _rate(self, step: int) -> float:
-        """What the full learning rates are multiplied with at a step."""
-        progress = max(step / self.settings.max_steps, self._time_used)
-        return optimisation.rate_factor(step, self.settings.warmup_steps, progress)
-
-    def _reduced(self, values: Any, how: str = "sum") -> torch.Tensor:
-        """The "sum" or "mean" over all processes of a tensor, or of numbers."""
-        return self.accelerator.reduce(torch.as_tensor(values, device=self.accelerator.device), how)
+        return self.scores
 
     def evaluate(self) -> None:
-        """Score the validation windows, keep the best model, and count evaluations without progress."""
-        self._join()
+        """Score the validation words, keep the best model, and count evaluations without progress."""
         # Validation computes as serving does: not compiled.
         with self.averages.applied(), torch.compiler.set_stance("force_eager"):
-            reading = self._reading = self.validation.read(self.model, self.accelerator.device)
-        scores = self.validation.scores(self.validation.counts(reading))
-        casing = self.validation.casing_f1(reading)
-        if self.state.take(scores):
+            self._reading = self.validation.read(self.model, self.accelerator.device)
+        self.scores = self.validation.scores(self._reading)
+        is_best = bool(self.scores["languages"]) and self.scores["mean_f1"] > self.state.best_f1
+        self.state.n_stale = 0 if is_best else self.state.n_stale + 1
+        if is_best:
+            self.state.best_f1 = self.scores["mean_f1"]
             self._save_tuned("best")
-        line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in scores["languages"].items())
-        line += "; of casings " + ", ".join(f"{name} {f1:.1f}" for name, f1 in casing.items()) if casing else ""
-        self.log.tell(f"step {self.state.step}: validation F1 {line or 'not measured: no validation documents'}")
-        scores |= {"casings": casing} if casing else {}
-        self.log.write(self.state.step, {"validation": scores})
-        self.last_scores, self._scored_step = scores, self.state.step
+        line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in self.scores["languages"].items())
+        line += f"; of casings {self.scores['casings_f1']:.1f}" if "casings_f1" in self.scores else ""
+        self.tell(f"step {self.state.step}: validation F1 {line or 'not measured: no validation documents'}")
+        self._log({"validation": self.scores})
+        self._scored_step = self.state.step
 
     def save(self) -> None:
         """Write a checkpoint of this step and drop old ones."""
-        self._join()
+        folder = self.out / "checkpoints"
         if self.accelerator.is_main_process:
             state = asdict(self.state)
             state["optimiser"] = self.optimiser.state_dict()
             state["averages"] = self.averages.averaged.state_dict()
             state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
-            place = self.out / "checkpoints"
-            checkpoints.save_checkpoint(place, self.state.step, self._save_model, state)
-            checkpoints.rotate(place, self.settings.keep_checkpoints)
+            remove_unfinished(folder)  # of a run that was killed
+            with written_whole(folder / f"step-{self.state.step:06d}") as beside:
+                save_plain(self.model, self.tokenizer, beside)
+                torch.save(state, beside / STATE_FILE)
+            for old in sorted(folder.glob("step-*"))[: -self.settings.keep_checkpoints]:
+                shutil.rmtree(old, ignore_errors=True)
         self.accelerator.wait_for_everyone()
+
+    def tell(self, line: str) -> None:
+        """Print a line, once for all processes."""
+        self.accelerator.print(line, flush=True)
 
     def _save_tuned(self, name: str) -> None:
         """Write the model as it was read last, with the temperature and the thresholds that suit it."""
-        config = self.model.config
-        config.calibration_temperature = tuned_temperature(self.validation, self._reading)
-        config.thresholds = tuned_thresholds(config, self.validation, self._reading)
+        set_tuned(self.model.config, self.validation, self._reading)
         if self.accelerator.is_main_process:
-            with self.averages.applied():
-                checkpoints.save_model_folder(self.out / name, self._save_model)
+            remove_unfinished(self.out, name)
+            with self.averages.applied(), written_whole(self.out / name) as beside:
+                save_plain(self.model, self.tokenizer, beside)
+
+    def _log(self, row: Mapping[str, Any]) -> None:
+        """Keep a row of numbers, beside how far the run is."""
+        state = self.state
+        far = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces, "minutes": state.seconds / 60}
+        if self.accelerator.is_main_process:
+            with open(self.out / "log.jsonl", "a", encoding="utf-8") as file:
+                file.write(json.dumps({**far, **row}) + "\n")
 
     def _take_steps(self) -> None:
         settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
+        limit = 60_000 * self.accelerator.num_processes * (settings.time_limit or math.inf)  # ms of all processes
+        before, losses = replace(state), list[float]()
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
-        self.log.begin()
-        waiting = time.perf_counter()
         for batches in read_ahead(self.source, state.step, settings.max_steps):
-            self.log.waited += time.perf_counter() - waiting
-            state.seconds = time.perf_counter() - started
-            if self.progress() >= 1 or (settings.patience and state.n_stale >= settings.patience):
+            n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
+            n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
+            n_pieces = sum(int(batch["attention_mask"].sum()) for batch in batches)
+            # All processes stop at the same step: they share how long they have taken.
+            counts = self._summed([n_scored, n_words, n_pieces, int(1000 * (time.perf_counter() - started))])
+            n_scored, n_words, n_pieces, used = counts.tolist()
+            progress = max(state.step / settings.max_steps, used / limit)
+            if progress >= 1 or (settings.patience and state.n_stale >= settings.patience):
                 break
-            rate = float(self.schedule.get_last_lr()[0])
-            loss, n_words = self._take_step(batches)
-            state.step += 1
+            factor = rate_factor(state.step, settings.warmup_steps, progress)
+            for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
+                group["lr"] = rate * factor
+            losses.append(self._take_step(batches, n_scored))
+            state.step, state.n_words, state.n_pieces = (
+                state.step + 1,
+                state.n_words + n_words,
+                state.n_pieces + n_pieces,
+            )
             state.seconds = time.perf_counter() - started
-            self.log.add(loss, n_words, batches)
             if state.step % settings.log_every == 0:
-                self._log_progress(rate)
-            if state.step % settings.local_steps == 0:
-                self._join()
+                self._tell_progress(sum(losses) / len(losses), before, max(progress, state.step / settings.max_steps))
+                before, losses = replace(state), []
             if state.step % settings.evaluate_every == 0:
                 self.evaluate()
             if state.step % settings.checkpoint_every == 0:
                 self.save()
-            waiting = time.perf_counter()
 
-    def _log_progress(self, rate: float) -> None:
-        row = {**self.log.row(self.accelerator.num_processes), "rate": rate}
-        if self.apart:  # each counted its own steps alone
-            row["loss"] = round(float(self._reduced(row["loss"], "mean")), 4)
-            row["words_per_second"] = round(float(self._reduced(row["words_per_second"])), 1)
-        done, minutes = max(self.progress(), 1e-9), self.state.seconds / 60
-        self.log.progress(self.state.step, row, minutes, minutes * (1 - done) / done)
+    def _tell_progress(self, loss: float, before: RunState, progress: float) -> None:
+        """Say how it went since the state `before`."""
+        state, minutes = self.state, self.state.seconds / 60
+        seconds = state.seconds - before.seconds
+        self.tell(
+            f"step {state.step}: loss {loss:.4f}, {(state.n_words - before.n_words) / seconds:.0f} words/s, "
+            f"{(state.n_pieces - before.n_pieces) / seconds:.0f} pieces/s, {minutes:.1f} min, "
+            f"{minutes * (1 - progress) / progress:.0f} min left"
+        )
+        self._log({"loss": round(loss, 4), "rate": self.optimiser.param_groups[0]["lr"]})
 
-    def _take_step(self, batches: list[Batch]) -> tuple[float, int]:
-        """One step of the optimiser. Gives the mean loss of its scored slots, and the number of words.
-
-        Both are those of all processes, or of this one alone where each takes its own steps: none waits for another.
-        """
-        apart, n_processes = self.apart, self.accelerator.num_processes
-        n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
-        n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
-        if not apart:
-            n_scored, n_words = self._reduced([n_scored, n_words]).tolist()
+    def _take_step(self, batches: list[Batch], n_scored: int) -> float:
+        """One step of the optimiser. Gives the mean loss of its `n_scored` slots, those of all processes."""
         total = torch.zeros((), device=self.accelerator.device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
             part = self.accelerator.process_index * self.settings.accumulate + number
             torch.manual_seed(hash((self.settings.seed, self.state.step, part)) & 0x7FFFFFFF)
             is_last = number == len(batches) - 1
-            with nullcontext() if is_last and not apart else self.accelerator.no_sync(self.prepared):
+            with nullcontext() if is_last else self.accelerator.no_sync(self.prepared):
                 loss = self._loss(batch) / max(n_scored, 1)
-                # Gradients that are shared are averaged over processes.
-                self.accelerator.backward(loss if apart else loss * n_processes)
+                self.accelerator.backward(loss * self.accelerator.num_processes)  # gradients are averaged over these
             total += loss.detach()
-        mean_loss = float(total if apart else self._reduced(total))
+        mean_loss = float(self._summed(total))
         if not math.isfinite(mean_loss):
             raise FloatingPointError(
-                f"Expected a finite loss at step {self.state.step}, got {mean_loss} over {n_words} words. Lower "
-                "--encoder-rate, raise --warmup-steps, or use --precision fp32."
+                f"Expected a finite loss at step {self.state.step}, got {mean_loss}. Lower --encoder-rate, raise "
+                "--warmup-steps, or use --dtype float32."
             )
         if self.settings.max_norm:
             self.accelerator.clip_grad_norm_(self.prepared.parameters(), self.settings.max_norm)
         self.optimiser.step()
-        self.schedule.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.averages.update()
-        return mean_loss, n_words
+        return mean_loss
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
@@ -233,14 +227,18 @@ class TrainingRun:
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs)
         targets["nll"] = None if crf is None else crf.losses(outputs.scores, is_slot, labels)
-        targets["casing_logits"] = outputs.casing_logits
-        return total_loss(outputs.logits, labels, self.settings, **targets)
+        return total_loss(outputs.logits, labels, self.settings, casing_logits=outputs.casing_logits, **targets)
 
-    def _join(self) -> None:
-        """Make processes that learn apart alike."""
-        if self.apart and self._joined_step != self.state.step:
-            optimisation.make_alike(self.accelerator, self.model, self.averages.averaged, self.optimiser)
-            self._joined_step = self.state.step
+    def _summed(self, values: Any) -> torch.Tensor:
+        """The sum over all processes of a tensor, or of numbers."""
+        return self.accelerator.reduce(torch.as_tensor(values, device=self.accelerator.device))
 
-    def _save_model(self, place: Path) -> None:
-        save_plain(self.model, self.tokenizer, place)
+
+def newest_checkpoint(out: Path, tell: Callable[[str], None]) -> tuple[Path | None, dict[str, Any] | None]:
+    """The newest checkpoint of a run that can be read, and the run's state in it. Tells which ones are damaged."""
+    for place in sorted(out.glob("checkpoints/step-*"), reverse=True):
+        try:
+            return place, torch.load(place / STATE_FILE, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, EOFError, UnpicklingError) as error:
+            tell(f"Checkpoint {place} is damaged ({error}): going back to the one before.")
+    return None, None

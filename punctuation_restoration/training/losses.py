@@ -1,9 +1,7 @@
-"""Losses over slots: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model.
+"""The loss: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model.
 
-Focal loss lowers the weight of labels that the model already predicts with confidence.
-
-Takes logits and labels, gives sums over the scored slots; the loop divides by their number. Of a CRF the likelihood of
-whole windows takes the place of the cross-entropy, and all else reads its marginals.
+Takes logits and labels, gives the sum over the scored slots; the loop divides by their number. Of a CRF the likelihood
+of whole windows takes the place of the cross-entropy, and all else reads its marginals.
 """
 
 import torch
@@ -11,59 +9,6 @@ from torch.nn import functional
 
 from punctuation_restoration.modeling.heads import NOT_SCORED, cross_entropies
 from punctuation_restoration.training.settings import TrainingSettings
-
-
-def slot_losses(
-    logits: torch.Tensor,
-    labels: torch.Tensor,
-    settings: TrainingSettings,
-    is_pseudo: torch.Tensor | None = None,
-    nll: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Cross-entropy (B, W) of each slot, 0 where it is not scored, after the self-training of Chen et al. (2021).
-
-    A label y of M becomes (1 - beta) y + beta / M, with a beta for human and one for pseudo labels, and the loss of
-    pseudo labels counts alpha times. With a focal gamma the loss of a slot counts (1 - p)^gamma times, where p is the
-    probability of its label (Lin et al. 2017).
-
-    Args:
-        logits: (B, W, M).
-        labels: (B, W), -100 where a slot is not scored.
-        is_pseudo: (B,) of bool, windows that a model labelled; None for none.
-        nll: (B, W) what takes the place of the cross-entropy with the labels; None for nothing.
-    """
-    log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
-    scores = log_probabilities.transpose(1, 2)
-    cross_entropy = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none")
-    chosen = cross_entropy if nll is None else nll
-    if is_pseudo is None:
-        is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
-    uniform = -log_probabilities.mean(-1)
-    smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
-    weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
-    losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
-    if settings.focal_gamma:  # p is kept from 1, where a power below 1 has no gradient
-        losses = losses * (1 - (-cross_entropy).exp()).clamp(min=1e-6) ** settings.focal_gamma
-    return losses.masked_fill(labels == NOT_SCORED, 0.0)
-
-
-def distillation_losses(
-    logits: torch.Tensor, soft_labels: torch.Tensor, labels: torch.Tensor, temperature: float
-) -> torch.Tensor:
-    """Divergence (B, W) of a model from soft labels in each scored slot, times the temperature squared.
-
-    Hinton et al. (2015), section 2: the square keeps the size of the gradients whatever the temperature.
-
-    Args:
-        logits: (B, W, M).
-        soft_labels: (B, W, M) probabilities of the other model; zeros where there are none.
-        labels: (B, W), -100 where a slot is not scored.
-    """
-    softened = soft_labels.pow(1 / temperature)
-    softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)
-    log_probabilities = (logits.float() / temperature).log_softmax(-1)
-    divergence = functional.kl_div(log_probabilities, softened, reduction="none").sum(-1)  # (B, W)
-    return temperature**2 * divergence.masked_fill(labels == NOT_SCORED, 0.0)
 
 
 def total_loss(
@@ -76,15 +21,47 @@ def total_loss(
     casing_logits: torch.Tensor | None = None,
     casings: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Summed loss of the scored slots; where there are soft labels they count for a share of `distil_weight`.
+    """Summed loss of the scored slots, after the self-training of Chen et al. (2021).
 
-    The cross-entropy of `casings` (B, W), -100 where they are not scored, counts `casing_weight` times.
+    A label y of M becomes (1 - beta) y + beta / M, with a beta for human and one for pseudo labels, and the loss of
+    pseudo labels counts alpha times. With a focal gamma the loss of a slot counts (1 - p)^gamma times, where p is the
+    probability of its label (Lin et al. 2017). Where there are soft labels, they count for a share of `distil_weight`.
+
+    Args:
+        logits: (B, W, M).
+        labels: (B, W), -100 where a slot is not scored.
+        is_pseudo: (B,) of bool, windows that a model labelled; None for none.
+        soft_labels: (B, W, M) probabilities of another model; zeros where there are none.
+        nll: (B, W) what takes the place of the cross-entropy with the labels; None for nothing.
+        casing_logits: (B, W, C).
+        casings: (B, W), -100 where they are not scored; they count `casing_weight` times.
     """
-    losses = slot_losses(logits, labels, settings, is_pseudo, nll)
+    log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
+    scores = log_probabilities.transpose(1, 2)
+    cross_entropy = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none")
+    if is_pseudo is None:
+        is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+    smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
+    weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
+    chosen, uniform = cross_entropy if nll is None else nll, -log_probabilities.mean(-1)
+    losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
+    if settings.focal_gamma:  # p is kept from 1, where a power below 1 has no gradient
+        losses = losses * (1 - (-cross_entropy).exp()).clamp(min=1e-6) ** settings.focal_gamma
     if soft_labels is not None:
-        soft = distillation_losses(logits, soft_labels, labels, settings.temperature)
-        losses = torch.lerp(losses, soft, settings.distil_weight * (soft_labels.sum(-1) > 0).float())
-    loss = losses.sum()
+        share = settings.distil_weight * (soft_labels.sum(-1) > 0).float()
+        losses = torch.lerp(losses, divergences(logits, soft_labels, settings.temperature), share)
+    loss = losses.masked_fill(labels == NOT_SCORED, 0.0).sum()
     if casing_logits is not None and casings is not None:
         loss = loss + settings.casing_weight * cross_entropies(casing_logits, casings).sum()
     return loss
+
+
+def divergences(logits: torch.Tensor, soft_labels: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Divergence (B, W) of a model from soft labels (B, W, M), times the temperature squared.
+
+    Hinton et al. (2015), section 2: the square keeps the size of the gradients whatever the temperature.
+    """
+    softened = soft_labels.pow(1 / temperature)
+    softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)
+    log_probabilities = (logits.float() / temperature).log_softmax(-1)
+    return temperature**2 * functional.kl_div(log_probabilities, softened, reduction="none").sum(-1)

@@ -1,45 +1,38 @@
-"""Optimiser, learning rates and averaged weights. Knows parameters by name, and nothing of text or windows."""
+"""What is trained, how fast, and the averages of it. Knows parameters by name, and nothing of text or windows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
 from torch import nn
+from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel
 
-OPTIMISERS = ("adamw", "radam")
+from punctuation_restoration.training.settings import TrainingSettings
 
 
-def parameter_groups(model: nn.Module, rates: tuple[float, float, float], weight_decay: float) -> list[dict]:
-    """Trained parameters in groups: encoder, classifier and what tells casings, each with and without weight decay.
+def build_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+    """AdamW, or RAdam (Liu et al. 2020) as the MLM-Punct paper uses, with decoupled weight decay.
 
-    `rates` are those of the three. Biases and layer norms are not decayed, as in BERT (Devlin et al. 2019, appendix
-    A.2).
+    Encoder, classifier and what tells casings have rates of their own. Biases and layer norms are not decayed, as in
+    BERT (Devlin et al. 2019, appendix A.2).
     """
+    rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
     groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             is_head = "classifier." in name and "encoder." not in name
             part = is_head + (is_head and "classifier.casings." in name)  # 0, 1, 2 as in `rates`
             groups.setdefault((part, parameter.ndim > 1), []).append(parameter)
-    return [
-        {"params": groups[key], "lr": rates[key[0]], "weight_decay": weight_decay * key[1]} for key in sorted(groups)
+    rows = [
+        {"params": groups[key], "lr": rates[key[0]], "weight_decay": settings.weight_decay * key[1]}
+        for key in sorted(groups)
     ]
-
-
-def build_optimiser(kind: str, groups: list[dict]) -> torch.optim.Optimizer:
-    """AdamW, or RAdam (Liu et al. 2020) as the MLM-Punct paper uses, with decoupled weight decay.
-
-    Raises:
-        ValueError: for another kind.
-    """
-    if kind == "adamw":
-        return torch.optim.AdamW(groups, eps=1e-6, fused=True)
-    if kind == "radam":
-        return torch.optim.RAdam(groups, eps=1e-6, decoupled_weight_decay=True, foreach=True)
-    raise ValueError(f"Expected an optimiser out of {OPTIMISERS}, got {kind!r}. Choose one.")
+    if settings.optimiser == "radam":
+        return torch.optim.RAdam(rows, eps=1e-6, decoupled_weight_decay=True, foreach=True)
+    return torch.optim.AdamW(rows, eps=1e-6, fused=True)
 
 
 def rate_factor(step: int, warmup_steps: int, progress: float) -> float:
@@ -47,22 +40,7 @@ def rate_factor(step: int, warmup_steps: int, progress: float) -> float:
 
     Rises linearly over `warmup_steps`, and falls linearly with `progress` (0 to 1 over the run) to 0.
     """
-    warm = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
-    return warm * (1.0 - min(max(progress, 0.0), 1.0))
-
-
-@torch.no_grad()
-def make_alike(accelerator: Accelerator, model: nn.Module, averages: nn.Module, optimiser: Any) -> None:
-    """Give all processes the mean of their weights, and of the moments of their optimisers.
-
-    Local SGD (Stich 2019, Algorithm 1). accelerate's `LocalSGD` takes the mean of the weights alone. With that of
-    the moments, too, one checkpoint serves all processes, and a resumed run repeats the unbroken one.
-    """
-    moments = [moment for state in optimiser.state.values() for moment in state.values()]
-    weights = [weight for weight in model.parameters() if weight.requires_grad]
-    for tensor in (*weights, *averages.parameters(), *moments):
-        if tensor.dim():  # the optimiser's count of steps is the same everywhere
-            tensor.copy_(accelerator.reduce(tensor, "mean"))
+    return min(1.0, (step + 1) / max(warmup_steps, 1)) * (1.0 - min(progress, 1.0))
 
 
 class AveragedWeights:
@@ -99,3 +77,47 @@ class AveragedWeights:
     def _swap(self) -> None:
         for trained, average in zip(self.trained, self.averaged.parameters(), strict=True):
             trained.data, average.data = average.data, trained.data
+
+
+def train_rows_only(model: Any, rows: Sequence[int]) -> None:
+    """Freeze the word embeddings of a model, but for some rows, which may be none.
+
+    These become a parameter beside the embeddings: autograd would build a gradient of the whole matrix, 78 MB for
+    50,625 pieces, at every step.
+    """
+    embedding = model.get_input_embeddings()
+    embedding.weight.requires_grad_(False)
+    if not rows:
+        return
+    ids = torch.tensor(sorted(set(rows)))
+    places = torch.zeros(embedding.num_embeddings, dtype=torch.long)  # 1 + the place among the rows; 0: frozen
+    places[ids] = torch.arange(1, len(ids) + 1)
+    embedding.register_buffer("trained_ids", ids, persistent=False)
+    embedding.register_buffer("places", places, persistent=False)
+    embedding.rows = nn.Parameter(embedding.weight.detach()[ids].clone())  # (n_rows, H)
+    embedding.register_forward_hook(_put_rows_in)
+
+
+def _put_rows_in(embedding: Any, inputs: tuple[torch.Tensor], frozen: torch.Tensor) -> torch.Tensor:
+    """The trained rows in place of the frozen ones, in what an embedding has looked up, (B, P, H)."""
+    place = embedding.places[inputs[0]]  # (B, P)
+    rows = functional.embedding((place - 1).clamp(min=0), embedding.rows)
+    scale = getattr(embedding, "embed_scale", 1.0)  # of Gemma's, which multiplies what it looks up
+    return torch.where((place > 0).unsqueeze(-1), rows * scale, frozen)
+
+
+@torch.no_grad()
+def plain_weights(model: Any) -> dict[str, torch.Tensor]:
+    """The weights of the model with the trained rows in their places."""
+    weights = dict(model.state_dict())
+    for name, module in model.named_modules():
+        if hasattr(module, "trained_ids"):
+            whole, rows = f"{name}.weight", weights.pop(f"{name}.rows")
+            weights[whole] = weights[whole].index_copy(0, module.trained_ids, rows)
+    return weights
+
+
+def save_plain(model: Any, tokenizer: Any, place: Path) -> None:
+    """Save a model as any other, with its tokenizer."""
+    model.save_pretrained(place, state_dict=plain_weights(model))
+    tokenizer.save_pretrained(place)

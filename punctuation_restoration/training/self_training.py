@@ -23,9 +23,9 @@ from typing import Any
 import torch
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import load_recipe
 from punctuation_restoration.data.shards import INDEX_NAME
 from punctuation_restoration.training.labelling import label_folder
+from punctuation_restoration.training.precision import default_device
 from punctuation_restoration.training.settings import parse_args as parse_training_args
 from punctuation_restoration.training.starting import failure_message, train
 from punctuation_restoration.training.validation import score_model
@@ -38,10 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Self-train; gives 0, or 1 after an error message. What an earlier call has done is not done again."""
     args, rest = parse_args(argv)
     given = parse_training_args(["--data", *args.data, "--output", args.output, *rest])  # what is wrong is told at once
-    if threads := getattr(given, "threads", None):
-        torch.set_num_threads(threads)
+    torch.set_num_threads(getattr(given, "threads", None) or torch.get_num_threads())
     try:
-        rounds = self_train(args, rest, given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        rounds = self_train(args, rest, given.device or default_device())
     except Exception as error:
         print(f"self_training: {failure_message(error)}", file=sys.stderr)
         return 1
@@ -51,11 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def self_train(args: argparse.Namespace, rest: Sequence[str], device: str) -> list[dict[str, Any]]:
-    """Rounds, until there are enough or a student is no better than its teacher. Gives each model, the teacher first.
-
-    Raises:
-        ValueError: if there are no validation words, or the rounds in `--output` began with another teacher.
-    """
+    """Rounds, until a student is no better than its teacher or there are enough. Gives all models in order."""
     unlabelled, record = unlabelled_folder(args), Path(args.output) / ROUNDS_FILE
     rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
     rounds = rounds or [judged(args, args.teacher, device)]
@@ -65,34 +60,22 @@ def self_train(args: argparse.Namespace, rest: Sequence[str], device: str) -> li
             f"{args.teacher}. Give that, or another --output."
         )
     while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
-        student = train_student(args, rest, rounds[-1]["model"], len(rounds), unlabelled, device)
-        rounds.append(judged(args, student, device))
+        teacher, place = rounds[-1]["model"], Path(args.output) / f"round-{len(rounds)}"
+        if not (place / "pseudo" / INDEX_NAME).is_file():
+            print(f"Round {len(rounds)}: {teacher} labels {unlabelled}.", flush=True)
+            label_folder(teacher, unlabelled, place / "pseudo", device)
+        start = [] if args.student == "encoder" else ["--model", args.student or teacher]
+        folders = ["--data", *args.data, str(place / "pseudo")]
+        train(parse_training_args([*folders, "--output", str(place / "student"), *start, *rest]))
+        rounds.append(judged(args, str(place / "student" / "best"), device))
         write_whole(record, json.dumps(rounds, indent=1).encode(), force=True)
         before, after = rounds[-2]["f1"], rounds[-1]["f1"]
         print(f"Round {len(rounds) - 1}: validation F1 {after:.2f}, its teacher's {before:.2f}.", flush=True)
     return rounds
 
 
-def train_student(
-    args: argparse.Namespace, rest: Sequence[str], teacher: str, number: int, unlabelled: Path, device: str
-) -> str:
-    """The teacher labels the text, and the student of the round is trained. Gives the student, at its best."""
-    place = Path(args.output) / f"round-{number}"
-    if not (place / "pseudo" / INDEX_NAME).is_file():
-        print(f"Round {number}: {teacher} labels {unlabelled}.", flush=True)
-        label_folder(teacher, unlabelled, place / "pseudo", device)
-    start = [] if args.student == "encoder" else ["--model", args.student or teacher]
-    folders = ["--data", *args.data, str(place / "pseudo")]
-    train(parse_training_args([*folders, "--output", str(place / "student"), *start, *rest]))
-    return str(place / "student" / "best")
-
-
 def judged(args: argparse.Namespace, model: str, device: str) -> dict[str, Any]:
-    """A model with its validation F1 in points of 100: the mean of the languages, and each.
-
-    Raises:
-        ValueError: if no words are held out.
-    """
+    """A model with its validation F1 in points of 100: the mean of the languages, and each."""
     scores = score_model(model, args.data, args.round_words, device)
     if not scores["languages"]:
         raise ValueError(
@@ -107,7 +90,7 @@ def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, l
     parser = argparse.ArgumentParser(prog="self_training", description=about, allow_abbrev=False)
     parser.add_argument("--teacher", required=True, help="model of ours that labels in the first round")
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders with human labels")
-    what = "texts without marks, one prepared folder, or a recipe (.yaml) whose sources lose their marks"
+    what = "texts, or a folder prepared from sources with `labelled: false`; their marks are not read"
     parser.add_argument("--unlabelled", required=True, nargs="+", help=what)
     parser.add_argument("--language", default="xx", help="language code of texts under --unlabelled")
     parser.add_argument("--student", help="what students start from: a model or 'encoder'; default: their teacher")
@@ -119,16 +102,12 @@ def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, l
 
 
 def unlabelled_folder(args: argparse.Namespace) -> Path:
-    """The prepared folder of unlabelled text; texts and recipes are prepared into `out/unlabelled` once."""
-    first = Path(args.unlabelled[0])
-    if (first / INDEX_NAME).is_file():
-        if len(args.unlabelled) > 1:
-            raise ValueError(f"Expected one prepared folder under --unlabelled, got {args.unlabelled}. Give one.")
+    """The prepared folder of unlabelled text; texts are prepared into `out/unlabelled` once."""
+    first, folder = Path(args.unlabelled[0]), Path(args.output) / "unlabelled"
+    if len(args.unlabelled) == 1 and (first / INDEX_NAME).is_file():
         return first
-    folder = Path(args.output) / "unlabelled"
     if not (folder / INDEX_NAME).is_file():
-        is_recipe = first.suffix in (".yaml", ".yml")
-        recipe = load_recipe(first) if is_recipe else recipe_for_texts(args.unlabelled, args.language)
+        recipe = recipe_for_texts(args.unlabelled, args.language)
         bare = tuple(replace(source, labelled=False) for source in recipe.sources)
         prepare(replace(recipe, sources=bare), folder, args.teacher)
     return folder

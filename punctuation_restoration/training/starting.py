@@ -1,16 +1,15 @@
 """Starts a run: reads the recipe, prepares texts, holds the folder. Takes parsed arguments, gives validation scores."""
 
 import json
-import os
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, fields, replace
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils.memory import should_reduce_batch_size
 from filelock import FileLock, Timeout
 from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
@@ -19,12 +18,14 @@ from punctuation_restoration.data.preparation import explain, is_disk_full, prep
 from punctuation_restoration.data.recipe import Recipe, labels_without, load_recipe, read_labels
 from punctuation_restoration.data.shards import INDEX_NAME, read_index
 from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_model
+from punctuation_restoration.modeling.encoder_layers import layers_of
+from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training import checkpoints, optimisation
-from punctuation_restoration.training.building import batch_source, build_model, choose_trained
-from punctuation_restoration.training.loop import RunState, TrainingRun
-from punctuation_restoration.training.precision import choose_precision, use_fp32_attention
-from punctuation_restoration.training.run_log import RunLog
+from punctuation_restoration.training.batches import batch_source
+from punctuation_restoration.training.building import build_model
+from punctuation_restoration.training.loop import TrainingRun, newest_checkpoint
+from punctuation_restoration.training.optimisation import train_rows_only
+from punctuation_restoration.training.precision import build_accelerator, use_fp32_attention
 from punctuation_restoration.training.settings import TrainingSettings, settings_of
 from punctuation_restoration.training.validation import Validation
 
@@ -44,117 +45,67 @@ def train(args: Namespace) -> dict[str, Any]:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
-    accelerator, message = build_accelerator(args.device, settings.precision)
-    out = Path(args.output)
+    accelerator, out = build_accelerator(args.device, settings.dtype), Path(args.output)
     out.mkdir(parents=True, exist_ok=True)
-    with hold_folder(out) if accelerator.is_main_process else nullcontext():
+    # The operating system releases the lock even if the run is killed.
+    with FileLock(out / ".lock", blocking=False) if accelerator.is_main_process else nullcontext():
         start, folders = prepared_folders(args, settings, recipe, out, accelerator)
         if accelerator.is_main_process:
             (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
-        new_pieces = Path(start or "") / NEW_PIECES_FILE
-        rows = json.loads(new_pieces.read_text(encoding="utf-8")) if start and new_pieces.is_file() else ()
-        run = build_run(settings, recipe, read_index(*folders), out, accelerator, start, args.soft_labels, rows)
-        n_trained = sum(parameter.numel() for parameter in run.model.parameters() if parameter.requires_grad)
-        n_processes, precision = accelerator.num_processes, accelerator.mixed_precision
-        run.log.tell(
-            f"{n_processes} {'process' if n_processes == 1 else 'processes'} on {accelerator.device.type}, "
-            f"{'fp32' if precision == 'no' else precision}, {n_trained:,} trained parameters"
-        )
-        if message:
-            run.log.tell(message)
-        return run.train()
-
-
-def build_accelerator(device: str | None, precision: str) -> tuple[Accelerator, str | None]:
-    """The accelerator of a run, and a message if its number format differs from the one asked for.
-
-    Without `device`, a GPU is used if there is one. With the precision "auto", the setting of `accelerate launch` or
-    `accelerate config` is used if there is one.
-
-    Raises:
-        ValueError: if there is no such device, or it cannot compute in that format.
-    """
-    kind = torch.device(device).type if device else "cuda" if torch.cuda.is_available() else "cpu"
-    if precision == "auto" and (launched := os.environ.get("ACCELERATE_MIXED_PRECISION")):
-        precision = {"no": "fp32"}.get(launched, launched)
-    chosen, message = choose_precision(precision, kind)
-    accelerator = Accelerator(cpu=kind == "cpu", mixed_precision=chosen)
-    if accelerator.device.type != kind:
-        raise ValueError(f"Expected the device {device}, got {accelerator.device}. Give another --device, or none.")
-    return accelerator, message
+        return build_run(settings, recipe, folders, out, accelerator, start, args.soft_labels).train()
 
 
 def build_run(
     settings: TrainingSettings,
     recipe: Recipe,
-    index: Mapping[str, Any],
+    folders: list[str],
     out: Path,
     accelerator: Accelerator,
-    start: str | None = None,
-    soft_labels: str | None = None,
-    new_pieces: Sequence[int] = (),
+    start: str | None,
+    soft_labels: str | None,
 ) -> TrainingRun:
     """A run in the folder `out`: a new one, or one that resumes from the newest checkpoint there.
 
-    Args:
-        recipe: its sampling, augmentation, weights and model fields are used.
-        index: of prepared data, from `data.shards.read_index`.
-        start: punctuation model to start from; None starts from the settings' encoder.
-        soft_labels: folder of another model's probabilities, see `data.soft_labels`.
-        new_pieces: ids whose word embeddings are trained besides those of the mask and the fills.
+    It starts from the punctuation model `start`, or else from the settings' encoder. `folders` hold prepared data,
+    `soft_labels` another model's probabilities.
     """
-    log = RunLog(out, accelerator.is_main_process, settings.max_steps)
-    resumed = checkpoints.newest_checkpoint(out / "checkpoints", log.tell)
-    kept = checkpoints.load_state(resumed) if resumed else None
+    index = read_index(*folders)
+    resumed, kept = newest_checkpoint(out, accelerator.print)
     place = str(resumed or start or "")
     torch.manual_seed(settings.seed)  # a new classifier is drawn
     recipe = replace(recipe, model=labels_without(recipe.model, index.get("left_out", ())))
     model = build_model(settings, recipe, index, place)
     tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
     slots = SlotEncoder(tokenizer, model.config)
-    choose_trained(model, slots, settings.frozen_layers, new_pieces)
-    model.to(accelerator.device)  # here, so that averages and the optimiser's state are made where the weights are
+    new_pieces = Path(start or "") / NEW_PIECES_FILE
+    choose_trained(model, slots, settings, json.loads(new_pieces.read_text()) if new_pieces.is_file() else [])
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
         use_fp32_attention(model)
-    rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
-    groups = optimisation.parameter_groups(model, rates, settings.weight_decay)
-    optimiser = optimisation.build_optimiser(settings.optimiser, groups)
-    averages = optimisation.AveragedWeights(model, settings.average_decay)
-    state = RunState()
-    if kept:
-        optimiser.load_state_dict(kept["optimiser"])
-        averages.averaged.load_state_dict(kept["averages"])
-        state = RunState(**{own.name: kept[own.name] for own in fields(RunState)})
-        log.tell(f"Going on from {resumed} (step {state.step}).")
     part = accelerator.process_index, accelerator.num_processes
-    source = batch_source(settings, recipe, index, slots, model.config, part, soft_labels)
-    validation = Validation(index, slots, model.config, settings.validation_words, accelerator)
-    run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, log, state, optimiser, averages)
-    if kept and accelerator.scaler and kept["scaler"]:
-        accelerator.scaler.load_state_dict(kept["scaler"])
-    config = model.config
-    log.tell(
-        f"slot style {config.slot_style}, head {config.head}, windows of {config.max_window_pieces} pieces; layers "
-        f"from {config.bidirectional_from or 0} on read both ways"
+    source = batch_source(settings, recipe, index, slots, *part, soft_labels)
+    validation = Validation(index, slots, settings.validation_words, accelerator)
+    run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, kept)
+    n_trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    config, many = model.config, "" if part[1] == 1 else "es"
+    run.tell(
+        f"{part[1]} process{many} on {accelerator.device.type}, mixed precision: {accelerator.mixed_precision}; "
+        f"{n_trained:,} trained parameters\nslot style {config.slot_style}, head "
+        f"{config.head}, windows of {config.max_window_pieces} pieces; layers from {config.bidirectional_from or 0} on "
+        "read both ways"
     )
+    if resumed:
+        run.tell(f"Resuming from {resumed} (step {run.state.step}).")
     return run
 
 
-@contextmanager
-def hold_folder(out: Path) -> Iterator[None]:
-    """Lock a folder for one run; the operating system releases the lock even if the run is killed.
-
-    Raises:
-        ValueError: if another run holds it.
-    """
-    try:
-        with FileLock(out / ".lock", blocking=False):
-            yield
-    except Timeout as error:
-        raise ValueError(
-            f"Expected {out} for this run alone, another one is writing there. Wait for it, or end it (the processes "
-            "of torchrun can outlive it), or choose another --output."
-        ) from error
+def choose_trained(model: Any, slots: Any, settings: TrainingSettings, new_pieces: list[int]) -> None:
+    """Freeze the first layers of a model, and its word embeddings but for the rows that are new to its encoder."""
+    if not isinstance(model.encoder, PunctuationLSTM):  # which was not pretrained
+        # Where slots are no pieces, marks are shown as in any text: the encoder knows these pieces.
+        shown = () if model.config.slot_style == "last-piece" else (slots.mask_id, *slots.fill_ids)
+        train_rows_only(model, [row for row in (*shown, *new_pieces) if row is not None])
+    for layer in layers_of(model.encoder)[: settings.frozen_layers] if settings.frozen_layers else ():
+        layer.requires_grad_(False)
 
 
 def prepared_folders(
@@ -188,17 +139,16 @@ def prepared_folders(
 
 def failure_message(error: Exception) -> str:
     """What to tell of a run that failed; an error that nobody expects is raised again."""
-    if isinstance(error, (ValueError, OSError, FloatingPointError)) or is_disk_full(error):
+    if isinstance(error, MemoryError) or should_reduce_batch_size(error):
+        return (
+            "Expected to fit into memory, did not. Lower --pieces-per-batch and raise --accumulate by the same factor: "
+            "the result stays the same."
+        )
+    if isinstance(error, Timeout):
+        return (
+            f"Expected {Path(error.lock_file).parent} for this run alone, another one is writing there. Wait for it, "
+            "or end it (the processes of torchrun can outlive it), or choose another --output."
+        )
+    if isinstance(error, ValueError | OSError | FloatingPointError) or is_disk_full(error):
         return explain(error)
-    if not is_out_of_memory(error):
-        raise error
-    return (
-        "Expected to fit into memory, did not. Lower --pieces-per-batch and raise --accumulate by the same factor: "
-        "the result stays the same."
-    )
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on a GPU or here."""
-    message = str(error).lower()
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "not enough memory" in message
+    raise error

@@ -1,11 +1,8 @@
 """Finds the temperature that calibrates a model on validation text, and then the thresholds with the best F1 there.
 
-Training leaves a model too sure of its marks; one temperature for all labels and scripts mends most of that. Thresholds
-are moved one after the other as long as F1 grows.
-
-A model that is unsure writes too few marks, since "no mark" is the likeliest answer in most places. Thresholds found
-on a test make its score worthless. A run finds both on its validation windows: thresholds of `, . ?` as `marks="basic"`
-decides, which is what users get; those of further labels beside them.
+Training leaves a model too sure of its marks; one temperature for all labels and scripts mends most of that. A model
+that is unsure writes too few marks, since "no mark" is the likeliest answer in most places: thresholds are moved one
+after the other as long as F1 grows. A run finds both on its validation words; on a test they make its score worthless.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.pipeline.decisions import calibrated, make_choice
-from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.training.validation import Reading, Validation
 
 # Up to a half: a higher threshold would refuse a mark that is likelier than all other labels together.
 GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
@@ -76,29 +73,27 @@ def tune(
     return steps[-1]["thresholds"], steps
 
 
-def tuned_temperature(validation: Validation, reading: np.ndarray) -> float:
-    """The temperature that suits what `validation.read` gave; that of all processes together."""
-    labels, probabilities = reading[:, 1].astype(np.int64), reading[:, 2 : 2 + len(validation.label_names)]
-    return best_temperature(lambda power: float(validation.summed(likelihood_slope(probabilities, labels, power))))
+def set_tuned(config: Any, validation: Validation, reading: Reading | None) -> None:
+    """Give a configuration the temperature and the thresholds that suit what `validation.read` gave for its model.
 
-
-def tuned_thresholds(config: Any, validation: Validation, reading: np.ndarray) -> dict[str, float] | None:
-    """Thresholds with the highest mean F1 of all languages; None if none helps, or no text is held out.
-
-    `reading` is what `validation.read` gave for the model of this configuration, whose temperature was found before.
+    The thresholds are those with the highest mean F1 of all languages, None if none helps or nothing was read: first
+    those of `, . ?` as `marks="basic"` decides, which is what users get, then those of further labels beside them.
     """
-    probabilities = reading[:, 2 : 2 + len(validation.label_names)]
-    reading = np.column_stack([reading[:, :2], calibrated(probabilities, config.calibration_temperature)])
+    config.calibration_temperature, config.thresholds = 1.0, None
+    if reading is None:
+        return
+    config.calibration_temperature = best_temperature(
+        lambda power: likelihood_slope(reading.probabilities, reading.labels, power)
+    )
+    read = reading._replace(probabilities=calibrated(reading.probabilities, config.calibration_temperature))
 
     def f1_with(marks: str, thresholds: Mapping[str, float]) -> dict[str, float]:
-        counts = validation.counts(reading, make_choice(config, marks, thresholds))
-        return {name: row["f1"] / 100 for name, row in validation.scores(counts)["languages"].items()}
+        scores = validation.scores(read, make_choice(config, marks, thresholds))
+        return {name: row["f1"] / 100 for name, row in scores["languages"].items()}
 
-    if not f1_with("basic", {}):
-        return None
     basic = [name for index, name in enumerate(config.label_names) if index and index in config.basic_labels]
-    thresholds, _ = tune(basic, lambda given: f1_with("basic", given))
     others = [name for name in config.label_names[1:] if name not in basic]
+    thresholds, _ = tune(basic, lambda given: f1_with("basic", given))
     if others:
         thresholds, _ = tune(others, lambda given: f1_with("all", given), thresholds)
-    return thresholds or None
+    config.thresholds = thresholds or None
