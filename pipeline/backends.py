@@ -10,9 +10,9 @@ ONNX Runtime reads a file, which is looked for in the model's folder or reposito
 
 import functools
 import os
-import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,12 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     Raises:
         ValueError: for an unknown name, or a model that ONNX cannot hold.
         ImportError: if a package is missing; with what to install.
+        OSError: if the file can be written nowhere.
     """
     if name not in BACKENDS:
         raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
     if name != "torch":
-        return OnnxBackend(backend_file(name, model, pad_id))
+        return OnnxBackend(_file(name, model, pad_id))
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
         warnings.warn(
             "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
@@ -64,23 +65,18 @@ def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
     return bool({"avx512_bf16", "amx_bf16", "bf16"} & set(cpuinfo.split()))
 
 
+@dataclass(frozen=True)
 class OnnxBackend:
-    """A file that ONNX Runtime computes, with as many threads as torch; `file` is its path, or what would be in it."""
+    """A file that ONNX Runtime computes, with as many threads as torch."""
 
-    def __init__(self, file: str | bytes) -> None:
-        self.file = file
-        self._session, self._process = _session(file, torch.get_num_threads()), os.getpid()
+    file: str
 
     def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
-        if self._process != os.getpid():  # forked since: the session's threads stayed behind
-            self._session, self._process = _session(self.file, torch.get_num_threads()), os.getpid()
         given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
         given.setdefault("attention_mask", torch.ones_like(given["input_ids"]))
-        found = self._session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
+        session = _session(self.file, torch.get_num_threads(), os.getpid())
+        found = session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
         return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.file,)  # a session cannot be sent to another process
 
 
 def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:
@@ -89,33 +85,37 @@ def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tens
     return torch.cat([scores.float().softmax(dim=-1) for scores in found], dim=-1)
 
 
-def backend_file(name: str, model: Any, pad_id: int) -> str | bytes:
-    """The file of a backend: from beside the model, from the cache, or written now.
+@functools.lru_cache(maxsize=4)
+def _session(file: str, n_threads: int, process: int) -> Any:
+    """A session of this process: its threads stay behind when the process is forked."""
+    from .onnx_export import import_package
 
-    Where the cache cannot be written either, the file itself, with a warning.
-    """
+    onnxruntime = import_package("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = n_threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+
+def _file(name: str, model: Any, pad_id: int) -> str:
+    """The file of a backend: from beside the model, from the cache, or written there now."""
     from .onnx_export import FORMAT, export_onnx, fingerprint
 
     weights = fingerprint(model)
     beside = _beside_model(FILES[name], model)
-    made = _session(beside, 1).get_modelmeta().custom_metadata_map if beside else {}
+    made = _session(beside, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map if beside else {}
     if beside and (made.get("weights"), made.get("format")) == (weights, str(FORMAT)):
         return beside
     path = Path(CACHE_FOLDER) / f"{weights[:32]}-{FORMAT}-torch{torch.__version__}" / Path(FILES[name]).name
-    if path.is_file():
-        return str(path)
-    try:
-        export_onnx(model, path, pad_id, in_int8=name == "onnx-int8")
-        return str(path)
-    except OSError as error:
-        warnings.warn(
-            f"Expected to keep the file of backend {name} in {path.parent}, got: {error}. It is made anew each time; "
-            "set HF_HOME to a folder that can be written.",
-            stacklevel=2,
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        export_onnx(model, Path(folder) / "model.onnx", pad_id, in_int8=name == "onnx-int8")
-        return (Path(folder) / "model.onnx").read_bytes()
+    if not path.is_file():
+        try:
+            export_onnx(model, path, pad_id, in_int8=name == "onnx-int8")
+        except OSError as error:
+            raise OSError(
+                f"Expected to write the file of backend {name} into {path.parent}, got: {error}. Set HF_HOME to a "
+                "folder that can be written, or write the file beside the model with `punctuation-restoration export`."
+            ) from error
+    return str(path)
 
 
 def _beside_model(file: str, model: Any) -> str | None:
@@ -127,13 +127,3 @@ def _beside_model(file: str, model: Any) -> str | None:
         return cached_file(source, file, revision=revision, _raise_exceptions_for_connection_errors=False)
     except OSError:  # no such file, or a name that is neither folder nor repository
         return None
-
-
-def _session(file: str | bytes, n_threads: int) -> Any:
-    from .onnx_export import import_packages
-
-    (onnxruntime,) = import_packages("onnxruntime")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = n_threads
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])

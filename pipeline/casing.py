@@ -1,4 +1,4 @@
-"""How a word is written, and how to write it so. Takes words and places in `CASINGS`, gives words of the same length.
+"""How a word is written, and how to write it so, letter for letter.
 
     monday  nasa's  mcdonald  covid-19      as a recogniser writes them
     1       2       3         2             capital, upper, mixed: see `CASINGS`
@@ -37,10 +37,9 @@ def casing_of(word: str) -> int | None:
 
 
 def agreed(probabilities: np.ndarray, words: Sequence[str]) -> np.ndarray:
-    """What is said of the casing of each word (W, C), joined by what is said of it elsewhere in the text.
+    """Scores (W, C) of the casing of each word: its probabilities, and those of the same word elsewhere in the text.
 
-    A name is a name throughout a text, and one place tells it better than another (Krishnan & Manning 2006). The rows
-    are scores: they do not add up to 1.
+    A name is a name throughout a text, and one place tells it better than another (Krishnan & Manning 2006).
     """
     _, kinds, counts = np.unique(np.array(words, dtype=object), return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), probabilities.shape[1]))
@@ -57,9 +56,9 @@ def stem_of(word: str) -> str:
 def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     """A word in lower case as its casing wants it, letter for letter; the ending of `nasa's` stays.
 
-    `mixed` gives the words with capitals inside, by their lower case. Whatever capitals such a word is to have, these
-    are they: no model sees `iPhone` often enough to tell it from `Paris`. A mixed word that the list lacks gets a
-    capital, and another behind each hyphen and apostrophe.
+    `mixed` gives the words with capitals inside, by their lower case: these have them with any casing, since no model
+    sees `iPhone` often enough to tell it from `Paris`. Other mixed words get a capital at the start and after each
+    hyphen and apostrophe.
     """
     stem = stem_of(word)
     form = mixed.get(stem.rstrip("."), "")  # the point of an abbreviation is not in the list
@@ -71,16 +70,14 @@ def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     elif casing == UPPER:
         stem = "".join(map(raised, stem))
     elif casing == CAPITAL:
-        stem = with_capital(stem)
+        stem = _PART.sub(_raised_end, stem, count=1)
     else:
-        stem = _PART.sub(lambda part: part.group()[:-1] + raised(part.group()[-1]), stem)
+        stem = _PART.sub(_raised_end, stem)
     return stem + word[len(stem) :]
 
 
-def with_capital(word: str) -> str:
-    """The word with its first letter as a capital."""
-    place = next((place for place, sign in enumerate(word) if sign.islower()), len(word))
-    return word[:place] + "".join(map(raised, word[place : place + 1])) + word[place + 1 :]
+def _raised_end(part: regex.Match[str]) -> str:
+    return part.group()[:-1] + raised(part.group()[-1])
 
 
 def raised(sign: str) -> str:
@@ -89,22 +86,13 @@ def raised(sign: str) -> str:
     return capital if len(capital) == 1 else sign
 
 
-def lowered(sign: str) -> str:
-    """The small letter; itself where that is two characters (`İ`), since one letter stands for one."""
-    small = sign.lower()
-    return small if len(small) == 1 else sign
-
-
 def cased_words(
     words: Sequence[Word], probabilities: np.ndarray, mixed_case: Sequence[str], unchanged: Container[int]
 ) -> list[tuple[str, str]]:
-    """Each word in its plain letters, and as it is written in the middle of a sentence.
+    """Each word of a text in its plain letters, and as it is written in the middle of a sentence.
 
-    Args:
-        words: those of a text.
-        probabilities: (W, C) what the model says of their casings; (W, 0) if it knows none.
-        mixed_case: words with capitals inside; of two alike the first counts.
-        unchanged: places of words that keep their letters.
+    `probabilities` (W, C) are those of the casings, (W, 0) if the model knows none; `mixed_case` lists words with
+    capitals inside, of which the first of two alike counts. Words at the places `unchanged` keep their letters.
     """
     plain = without_shouting([word.text for word in words])
     if not probabilities.shape[1]:
@@ -116,10 +104,10 @@ def cased_words(
 
 
 def without_shouting(words: Sequence[str]) -> list[str]:
-    """The words, those of a stretch in capitals throughout in lower case: there capitals tell nothing.
+    """The words, those of a stretch in capitals in lower case: there capitals tell nothing.
 
-    A stretch is a text of capitals alone, from `LEAST_WORDS` words on, or part of a text, from `LEAST_STRETCH` words
-    on. Words without letters, such as numbers, neither count nor break it. Shorter ones are acronyms: they stay.
+    A stretch is a text in capitals of `LEAST_WORDS` words or more, or a part of a text of `LEAST_STRETCH` or more.
+    Words without letters, such as numbers, neither count nor break it. Shorter ones are acronyms: they stay.
     """
     told = [index for index, word in enumerate(words) if any(map(str.isalpha, word))]
     plain = list(words)
@@ -127,5 +115,5 @@ def without_shouting(words: Sequence[str]) -> list[str]:
         stretch = list(group)
         if is_shouted and len(stretch) >= (LEAST_WORDS if len(stretch) == len(told) else LEAST_STRETCH):
             for index in stretch:
-                plain[index] = "".join(map(lowered, words[index]))
+                plain[index] = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in words[index])
     return plain

@@ -91,9 +91,7 @@ class Choice:
 def make_choice(
     config: LabelConfig, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
 ) -> Choice:
-    """Read what the caller wants: the options `marks` and `thresholds` of the pipeline.
-
-    The sets of `marks` have with each closing sign the one that opens (`¿`).
+    """What the options `marks` and `thresholds` of the pipeline allow; sets have what opens (`¿`) with what closes.
 
     Raises:
         ValueError: for an unknown name or a threshold outside 0 to 1.
@@ -164,7 +162,7 @@ def decide(
 def ends_before(text: str, turns: Sequence[int], words: Sequence[Word]) -> list[int]:
     """The words that end a sentence whatever the model says: before a change of speaker, and before an empty line.
 
-    A single line end says nothing: text may be broken anywhere. The last word of all is never among them.
+    A single line end says nothing: text may be broken anywhere. The last word is never among them.
     """
     ends = [word.end for word in words]
     places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
@@ -178,10 +176,7 @@ def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
 
 
 def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: LabelConfig) -> np.ndarray:
-    """Probabilities (W, M), summing to 1, in which only marks that end a sentence may follow some words.
-
-    The model says which of these marks it is. If none of its labels ends a sentence, nothing changes.
-    """
+    """Probabilities (W, M) in which only marks that end a sentence may follow some words, if there are any."""
     if not words or not any(is_end := [is_sentence_end(label) for label in config.labels]):
         return probabilities
     changed = np.array(probabilities, dtype=np.float64)
@@ -196,14 +191,11 @@ def is_sentence_end(label: Label) -> bool:
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
-    """Choose a label for each word, given probabilities (W, M), each row summing to 1.
+    """Label ids (W,), chosen by probabilities (W, M), and these probabilities as they are shared.
 
-    A label with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several
-    such labels the one with the highest ratio of the two. A label without one must be the most probable of all. A label
-    that is not allowed gives its probability to its basic label (`!` to the period), or to "no mark" where that is not
-    allowed either.
-
-    Gives label ids (W,), and the probabilities (W, M) after that.
+    A label that is not allowed gives its probability to its basic label (`!` to the period), or to "no mark". A label
+    with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several such labels
+    the one with the highest ratio of the two. A label without one must be the most probable of all.
     """
     n_labels = len(choice.goes_to)
     scores = np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[choice.goes_to]
@@ -223,14 +215,11 @@ def match_pairs(
     """Label ids (W,) in which the signs of every sentence match.
 
     A sentence that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word
-    among those that open something already or have no mark; the last word takes both signs. Other opening signs go.
+    among those that open something already or have no mark; the last word takes both signs. Other opening signs go,
+    except in the last sentence of a text that is `unfinished`.
 
-    Args:
-        labels: (W,) label ids.
-        scores: (W, M) what the model gives each label; nothing to those that may not be chosen.
-        table: the labels of the configuration, in the order of their ids.
-        is_free: (W,) whether the model has decided the label; the others stay.
-        unfinished: whether the text goes on: what opens its last sentence may be closed later.
+    `scores` (W, M) are the model's, 0 for labels that may not be chosen; `table` holds the labels by id; labels that
+    are not `is_free` (W,) stay.
     """
     if not any(label["before"] in PAIRS and not label["after"] for label in table):
         return labels
@@ -272,11 +261,11 @@ def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[
 
 
 def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
-    """Seconds of silence after each word, (W,), from the (start, end) of each.
+    """Seconds of silence after each word, (W,), from the (start, end) of each; NaN where it is not known.
 
-    NaN where it is not known: after the last word, between words that share one time, as those of a subtitle do, and
-    after the last of these where the next one follows at once, since subtitles stay on the screen until then. If no
-    silence is positive, all are NaN: Whisper's times hide them.
+    That is after the last word, between words that share one time, as those of a subtitle do, and after the last of
+    these where the next one follows at once: subtitles stay on the screen until then. Times without any silence, such
+    as Whisper's, tell nothing.
     """
     lengths = np.full(len(times), np.nan)
     for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
@@ -289,10 +278,10 @@ def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
 
 
 def weigh_pauses(probabilities: np.ndarray, lengths: np.ndarray, pause: float) -> np.ndarray:
-    """Probabilities (W, M) with a higher chance of any mark after long pauses; `lengths` (W,) and `pause` in seconds.
+    """Probabilities (W, M) in which long pauses make any mark more probable; `lengths` (W,) and `pause` in seconds.
 
-    The odds of any mark against none are doubled for a pause of `pause` seconds, and again for each further `pause`
-    seconds, up to eight times. Which mark it is stays the model's decision.
+    The odds against no mark are doubled for a pause of `pause` seconds, and again for each further one, up to eight
+    times.
     """
     doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
     weighed = np.array(probabilities, dtype=np.float64)

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 
 from .conventions import ENCLOSING, OPENERS, SENTENCE_ENDS, written
 from .marks import mark_places, typed_dashes
-from .word_patterns import WORD_SIGNS
+from .segmentation import WORD_SIGNS
 from .words import Word
 
 
@@ -46,8 +46,8 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
 def restoring_edits(
     text: str,
     words: Sequence[Word],
-    marks: list[tuple[str, str]],
-    decided: Sequence[Any],
+    marks: Sequence[tuple[str, str]],
+    decided: Sequence[Mapping[str, Any]],
     removed: Set[str] = frozenset(),
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
@@ -68,9 +68,8 @@ def restoring_edits(
     return ascending(edits)
 
 
-def _insertion(start: int, mark: str, decided: Mapping[str, Any]) -> Edit:
-    label, score, source = decided["label"], decided["score"], decided["source"]
-    return Edit(start=start, removed="", inserted=mark, label=label, score=score, source=source)
+def _insertion(start: int, mark: str, why: Mapping[str, Any]) -> Edit:
+    return Edit(start=start, removed="", inserted=mark, label=why["label"], score=why["score"], source=why["source"])
 
 
 def change(text: str, start: int, inserted: str, source: str) -> Edit:

@@ -30,14 +30,14 @@ class FoundMark:
 def find_marks(
     text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str]
 ) -> list[FoundMark | None]:
-    """The mark of each word: in the gap after it, or what opens there for the word behind the gap (`¿`).
+    """The mark of each word: in the gap after it, or what opens there for the next word (`¿`).
 
-    Where several stand together (`?!`, `."—`), the label that comes last in `label_names` counts: a question mark
-    outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash. A word
-    with both signs of a pair has the label of the pair, if there is one.
+    Of several together (`?!`, `."—`) the label that comes last in `label_names` counts: a question mark outweighs a
+    period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash. A word with both
+    signs of a pair has the label of the pair, if there is one.
 
-    `mark_labels` gives the label that each mark means, or None for one that means none, and that of a pair (`¿?`);
-    `label_names` are all labels in the order of their ids.
+    `mark_labels` gives the label of each mark, or None, and that of a pair (`¿?`); `label_names` are all labels in the
+    order of their ids.
     """
     rank, opening, closing = _tables(tuple(mark_labels.items()), tuple(label_names))
     ends = [*(word.mark_from for word in words[1:]), len(text)]
@@ -109,10 +109,7 @@ _TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
 def strip_marks(
     text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """What a recogniser would have written of a punctuated text, and what it left out: the labels after the words.
-
-    Where none is after a word, that is the first of `label_names`.
-    """
+    """The words that a recogniser would have written of a punctuated text, and their labels, which it left out."""
     marks = find_marks(text, words, mark_labels, label_names)
     labels = [mark.label if mark and mark.label else label_names[0] for mark in marks]
     if words and words[-1].text.endswith(".") and not marks[-1] and "." in mark_labels:

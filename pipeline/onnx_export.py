@@ -4,9 +4,8 @@ The graph takes `input_ids` (B, P), `attention_mask` (B, P) and `slot_positions`
 `logits` (B, W, M) and, for a model with casings, `casing_logits` (B, W, C).
 
 In int8, weights of matrix products have one scale for each output channel, and seven bits, because eight overflow on
-processors without VNNI. Word embeddings have one scale a row. Activations are quantised as they are computed, so
-nothing is calibrated. What the second matrix of a feed-forward part reads is scaled piece by piece: a few pieces have
-values so large that one scale for all would leave the others a handful of steps.
+processors without VNNI. Activations are quantised as they are computed. What the second matrix of a feed-forward part
+reads is scaled piece by piece: a few pieces have values so large that one scale would leave the others a few steps.
 """
 
 import contextlib
@@ -47,10 +46,7 @@ def fingerprint(model: Any) -> str:
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
-    """Write the file: whole, or not at all; several processes may write the same one.
-
-    `model` is a `PunctuationRestorationModel`, which stays as it is, and `pad_id` its padding piece. The folder of
-    `path` is made.
+    """Write the file of a model, whole or not at all; several processes may write the same one.
 
     Raises:
         ImportError: if a package is missing that is needed for writing.
@@ -60,8 +56,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
     path = Path(path)
     if any(isinstance(part, nn.LSTM) for part in model.modules()):
         raise ValueError("Expected a model without an LSTM for ONNX, got one with it. Use backend 'torch'.")
-    import_packages("onnx", "onnxruntime", "onnxscript")  # torch writes ONNX with the last one
-    weights = fingerprint(model)
+    for package in ("onnx", "onnxruntime", "onnxscript"):  # torch writes ONNX with the last one
+        import_package(package)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as beside:
         whole = Path(beside) / "fp32.onnx"
@@ -74,22 +70,22 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
                     Path(beside) / "fp32.onnx", whole, op_types_to_quantize=["MatMul", "Gemm"],
                     weight_type=quantization.QuantType.QInt8, per_channel=True, reduce_range=True,
                 )  # fmt: skip
-        _sign(whole, weights)
+        _sign(whole, fingerprint(model))
         os.replace(whole, path)
 
 
-def import_packages(*names: str) -> list[Any]:
-    """The packages, which are not needed for torch alone.
+def import_package(name: str) -> Any:
+    """A package that torch alone does without.
 
     Raises:
-        ImportError: if one is missing; with what to install.
+        ImportError: if it is missing; with what to install.
     """
     try:
-        return [importlib.import_module(name) for name in names]
+        return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"Expected {', '.join(names)}, which this backend needs; {error.name} is not installed. Run `pip install "
-            "onnx onnxruntime onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
+            f"Expected {name}, which this backend needs; {error.name} is not installed. Run `pip install onnx "
+            "onnxruntime onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
         ) from error
 
 
@@ -145,7 +141,7 @@ class _RMSNorm(nn.Module):
 
 
 class _LinearByPiece(nn.Module):
-    """A linear layer: what it reads of each piece is divided by the largest value, and the product multiplied."""
+    """A linear layer that reads each piece divided by its largest value."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()

@@ -26,8 +26,7 @@ def make_result(
     that it has in the middle of a sentence; none where letters stay as they are.
     """
     item, words = prepared.item, prepared.words
-    text, rows = item.text, [decision.row for decision in decided]
-    marks = marks_of(words, rows)
+    marks = marks_of(words, [decision.row for decision in decided])
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
@@ -39,15 +38,15 @@ def make_result(
     edits = restoring_edits(item.spoken, words, new, entries, prepared.replaced)
     ranges = sentence_ranges(item.spoken, edits, entries, item.turns) if cased or sentences else []
     if cased:
-        edits = ascending([*edits, *_capitals(text, words, ranges, cased)])
-    result: dict[str, Any] = {"text": edited(text, edits), "edits": edits}
+        edits = ascending([*edits, *_capitals(item.text, words, ranges, cased)])
+    result: dict[str, Any] = {"text": edited(item.text, edits), "edits": edits}
     if return_words:
         for name, values in (("timestamp", prepared.times), ("scores", scores)):
             for entry, value in zip(entries, values or [], strict=False):
                 entry[name] = value
         result["words"] = entries
     if sentences:
-        result["sentences"] = _sentences(prepared, ranges, edits)
+        result["sentences"] = [_sentence(prepared, edits, first, end) for first, end in ranges]
     if item.recognised is None:
         return result
     restored = item.recognised.restored(edits)
@@ -80,13 +79,9 @@ def _capitals(
     return edits
 
 
-def _sentences(prepared: PreparedItem, ranges: list[tuple[int, int]], edits: Sequence[Edit]) -> list[dict[str, Any]]:
-    """Sentences as they are restored, and where they stand in the input."""
-    sentences = []
-    for first, end in ranges:
-        mark = prepared.found[end - 1]
-        start, stop = prepared.words[first].mark_from, prepared.words[end - 1].mark_at
-        stop = max(stop, mark.end) if mark else stop
-        text = edited_between(prepared.item.text, edits, start, stop)
-        sentences.append({"text": text, "start": start, "end": stop})
-    return sentences
+def _sentence(prepared: PreparedItem, edits: Sequence[Edit], first: int, end: int) -> dict[str, Any]:
+    """A sentence as it is restored, and where it stands in the input."""
+    mark = prepared.found[end - 1]
+    start, stop = prepared.words[first].mark_from, prepared.words[end - 1].mark_at
+    stop = max(stop, mark.end) if mark else stop
+    return {"text": edited_between(prepared.item.text, edits, start, stop), "start": start, "end": stop}

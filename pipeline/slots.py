@@ -1,6 +1,6 @@
 """Words -> pieces with a slot after each word, and where the slots stand. One path for training and serving.
 
-Takes spoken words, gives piece ids. It knows nothing of text offsets, and of marks only the piece that fills a slot.
+It knows nothing of text offsets, and of marks only the piece that fills a slot.
 
     words    hello         this      is        josh
     pieces   ▁hell o <m>   ▁this <m> ▁is <m>   ▁jos h <m>
@@ -58,8 +58,8 @@ class SlotEncoder:
 
     Attributes:
         mask_id: the piece of an open slot with `"mask"`; None with `"last-piece"`.
-        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown. With
-            `"last-piece"` the first label and labels whose piece the vocabulary lacks are not shown; with a shift none.
+        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown: with
+            `"last-piece"` for the first label and those whose piece the vocabulary lacks, with a shift for all.
         shows_marks: whether some label can be shown.
 
     Raises:
@@ -73,12 +73,17 @@ class SlotEncoder:
         self.bos_id, self.eos_id = self._ends()
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
-        self.mask_id: int | None = self._mask_id() if self.has_masks else None
+        self.mask_id: int | None = tokenizer.mask_token_id if self.has_masks else None
+        if self.has_masks and self.mask_id is None:
+            raise ValueError(
+                f"Expected a tokenizer with a mask_token for slot_style 'mask', {type(tokenizer).__name__} has none. "
+                "Use that of a masked language model (XLM-R, BERT and their like), or slot_style 'last-piece'."
+            )
         self.fill_ids: list[int | None] = [self._fill_id(index, label) for index, label in enumerate(config.labels)]
         self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
-        self._blank: Sequence[int | None] = self._split([BEFORE + " "])[0][len(self._before) :] or [self._id_of("▁")]
+        self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [tokenizer.convert_tokens_to_ids("▁")]
         self._cache: dict[str, list[int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -88,8 +93,7 @@ class SlotEncoder:
         """Piece ids of each word, one or more a word, without slots. Text never becomes a special piece."""
         if len(self._cache) > CACHED_WORDS:
             self._cache.clear()
-        new = [word for word in dict.fromkeys(spoken) if word not in self._cache]
-        if new:
+        if new := [word for word in dict.fromkeys(spoken) if word not in self._cache]:
             shown = as_shown(new, self.config.lowercase, self.config.digits_as_zero)
             split = self._split(shown) if self.config.words_alone else self._split_in_running_text(shown)
             self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
@@ -105,11 +109,12 @@ class SlotEncoder:
     ) -> tuple[list[int], list[int]]:
         """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
 
-        A model with open ends reads no `</s>` unless the text `is_over` behind the last word.
-
-        `filled` has for each word the label id that is shown in its slot, or None; None shows no label. An open slot
-        is a mask, or with `"last-piece"` the last piece of its word. With a shift the index is that many pieces later,
-        as many pieces of padding follow `</s>`, and no mark is shown.
+        Args:
+            pieces: those of each word.
+            filled: for each word the label id that is shown in its slot, or None; None shows no label. A slot that
+                shows none is a mask, or with `"last-piece"` the last piece of its word. With a shift the index is that
+                many pieces later, as many pieces of padding follow `</s>`, and no label is shown.
+            is_over: whether the text ends with the last word; if not, a model with open ends reads no `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
         shift = self.config.shift  # read once: a configuration of transformers is slow to ask
@@ -124,16 +129,14 @@ class SlotEncoder:
 
     def _slot_id(self, label: int | None) -> int | None:
         """The piece of a slot among the others: its mask, the label that it shows, or None."""
-        if label is None:
-            return self.mask_id if self.has_masks else None
-        return self.fill_ids[label]
+        return self.mask_id if label is None else self.fill_ids[label]
 
     def _split(self, texts: Sequence[str]) -> list[list[int]]:
         encoded = self.tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False)
         return encoded.input_ids
 
     def _split_in_running_text(self, words: Sequence[str]) -> list[list[int]]:
-        """The pieces of words behind another one, without that."""
+        """The pieces of words that follow another one, without that."""
         texts = [BEFORE + ("" if script_of(word) in UNSPACED else " ") + word for word in words]
         n_before = len(self._before)
         split = [ids[n_before:] if ids[:n_before] == self._before else None for ids in self._split(texts)]
@@ -163,30 +166,16 @@ class SlotEncoder:
         found = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
         return next((index for index in found if index is not None), self._split(["."])[0][-1])
 
-    def _mask_id(self) -> int:
-        mask_id = self.tokenizer.mask_token_id
-        if mask_id is None:
-            raise ValueError(
-                f"Expected a tokenizer with a mask_token for slot_style 'mask', {type(self.tokenizer).__name__} has "
-                "none. Use the tokenizer of a masked language model (XLM-R, BERT and their like), or slot_style "
-                "'last-piece'."
-            )
-        return mask_id
-
-    def _id_of(self, piece: str) -> int | None:
-        found = self.tokenizer.convert_tokens_to_ids(piece)
-        return found if isinstance(found, int) else None
-
     def _fill_id(self, index: int, label: dict[str, str]) -> int | None:
         if self.config.shift or (index == 0 and not self.has_masks):
             return None
-        piece = self._id_of(label["fill"])
-        if piece is not None and piece != self.tokenizer.unk_token_id:
+        piece = self.tokenizer.convert_tokens_to_ids(label["fill"])
+        if isinstance(piece, int) and piece != self.tokenizer.unk_token_id:
             return piece
         if index == 0 or not self.has_masks:  # nothing has to stand there
             return None
         raise ValueError(
-            f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, "
-            "it is not there. Choose another piece in the configuration's labels, add it to the tokenizer, or use "
-            "slot_style 'last-piece'."
+            f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, it is "
+            "not there. Choose another in the configuration's labels, add it to the tokenizer, or use slot_style "
+            "'last-piece'."
         )

@@ -39,9 +39,6 @@ def windows_of(n_pieces: Sequence[int], config: Any, **sizes: int | None) -> lis
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
     `n_pieces` are those of each word with its slot; `sizes` in words replace the configuration's.
-
-    Raises:
-        ValueError: where the sizes do not fit together.
     """
     window, left, right = config.window_sizes(**sizes)
     return plan_windows(n_pieces, window, left, right, room_of(config))
@@ -50,16 +47,10 @@ def windows_of(n_pieces: Sequence[int], config: Any, **sizes: int | None) -> lis
 def plan_windows(
     n_pieces: Sequence[int], window: int, left_context: int, right_context: int, max_pieces: int
 ) -> list[Window]:
-    """Windows over a text, in order, so that each word is decided once, with as much context as there is.
+    """Windows over a text, so that each word is decided once, with as much context as there is.
 
-    Overlapping windows with context on both sides are those of Chen et al. (2021), section 3.3.
-
-    Args:
-        n_pieces: pieces of each word, its slot included.
-        window: words in one window at most.
-        left_context, right_context: words seen but not decided, except at the ends of the text.
-        max_pieces: pieces in one window at most, without `<s>` and `</s>`. Where words are long, contexts shrink in
-            proportion; one word is always decided.
+    They overlap as those of Chen et al. (2021), section 3.3: `window` words at most, and `max_pieces` pieces of words
+    with their slots. Where words are long, contexts shrink in proportion; one word is always decided.
     """
     n_words = len(n_pieces)
     windows: list[Window] = []
@@ -85,10 +76,9 @@ def plan_windows(
 
 
 def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: int) -> Iterator[list[int]]:
-    """Indices of windows, those of like length together, from the number of pieces of each.
+    """Batches of windows of like length, by index, from the number of pieces of each.
 
-    A batch has at most `batch_size` windows, or where that is None `budget` pieces, padding included, but always one
-    window.
+    One has at most `batch_size` windows, or where that is None `budget` pieces with padding, but always a window.
     """
     batch: list[int] = []
     for index in sorted(range(len(n_pieces)), key=n_pieces.__getitem__):
@@ -102,10 +92,9 @@ def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: i
 
 
 def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.Tensor | None]:
-    """Windows, each with the lists `input_ids` and `slot_positions`, as tensors.
+    """Windows, each with the lists `input_ids` and `slot_positions`, as tensors (B, P) and (B, W).
 
-    These are (B, P) pieces, padded with `pad_id`, and (B, W) slots, padded with 0. `attention_mask` (B, P) is None
-    where no window is padded.
+    Slots are padded with 0. `attention_mask` (B, P) is None where no window is padded.
     """
     input_ids = _padded([window["input_ids"] for window in windows], pad_id)
     attention_mask = _padded([[1] * len(window["input_ids"]) for window in windows], 0)

@@ -14,8 +14,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .conventions import CLOSERS, CLOSES_APART, EITHER, ENCLOSING, OPENS, OPENS_APART, UNSPACED, known_marks, script_of
-from .segmentation import HanSegmenter
-from .word_patterns import BLANK, COMBINING, HAN_CHARACTER, HAS_LETTER_OR_DIGIT, SPOKEN, STANDING_QUOTE, WordPatterns
+from .segmentation import (
+    BLANK,
+    COMBINING,
+    HAN_CHARACTER,
+    HAS_LETTER_OR_DIGIT,
+    SPOKEN,
+    STANDING_QUOTE,
+    HanSegmenter,
+    WordPatterns,
+)  # fmt: skip
 
 
 class Word(NamedTuple):

@@ -14,7 +14,7 @@ from punctuation_restoration.pipeline.conventions import known_marks
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from punctuation_restoration.pipeline.marks import find_marks
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
-from punctuation_restoration.pipeline.word_patterns import HAS_LETTER_OR_DIGIT
+from punctuation_restoration.pipeline.segmentation import HAS_LETTER_OR_DIGIT
 from punctuation_restoration.pipeline.words import WordFinder
 
 MARKS = set(known_marks(DEFAULT_MARK_LABELS))
