@@ -3,8 +3,7 @@
     python app.py                                                 our models, on http://127.0.0.1:7860
     PUNCTUATION_RESTORATION_MODEL=path/or/id python app.py        another model
 
-Nothing that a visitor writes is logged or kept; files are deleted after ten minutes. It needs no network once the model
-is there.
+Nothing that a visitor writes is logged or kept; files are deleted after ten minutes.
 """
 
 import contextlib
@@ -23,7 +22,7 @@ from views import EMPTY, doubts_html, speed_line
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
 from punctuation_restoration.transcripts import READABLE, WRITABLE
 
-# Visitors' files lie in a folder of their own, which goes when the server does.
+# Visitors' files are in a folder of their own, which is removed when the server stops.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
 os.environ["GRADIO_TEMP_DIR"] = str(Path(_files.name) / "uploads")
 
@@ -31,7 +30,6 @@ LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed,
 KEPT_SECONDS = 600  # of files
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
 ONE_AT_A_TIME: dict[str, Any] = {"api_visibility": "private", "concurrency_id": "model", "concurrency_limit": 1}
-FILE_TYPES = [f".{name}" for name in READABLE]
 AS_IT_IS = "as the file is"
 
 EXAMPLES = {
@@ -44,13 +42,8 @@ EXAMPLES = {
     "Mixed": "okay so the budget is fixed for this year 但是我们还可以改时间表对不对 boleh tak kita mula minggu depan "
     "i think that works 好的那就这样",
 }
-MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends")]
-EVERY_MARK = ("All marks that the model knows", "all")  # where these are more
-EXISTING_CHOICES = {
-    "keep": "Keep, unseen by the model",
-    "condition": "Keep, seen by the model",
-    "replace": "Replace",
-}
+MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends"), ("All", "all")]
+EXISTING_CHOICES = {"keep": "Keep", "condition": "Keep, and show them to the model", "replace": "Replace"}
 MODEL_CHOICES = {ACCURATE: "Accurate: the best marks", QUICK: "Fast: small, for live captions and slow machines"}
 
 
@@ -73,10 +66,8 @@ def build(restorer: PageRestorer) -> gr.Blocks:
 
 def launch(page: gr.Blocks, **settings: Any) -> Any:
     """Serve the page; `settings` are those of Gradio's `launch`."""
-    # Fonts of the visitor's own machine: nothing is fetched from elsewhere.
-    theme = gr.themes.Soft(
-        primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-    )
+    fonts = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}  # of the visitor's own machine
+    theme = gr.themes.Soft(primary_hue="emerald", **fonts)
     return page.launch(
         theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
         footer_links=["api"], run_history=False, enable_monitoring=False,
@@ -114,9 +105,9 @@ def _file_tab() -> dict[str, Any]:
     with gr.Row():
         with gr.Column(min_width=320):
             label = f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES / 1e6:.0f} MB"
-            formats = [AS_IT_IS, *WRITABLE]
+            formats, endings = [AS_IT_IS, *WRITABLE], [f".{name}" for name in READABLE]
             upload: dict[str, Any] = {
-                "file": gr.File(label=label, file_types=FILE_TYPES, height=180, elem_id="upload"),
+                "file": gr.File(label=label, file_types=endings, height=180, elem_id="upload"),
                 "to": gr.Dropdown(formats, value=AS_IT_IS, label="Format of the result", elem_id="to"),
             }
             gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")
@@ -132,18 +123,18 @@ def _file_tab() -> dict[str, Any]:
 
 def _options(restorer: PageRestorer) -> list[Any]:
     """The fields of the options, in the order of `PageRestorer.restore`."""
-    marks = [*MARKS_CHOICES, EVERY_MARK] if restorer.has_more_marks else MARKS_CHOICES
+    marks = MARKS_CHOICES if restorer.has_more_marks else MARKS_CHOICES[:2]
     existing = [(EXISTING_CHOICES[name], name) for name in EXISTING]
     models = [(MODEL_CHOICES[name], name) for name in restorer.models]
     model = gr.Radio(models, value=ACCURATE, label="Model", visible=len(models) > 1, elem_id="model")
     with gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"), gr.Row():
         return [
-            gr.Radio(marks, value="basic", label="Marks", elem_id="marks"),
-            gr.Radio(existing, value=EXISTING[0], label="Marks that the text has", elem_id="existing"),
+            gr.Radio(marks, value="basic", label="Marks", elem_id="marks", min_width=240),
+            gr.Radio(existing, value=EXISTING[0], label="Marks that the text has", elem_id="existing", min_width=240),
             gr.Checkbox(False, label="Capitals", elem_id="truecase"),
             gr.Slider(
                 0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
-                info="0: the model's own settings",
+                info="0: the model's own settings", min_width=240,
             ),
             model,
         ]  # fmt: skip

