@@ -11,7 +11,7 @@ from training_runs import arguments
 from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
 from punctuation_restoration.cli.train import main as train
-from punctuation_restoration.data.dataset import windows_for_trainer
+from punctuation_restoration.data.collation import windows_for_trainer
 from punctuation_restoration.data.shards import open_shard, save_arrays
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.heads import NOT_SCORED

@@ -1,13 +1,14 @@
-"""Augmentation against hand-computed windows: every draw is dictated, and shares are counted."""
+"""Augmentation: what may become of a word, how often, and what stays beside it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from punctuation_restoration.data.augmentation import Augmenter
 from punctuation_restoration.data.casings import UNKNOWN
+from punctuation_restoration.data.collation import Augmenter
 from punctuation_restoration.data.recipe import Augmentation
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import Words, make_words
@@ -27,41 +28,27 @@ def window(pieces: Sequence[Sequence[int]] = PIECES, labels: Sequence[int] = LAB
     return CutWindow(words, (seed,))
 
 
-class Dictated:
-    """A generator that gives the numbers it was told."""
-
-    def __init__(self, rows: Sequence[Sequence[float]], integers: Sequence[int] = ()):
-        self.rows, self.ints = list(rows), list(integers)
-
-    def random(self, n: int) -> Any:
-        row = self.rows.pop(0)
-        assert len(row) == n
-        return np.array(row)
-
-    def integers(self, _: int, size: int) -> Any:
-        drawn, self.ints = self.ints[:size], self.ints[size:]
-        return np.array(drawn, dtype=int)
-
-
 def words(changed: Words) -> list[tuple[list[int], int]]:
-    ends = np.cumsum(changed.piece_counts)
-    pieces = np.split(changed.piece_ids, ends[:-1])
+    pieces = np.split(changed.piece_ids, np.cumsum(changed.piece_counts)[:-1])
     return [(own.tolist(), label) for own, label in zip(pieces, changed.labels.tolist(), strict=True)]
 
 
-def test_words_are_substituted_deleted_and_inserted_as_drawn() -> None:
-    augmenter = Augmenter(Augmentation(rate=0.15, substitute=0.4, delete=0.4), UNK, np.arange(5, 99))
-    # Word 0 is substituted (0.1 < 0.4), word 1 deleted with its comma (0.4 <= 0.7 < 0.8), word 2 is not touched (0.15),
-    # before word 3 comes <unk> without a mark (0.8 or more).
-    drawn = Dictated([[0.14, 0.0, 0.15, 0.1], [0.1, 0.7, 0.0, 0.8], [0.5] * 4])
-    changed = augmenter.changed(window().words, drawn)
-    assert words(changed) == [([UNK], 0), ([30], 0), ([UNK], 0), ([40, 41], 2)]
-
-
-def test_a_random_piece_is_substituted_where_asked_for() -> None:
-    augmenter = Augmenter(Augmentation(rate=1.0, substitute=1.0, delete=0.0, random_pieces=0.5), UNK, np.arange(5, 99))
-    drawn = Dictated([[0.0] * 4, [0.0] * 4, [0.4, 0.6, 0.4, 0.6]], [72, 83])
-    assert words(augmenter.changed(window().words, drawn)) == [([77], 0), ([UNK], 1), ([88], 0), ([UNK], 2)]
+@given(st.integers(0, 10**6), st.floats(0.05, 1), st.floats(0, 1), st.floats(0, 1))
+def test_words_are_substituted_deleted_or_get_an_unknown_word_before_them(
+    seed: int, rate: float, substitute: float, delete: float
+) -> None:
+    settings = Augmentation(rate=rate, substitute=substitute, delete=(1 - substitute) * delete, random_pieces=0.5)
+    before = window(PIECES * 5, LABELS * 5, seed)
+    changed = Augmenter(settings, UNK, np.array([98, 99]))(before).words
+    left = iter(words(before.words))
+    for pieces, label in words(changed):
+        if (pieces, label) == ([UNK], 0):
+            continue  # put in before a word, or in the place of one
+        new = ([98], [99], [UNK])
+        assert any(label == old_label and (pieces == old or pieces in new) for old, old_label in left)
+    n_places = len(before.words.piece_ids) + len(before.words.labels)
+    assert len(changed.labels) >= 1
+    assert len(changed.piece_ids) + len(changed.labels) <= n_places  # a window never grows
 
 
 def test_the_last_word_left_is_never_removed() -> None:
@@ -90,13 +77,6 @@ def test_rates_are_kept_and_a_window_always_changes_alike() -> None:
     changed = augmenter(long).words
     assert 0.13 < (changed.piece_ids == UNK).mean() < 0.17
     assert augmenter(long).words.piece_ids.tolist() == changed.piece_ids.tolist()
-
-
-def test_a_window_never_grows() -> None:
-    augmenter = Augmenter(Augmentation(rate=1.0, substitute=0.0, delete=0.0), UNK, np.arange(5, 99))
-    changed = augmenter(window()).words
-    assert changed.piece_ids.tolist() == [UNK, 10, UNK, 20, 21, 22]
-    assert len(changed.piece_ids) + len(changed.labels) <= len(window().words.piece_ids) + 4
 
 
 @pytest.mark.parametrize(("settings", "n_changed"), [(Augmentation(), 0), (Augmentation(rate=1.0, windows=0.5), 100)])

@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
 from punctuation_restoration.data.preparation import explain, prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Filters, build_recipe, load_recipe
+from punctuation_restoration.data.recipe import build_recipe, load_recipe
 from punctuation_restoration.data.shards import (
     hash_id,
     open_shard,
     read_hashes,
     read_index,
-    save_arrays,
-    split_of,
 )
 from punctuation_restoration.data.vocabulary import extend_model
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.slots import SlotEncoder
 
 TEXT = "Hello, you are the best. Is the day you say? "
 
@@ -40,8 +41,6 @@ def test_words_pieces_and_labels_are_those_of_serving(tmp_path: Path, tiny_check
     index = prepare(recipe(tmp_path, validation=0.0), tmp_path / "out", tiny_checkpoint, n_processes=1)
     shard = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
     assert shard["labels"][:10].tolist() == [1, 0, 0, 0, 2, 0, 0, 0, 0, 3]
-    from transformers import AutoConfig, AutoTokenizer
-
     converter = Converter(AutoTokenizer.from_pretrained(tiny_checkpoint), AutoConfig.from_pretrained(tiny_checkpoint))
     pieces = converter.slots.pieces(["Hello", "you", "are", "the", "best"])
     assert shard["piece_counts"][:5].tolist() == [len(word) for word in pieces]
@@ -49,7 +48,9 @@ def test_words_pieces_and_labels_are_those_of_serving(tmp_path: Path, tiny_check
     assert shard["piece_counts"].sum() == len(shard["piece_ids"])
 
 
-def test_every_document_left_out_is_counted_with_its_reason(tmp_path: Path, tiny_checkpoint: str) -> None:
+def test_every_document_left_out_is_counted_with_its_reason(
+    tmp_path: Path, tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts = [
         TEXT * 2,
         TEXT.upper() + " " + TEXT,  # the first again, but for case and blanks
@@ -71,24 +72,23 @@ def test_every_document_left_out_is_counted_with_its_reason(tmp_path: Path, tiny
     }
     train = index["sources"][0]["splits"]["train"]
     assert (train["n_documents"], train["n_words"], train["n_labels"]) == (1, 20, [14, 2, 2, 2])
-    assert "| en | talks | 1 | 20 | 2 | 2 | 2 | 30.0 | 0 |" in (tmp_path / "out" / "table.md").read_text()
+    assert "talks: train 1 documents, 20 words, COMMA 2, PERIOD 2, QUESTION 2; validation 0" in capsys.readouterr().out
 
 
 def test_documents_of_a_benchmark_are_never_prepared(tmp_path: Path, tiny_checkpoint: str) -> None:
+    known = " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}, and on." for n in range(60))
     texts = [TEXT + f"{word} hello. " * 3 for word in "abcdef"]
-    write_documents(tmp_path / "talks.jsonl", [*texts, TEXT + "You are, he said, the best 2 of 6. Hello."])
+    write_documents(tmp_path / "talks.jsonl", [*texts, TEXT + "You are, he said, the best 2 of 6. Hello.", known])
     hashes = "".join(f"{hash_id(one):016x}\n" for one in ("d1", "d4"))
     (tmp_path / "ids.txt").write_text(f"# a comment\n{hashes}", encoding="utf-8")
-    (tmp_path / "hard.tsv").write_text("language\tsentence\nen\tare he said the BEST?\n", encoding="utf-8")
-    made = recipe(
-        tmp_path,
-        validation=0.0,
-        source={"held_out": str(tmp_path / "ids.txt")},
-        leak_check=[str(tmp_path / "hard.tsv")],
-    )
-    index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
-    row = index["sources"][0]
-    assert row["skipped"] == {"held out for a benchmark": 2, "holds a sentence of a benchmark": 1}
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "hard.tsv").write_text("language\tsentence\nen\tare he said the BEST?\n", encoding="utf-8")
+    (tmp_path / "bench" / "test.txt").write_text(known)
+    held_out = {"held_out": str(tmp_path / "ids.txt")}
+    made = recipe(tmp_path, validation=0.0, source=held_out, leak_check=[str(tmp_path / "bench")])
+    row = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)["sources"][0]
+    reasons = {"held out for a benchmark": 2, "holds a sentence of a benchmark": 1, "in a benchmark": 1}
+    assert row["skipped"] == reasons
     used = open_shard(row["splits"]["train"]["shards"][0]["file"])["document_hashes"].tolist()
     assert used == [hash_id(f"d{number}") for number in (0, 2, 3, 5)]
 
@@ -111,20 +111,6 @@ def test_the_recipe_keeps_every_benchmark_of_the_project_out() -> None:
         assert kept_out == {"goldminer_tech": 135}
 
 
-def test_the_split_depends_on_the_id_alone(tmp_path: Path, tiny_checkpoint: str) -> None:
-    texts = [TEXT + f"{word} hello. " * 3 for word in "abcdefghijklmnopqrstuvwxyz"]
-    write_documents(tmp_path / "talks.jsonl", texts)
-    rows = []
-    for name, count in (("all", 26), ("half", 13)):
-        write_documents(tmp_path / "talks.jsonl", texts[:count])
-        index = prepare(recipe(tmp_path, validation=0.3), tmp_path / name, tiny_checkpoint, n_processes=1)
-        shards = index["sources"][0]["splits"]["validation"]["shards"]
-        rows.append({hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()})
-    assert rows[1] == rows[0] & {hash_id(f"d{number}") for number in range(13)}
-    assert rows[0] == {hash_id(f"d{n}") for n in range(26) if split_of(hash_id(f"d{n}"), 0.3) == "validation"}
-    assert 3 <= len(rows[0]) <= 14
-
-
 @pytest.mark.slow
 def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_documents(tmp_path / "talks.jsonl", [TEXT + f"{word} hello. " for word in "abcdef"])
@@ -135,16 +121,6 @@ def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypa
         index = prepare(recipe(tmp_path, validation=0.0), out, tiny_checkpoint, n_processes)
         arrays.append(open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"]))
     assert all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
-
-
-def test_leaky_documents_are_left_out_and_reported(tmp_path: Path, tiny_checkpoint: str) -> None:
-    known = " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}, and on." for n in range(60))
-    (tmp_path / "bench.txt").write_text(known)
-    write_documents(tmp_path / "talks.jsonl", [TEXT * 2, known])
-    made = recipe(tmp_path, validation=0.0, leak_check=[str(tmp_path / "bench.txt")])
-    index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
-    assert index["sources"][0]["skipped"] == {"in a benchmark": 1}
-    assert index["leaks"] == [{"source": "talks", "id": "d1", "share": 1.0}]
 
 
 def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoint: str) -> None:
@@ -199,12 +175,6 @@ def test_nothing_usable_and_foreign_folders_are_errors(
 )
 def test_a_full_disk_is_named(error: Exception) -> None:
     assert "it is full. Free some" in explain(error)
-    assert explain(ValueError("other")) == "other"
-
-
-def test_a_shard_that_cannot_be_written_is_an_error_of_the_system(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"Expected to write .*nowhere"):
-        save_arrays({"labels": np.zeros(3, np.uint8)}, tmp_path / "nowhere" / "x.safetensors")
 
 
 def test_stops_are_found_by_the_signs_that_labels_write() -> None:
@@ -212,42 +182,24 @@ def test_stops_are_found_by_the_signs_that_labels_write() -> None:
     assert stop_label_ids(labels) == [3, 4, 2]
 
 
-def test_filters_by_hand(tiny_tokenizer: Any, tiny_config: Any) -> None:
-    converter = Converter(tiny_tokenizer, tiny_config)
-    filters = Filters(min_sentences=1, min_words=3, min_marks_per_word=0.2, max_marks_per_word=0.5)
-    reasons = [
-        converter.reason_to_skip(np.array(labels), filters)
-        for labels in ([2, 0], [0, 0, 0], [0, 0, 1], [0, 0, 2], [0] * 9 + [2], [2, 2, 0])
-    ]
-    assert reasons == [
-        "too few words", "no marks", "too few sentences", None, "too few marks a word", "too many marks a word",
-    ]  # fmt: skip
-
-
 def test_new_pieces_join_the_vocabulary_and_old_ones_keep_their_ids(tmp_path: Path, tiny_checkpoint: str) -> None:
-    from transformers import AutoConfig, AutoTokenizer
-
-    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-    from punctuation_restoration.pipeline.slots import SlotEncoder
-
     (tmp_path / "x.txt").write_text("kucing hitam, kucing putih. ภาษาไทย kucing ภาษาไทย ภาษาไทย", encoding="utf-8")
     added = extend_model(tiny_checkpoint, [str(tmp_path / "x.txt")], 7, tmp_path / "out")
-    old, new = (AutoTokenizer.from_pretrained(place) for place in (tiny_checkpoint, str(tmp_path / "out")))
     assert "kucing" in added
     assert set(added) & set("ภาษาไทย")
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (tiny_checkpoint, str(tmp_path / "out")))
     assert json.loads((tmp_path / "out" / "new_pieces.json").read_text()) == list(range(len(old), len(new)))
-    row_of = new.convert_tokens_to_ids("kucing")
-    config = AutoConfig.from_pretrained(str(tmp_path / "out"))
+    row, config = new.convert_tokens_to_ids("kucing"), AutoConfig.from_pretrained(str(tmp_path / "out"))
     for words_alone in (True, False):
         config.words_alone = words_alone
-        assert SlotEncoder(new, config).pieces(["kucing"]) == [[row_of]]
-    assert len(old.tokenize("kucing")) > 2
+        assert SlotEncoder(new, config).pieces(["kucing"]) == [[row]]
     sentence = "hello you are the best 我们"
     assert new(sentence).input_ids == old(sentence).input_ids
-    assert (new.mask_token_id, new.convert_tokens_to_ids("<mask>")) == (old.mask_token_id, old.mask_token_id)
-    weights = PunctuationRestorationModel.from_pretrained(str(tmp_path / "out")).get_input_embeddings().weight
-    before = PunctuationRestorationModel.from_pretrained(tiny_checkpoint).get_input_embeddings().weight
-    assert weights.shape[0] == len(new)
-    row = weights[row_of]
+    assert new.mask_token_id == old.mask_token_id
+    before, after = (
+        PunctuationRestorationModel.from_pretrained(place).get_input_embeddings().weight
+        for place in (tiny_checkpoint, str(tmp_path / "out"))
+    )
+    assert len(after) == len(new)
     parts = old("kucing", add_special_tokens=False).input_ids
-    assert row.tolist() == pytest.approx(before[parts].mean(0).tolist(), abs=1e-6)
+    assert after[row].tolist() == pytest.approx(before[parts].mean(0).tolist(), abs=1e-6)

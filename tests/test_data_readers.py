@@ -29,16 +29,13 @@ def test_another_text_field_can_be_named(tmp_path: Path) -> None:
         list(read_documents(path))
 
 
-def test_plain_text_is_split_at_blank_lines(tmp_path: Path) -> None:
+def test_plain_text_is_split_at_blank_lines_and_every_200_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "x.txt", "\nOne line.\nAnd more.\n\n\nSecond text.")
     assert [(d.id, d.text) for d in read_documents(path)] == [
         ("x.txt:2", "One line.\nAnd more."),
         ("x.txt:6", "Second text."),
     ]
-
-
-def test_plain_text_without_blank_lines_is_cut_every_200_lines(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.txt", "One line.\n" * 450)
+    write(path, "One line.\n" * 450)
     assert [d.text.count("One") for d in read_documents(path)] == [200, 200, 50]
 
 

@@ -84,10 +84,8 @@ def index(tmp_path: Any) -> dict[str, Any]:
     ]
     splits = {split: write_split(tmp_path, split, documents) for split in ("train", "validation")}
     row = {"name": "some", "language": "en", "weight": 1.0, "splits": splits}
-    write_index(
-        tmp_path,
-        {"labels": [], "lowercase": True, "n_vocabulary": 1 << 16, "languages": ["en"], "sources": [row]},
-    )
+    words = {"lowercase": True, "words_alone": False, "digits_as_zero": False}
+    write_index(tmp_path, {"labels": [], **words, "n_vocabulary": 1 << 16, "languages": ["en"], "sources": [row]})
     return read_index(tmp_path)
 
 

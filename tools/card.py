@@ -27,14 +27,13 @@ from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 
 from punctuation_restoration.cli.models import load_pipeline
-from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.default_models import DEFAULT_MODEL, HUB_MODEL
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.report import percent
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from tools.published import nearest_table, published_table
-from tools.writing import put_between
+from tools.writing import markdown_table, put_between
 
 ROOT = Path(__file__).resolve().parents[1]
 HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from punctuation_restoration.cli.models import load_pipeline
-from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
 from punctuation_restoration.evaluation.examples import Example, cut, standard_labels
@@ -25,7 +24,7 @@ from punctuation_restoration.evaluation.scores import count_labels, mark_numbers
 from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
-from tools.writing import fill, tell
+from tools.writing import fill, markdown_table, tell
 
 BENCHMARKS = ("iwslt2012-dev", "zh-spoken-valid", "ms-spoken-valid")
 WAYS = ("keep", "condition")

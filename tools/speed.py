@@ -23,10 +23,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.signature import signature
-from tools.writing import put_between, write_json
+from tools.writing import markdown_table, put_between, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = ROOT / "examples" / "texts" / "en_inaugural_address_1985.txt"

@@ -24,7 +24,6 @@ import numpy as np
 import torch
 
 from punctuation_restoration.cli.models import load_pipeline
-from punctuation_restoration.data.summary import markdown_table
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.examples import cut, standard_labels
 from punctuation_restoration.evaluation.reference_files import held_out_of_recipe
@@ -33,7 +32,7 @@ from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from tools.half_punctuated import Document, documents
-from tools.writing import fill, write_json
+from tools.writing import fill, markdown_table, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {"English": "ted", "Mandarin": "iwslt17_ted_tst2013-2015", "Malay": "talk"}

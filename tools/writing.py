@@ -1,6 +1,7 @@
 """What the programs here write: JSON files, and parts of Markdown documents. Knows nothing of what was measured."""
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +40,9 @@ def put_between(text: str, begin: str, end: str, content: str) -> str:
     if not has_begin or not has_end:
         raise ValueError(f"Expected the lines {begin} and {end} in the document, one is missing. Put both into it.")
     return f"{before}{begin}\n{content}\n{end}{after}"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_left: int = 1) -> str:
+    """A table whose first `n_left` columns hold text, and the others numbers."""
+    ruler = ["---" if column < n_left else "---:" for column in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *rows))

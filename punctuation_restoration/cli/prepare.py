@@ -25,7 +25,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         recipe = recipes.load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
         given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
         recipe = replace(recipe, **given)
-        recipes.check_recipe(recipe, "the recipe")
         if args.labels:
             recipe = replace(recipe, model={**recipe.model, **recipes.read_labels(args.labels)})
         tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))

@@ -34,7 +34,7 @@ def written_casings(words: Sequence[str], begins: np.ndarray, has_casing: bool |
         begins: (n_words,) of bool, whether each begins a sentence.
         has_casing: whether the document's capitals can be trusted; None: the limits above decide.
     """
-    shapes = np.fromiter(map(_shape_of, words), dtype=np.uint8, count=len(words))
+    shapes = np.array([_shape_of(word) for word in words], dtype=np.uint8)
     nothing = np.full_like(shapes, UNKNOWN)
     if has_casing is False or not len(shapes):
         return nothing
@@ -43,9 +43,8 @@ def written_casings(words: Sequence[str], begins: np.ndarray, has_casing: bool |
     if has_casing is None:
         starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
         is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG
-        if is_small or n_capitals > MOST_CAPITALS * np.count_nonzero(inside):
-            return nothing
-        if len(starts) and starts.mean() < LEAST_STARTS:
+        is_careless = len(starts) and starts.mean() < LEAST_STARTS
+        if is_small or is_careless or n_capitals > MOST_CAPITALS * np.count_nonzero(inside):
             return nothing
     sentence = np.cumsum(begins) - begins[0]  # the number of each word's sentence
     n_words, n_inside = np.bincount(sentence, has_letter), np.bincount(sentence, inside)

@@ -1,7 +1,7 @@
 """Finds training documents that repeat a benchmark, by the hashes of the stretches of letters that both contain.
 
-Takes texts, gives counts. Marks, blanks and case play no part, nor whether Chinese is Simplified or Traditional, so
-differently prepared copies of a talk are found.
+Marks, blanks and case play no part, nor whether Chinese is Simplified or Traditional, so differently prepared copies
+of a talk are found.
 
 A stretch has 64 letters, or 16 where most of the text is Han characters: about a dozen words in both. One hash in eight
 is kept, chosen by its value, so that both sides keep the same ones. A shared stretch of 80 letters is missed with a
@@ -27,35 +27,25 @@ _HAN = regex.compile(r"\p{Han}")
 
 
 class LeakCheck:
-    """Knows the stretches of benchmark files, or folders of them, by their hashes, and the sentences of their tables.
-
-    Raises:
-        ValueError: if a path has no text, or a file is wrong.
-    """
+    """Knows the stretches of benchmark files, or folders of them, and the sentences of their tables."""
 
     def __init__(self, paths: Iterable[str | Path]):
-        files = [file for path in paths for file in list_files(Path(path))]
-        tables = {file: list(sentence_table(file)) for file in files}
-        texts = (text for file in files if not tables[file] for text in benchmark_texts(file))
-        self.hashes = np.unique(
-            np.concatenate([np.zeros(0, dtype=np.uint64), *map(stretch_hashes, map(letters_of, texts))])
-        )
-        self.sentences = sorted({letters_of(sentence) for table in tables.values() for sentence in table} - {""})
+        hashes, sentences = [np.zeros(0, dtype=np.uint64)], {""}
+        for file in (file for path in paths for file in list_files(Path(path))):
+            table = sentence_table(file)
+            sentences.update(map(letters_of, table))
+            hashes += [stretch_hashes(letters_of(text)) for text in ([] if table else benchmark_texts(file))]
+        self.hashes, self.sentences = np.unique(np.concatenate(hashes)), sorted(sentences - {""})
 
-    def __call__(self, text: str) -> tuple[str | None, int, int]:
-        """What a text shares with benchmarks.
-
-        Returns:
-            The letters of a benchmark's sentence that the text holds, or None; how many of its kept stretches are in a
-            benchmark; how many kept stretches it has.
-        """
+    def found_in(self, text: str, max_share: float) -> str | None:
+        """Why a text is left out, or None: it holds a benchmark's sentence, or more than a share of its stretches."""
         letters = letters_of(text)
-        sentence = next((sentence for sentence in self.sentences if sentence in letters), None)
+        if any(sentence in letters for sentence in self.sentences):
+            return "holds a sentence of a benchmark"
         hashes = stretch_hashes(letters)
-        if not len(hashes) or not len(self.hashes):
-            return sentence, 0, len(hashes)
-        places = np.minimum(self.hashes.searchsorted(hashes), len(self.hashes) - 1)
-        return sentence, int((self.hashes[places] == hashes).sum()), len(hashes)
+        places = self.hashes.searchsorted(hashes)
+        n_shared = np.count_nonzero(self.hashes.take(places, mode="clip") == hashes) if len(self.hashes) else 0
+        return "in a benchmark" if n_shared > max_share * len(hashes) else None
 
 
 def letters_of(text: str) -> str:
@@ -69,39 +59,33 @@ def stretch_hashes(letters: str) -> np.ndarray:
     if len(letters) < length:
         return np.zeros(0, dtype=np.uint64)
     # The hash of 2n letters comes from those of both halves, so that 64 letters take six steps over the whole text.
-    hashes = np.frombuffer(letters.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
-    hashes = _mixed(hashes)
+    hashes = mixed(np.frombuffer(letters.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64))
     width = 1
     while width < length:
-        hashes = _mixed(hashes[:-width] * np.uint64(0x9E3779B97F4A7C15) + hashes[width:])
+        hashes = mixed(hashes[:-width] * np.uint64(0x9E3779B97F4A7C15) + hashes[width:])
         width *= 2
     return hashes[(hashes & KEPT_OF_8) == 0]
 
 
-def _mixed(values: np.ndarray) -> np.ndarray:
+def mixed(values: np.ndarray) -> np.ndarray:
     """Spread every bit over the word (the finaliser of MurmurHash3)."""
-    values = values ^ (values >> np.uint64(33))
-    values = values * np.uint64(0xFF51AFD7ED558CCD)
-    values = values ^ (values >> np.uint64(33))
-    values = values * np.uint64(0xC4CEB9FE1A85EC53)
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return values ^ (values >> np.uint64(33))
 
 
-def benchmark_texts(file: Path) -> Iterable[str]:
-    """The texts of a benchmark file; the words of a label file are joined. Other files have none."""
-    suffix = plain_suffix(file)
-    if suffix == ".tsv":
-        yield " ".join(word for _, words, _ in labelled_words(file) for word in words)
-    elif suffix == ".txt":
-        yield "\n".join(line for _, line in numbered_lines(file))
-    elif suffix == ".jsonl":
-        yield from (str(row.get("text", "")) for _, row in json_rows(file))
-
-
-def sentence_table(file: Path) -> Iterator[str]:
-    """The sentences of a table with a column `sentence`; other files have none."""
+def benchmark_texts(file: Path) -> Iterator[str]:
+    """The texts of a benchmark file; the words of label files are joined."""
     if plain_suffix(file) == ".tsv":
-        lines = (line for _, line in numbered_lines(file))
-        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if "sentence" in (rows.fieldnames or ()):
-            yield from (row["sentence"] for row in rows)
+        yield " ".join(word for _, words, _ in labelled_words(file) for word in words)
+    elif "json" in plain_suffix(file):
+        yield from (str(row.get("text") or " ".join(row.get("words", ()))) for _, row in json_rows(file))
+    else:
+        yield "\n".join(line for _, line in numbered_lines(file))
+
+
+def sentence_table(file: Path) -> list[str]:
+    """The sentences of a table with a column `sentence`; other files have none."""
+    lines = (line for _, line in numbered_lines(file)) if plain_suffix(file) == ".tsv" else ()
+    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return [row["sentence"] for row in rows] if "sentence" in (rows.fieldnames or ()) else []

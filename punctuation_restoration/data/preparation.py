@@ -1,15 +1,14 @@
-"""Prepares training data: documents → shards and an index; the command is `punctuation_restoration.cli.prepare`.
+"""Prepares training data: documents -> shards and an index; the command is `punctuation_restoration.cli.prepare`.
 
-Takes a recipe, or texts of one language, and a tokenizer; writes shards of at most 30 MB, `index.json`, `table.md` with
-words and marks. Where a leak check is asked for the index lists the documents that share text with a benchmark, and how
-much. The model is not needed. Documents are split by a hash of their id into train, validation and, on request, test.
+Takes a recipe, or texts of one language, and a tokenizer; writes shards of at most 30 MB and `index.json`. The model is
+not needed. A hash of its id puts a document into train, validation or, on request, test.
 """
 
 import errno
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,19 +16,20 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.data import recipe as recipes
 from punctuation_restoration.data import shards
-from punctuation_restoration.data.conversion import Converter, converted, start_workers
+from punctuation_restoration.data.conversion import Converter, start_workers
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
-from punctuation_restoration.data.recipe import Filters, Recipe, Source, held_out_shares
-from punctuation_restoration.data.shards import ShardWriter, distinct_names, hash_id, read_hashes, split_of
-from punctuation_restoration.data.summary import SPLITS, describe, missing_labels, table
-from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
+from punctuation_restoration.data.recipe import LABEL_KEYS, Filters, Recipe, Source, held_out_shares
+from punctuation_restoration.modeling.configuration_punctuation import (
+    DEFAULT_LABELS,
+    WORD_KEYS,
+    PunctuationRestorationConfig,
+)
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
-from punctuation_restoration.whole_files import written_whole
 
+SPLITS = ("train", "validation", "test")  # the last one on request
 OWN_FILES = (".safetensors", ".json", ".md")
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
 BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
@@ -38,7 +38,7 @@ BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more proc
 def recipe_for_texts(paths: Sequence[str], language: str, validation: float = 0.05) -> Recipe:
     """A recipe for texts of one language, with gentle filters: every document with a mark is used."""
     filters = Filters(min_sentences=1, min_marks_per_word=0.01)
-    names = distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
+    names = shards.distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
     sources = (Source(name, str(path), language, filters=filters) for path, name in zip(paths, names, strict=True))
     return Recipe(name=language, sources=tuple(sources), validation=validation)
 
@@ -58,24 +58,21 @@ def prepare(
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
     clear_folder(out)
     config = slot_config(tokenizer, recipe)
-    pieces = AutoTokenizer.from_pretrained(tokenizer)
-    converter = Converter(pieces, config, recipe, LeakCheck(recipe.leak_check) if recipe.leak_check else None)
+    leak_check = LeakCheck(recipe.leak_check) if recipe.leak_check else None
+    converter = Converter(AutoTokenizer.from_pretrained(tokenizer), config, recipe, leak_check)
     rows: list[dict[str, Any]] = []
     capitalised: Counter[str] = Counter()
     seen: set[int] = set()
-    leaks: list[dict[str, Any]] = []
     files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
     n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
-    with start_workers(converter, n_processes) as pool, ProgressBar("documents") as bar:
+    with start_workers(converter, n_processes) as convert, ProgressBar("documents") as bar:
         for source in recipe.sources:
-            path, (validation, test) = str(Path(recipe.root) / source.path), held_out_shares(source, recipe)
-            limit = min((n for n in (source.max_words, max_words) if n is not None), default=None)
-            source = replace(source, path=path, validation=validation, test=test, max_words=limit)
-            row, shared, written = prepare_source(pool, source, out, seen, bar)
-            rows.append(row)
-            leaks += shared
-            capitalised += written
-            bar.tell(describe(row))
+            validation, test = held_out_shares(source, recipe)
+            most = min(source.max_words or sys.maxsize, max_words or sys.maxsize)
+            path = str(Path(recipe.root) / source.path)
+            source = replace(source, path=path, validation=validation, test=test, max_words=most)
+            rows.append(prepare_source(convert, source, out, seen, capitalised, bar))
+            bar.tell(describe(rows[-1], config.labels))
     index = {
         "tokenizer": tokenizer,
         # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
@@ -85,55 +82,47 @@ def prepare(
         "languages": sorted({source.language for source in recipe.sources}),
         "sources": rows,
         "mixed_case": mixed_case_words(capitalised),
-        "leaks": sorted(leaks, key=lambda row: -row["share"]),
     }
     if not any(row["splits"]["train"]["n_words"] for row in rows):
-        why = "; ".join(describe(row) for row in rows)
+        why = "; ".join(describe(row, config.labels) for row in rows)
         raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
-    lacking, warning = missing_labels(index)
-    if warning:
-        print(warning, file=sys.stderr)
-    if lacking and "labels" in recipe.model:  # asked for by the recipe; those of a trained model stay
-        leave_out(index, lacking, out)
-        print(
-            f"Warning: left out of the labels, since no source has them: {', '.join(lacking)}. To learn them, add text "
-            "that has their marks, or say in mark_labels which signs mean them.",
-            file=sys.stderr,
-        )
+    if missing := missing_labels(index):
+        print(f"Warning: no source has a word with these labels: {', '.join(missing)}.", file=sys.stderr)
+        # The usual labels stay, and so do those of a trained model, which learned them from other text.
+        usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
+        named = {label["name"]: (label["before"], label["after"]) for label in config.labels}
+        if rare := [name for name in missing if "labels" in recipe.model and named[name] not in usual]:
+            leave_out(index, rare, out)
+            what_to_do = "To learn them, add text with their marks, or say in mark_labels which signs mean them."
+            print(f"Warning: left out of the labels: {', '.join(rare)}. {what_to_do}", file=sys.stderr)
     shards.write_index(out, index)
-    (out / "table.md").write_text(table(index), encoding="utf-8")
-    print(table(index))
     return shards.read_index(out)
 
 
 def prepare_source(
-    pool: Executor, source: Source, out: Path, seen: set[int], bar: ProgressBar
-) -> tuple[dict[str, Any], list[dict[str, Any]], Counter[str]]:
-    """Convert one source and write its shards. `seen` holds the hashes of texts already used, and grows.
+    convert: Callable[..., Any], source: Source, out: Path, seen: set[int], capitalised: Counter[str], bar: ProgressBar
+) -> dict[str, Any]:
+    """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
-    Gives its row of the index (files and counts, skipped ones too), the documents that share text with a benchmark, and
-    in how many documents to train on each word with capitals stands.
+    `seen` holds the hashes of texts already used; `capitalised` counts the documents to train on that have a word with
+    capitals. Both grow.
     """
-    writers = {split: ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
-    skipped, capitalised, leaks = Counter[str](), Counter[str](), list[dict[str, Any]]()
-    n_words = 0
-    documents = read_documents(source.path, source.text_field)
-    for conversion in converted(pool, usable(documents, read_hashes(source.held_out), seen, skipped), source):
-        if conversion.n_shared:
-            share = round(conversion.n_shared / conversion.n_stretches, 4)
-            leaks.append({"source": source.name, "id": conversion.id, "share": share})
-        if conversion.packed is None:
-            skipped[str(conversion.reason)] += 1
+    writers = {split: shards.ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
+    skipped, n_words = Counter[str](), 0
+    documents = usable(read_documents(source.path, source.text_field), source.held_out, seen, skipped)
+    for packed, reason, with_capitals in convert((document, source) for document in documents):
+        if packed is None:
+            skipped[reason] += 1
             continue
-        shares = (source.validation or 0.0, source.test or 0.0)
-        split = split_of(conversion.packed.hash, *shares) if source.labelled else "train"
-        writers[split].add(conversion.packed)
-        capitalised.update(sorted(conversion.capitalised) if split == "train" else ())
-        n_words += len(conversion.packed.words.labels)
+        shares = source.validation or 0.0, source.test or 0.0
+        split = shards.split_of(packed.hash, *shares) if source.labelled else "train"
+        writers[split].add(packed)
+        capitalised.update(sorted(with_capitals) if split == "train" else ())
+        n_words += len(packed.words.labels)
         bar.count(n_words, "words", source.name)
-        if source.max_words is not None and n_words >= source.max_words:
+        if n_words >= (source.max_words or sys.maxsize):
             break
-    row = {
+    return {
         "name": source.name,
         "language": source.language,
         "weight": source.weight,
@@ -143,7 +132,29 @@ def prepare_source(
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": {split: writer.finish() for split, writer in writers.items()},
     }
-    return row, leaks, capitalised
+
+
+def usable(
+    documents: Iterable[SourceDocument], held_out: str | None, seen: set[int], skipped: Counter[str]
+) -> Iterator[SourceDocument]:
+    """Leave out, and count, ids in the file `held_out`, and texts that, but for white space and case, came before."""
+    hashes = shards.read_hashes(held_out)
+    for document in documents:
+        key = shards.hash_id("".join(document.text.split()).lower())
+        if shards.hash_id(document.id) in hashes:
+            skipped["held out for a benchmark"] += 1
+        elif key in seen:
+            skipped["duplicate"] += 1
+        else:
+            seen.add(key)
+            yield document
+
+
+def missing_labels(index: Mapping[str, Any]) -> list[str]:
+    """Names of the labels that no labelled source has; held-out documents count too."""
+    labelled = [row["splits"].values() for row in index["sources"] if row["is_labelled"]]
+    counts = [_label_counts(split, index["labels"]) for splits in labelled for split in splits]
+    return [label["name"] for n, label in enumerate(index["labels"]) if counts and not any(own[n] for own in counts)]
 
 
 def leave_out(index: dict[str, Any], names: Sequence[str], out: Path) -> None:
@@ -151,14 +162,13 @@ def leave_out(index: dict[str, Any], names: Sequence[str], out: Path) -> None:
     kept = [number for number, label in enumerate(index["labels"]) if label["name"] not in names]
     new_ids = np.zeros(len(index["labels"]), dtype=np.uint8)
     new_ids[kept] = np.arange(len(kept))
+    for split in (split for row in index["sources"] for split in row["splits"].values()):
+        split["n_labels"] = np.array(_label_counts(split, index["labels"]))[kept].tolist()
+        for shard in split["shards"]:
+            arrays = shards.open_shard(out / shard["file"])
+            shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, out / shard["file"])
     index["labels"] = [index["labels"][number] for number in kept]
     index["left_out"] = list(names)
-    for counts in (counts for row in index["sources"] for counts in row["splits"].values()):
-        counts["n_labels"] = [counts["n_labels"][number] for number in kept if number < len(counts["n_labels"])]
-        for shard in counts["shards"]:
-            arrays = shards.open_shard(out / shard["file"])
-            with written_whole(out / shard["file"]) as beside:
-                shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, beside)
 
 
 def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
@@ -173,32 +183,30 @@ def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
     return {word: capitalised[word] for word in mixed[:MOST_MIXED_CASE]}
 
 
-def usable(
-    documents: Iterable[SourceDocument], held_out: frozenset[int], seen: set[int], skipped: Counter[str]
-) -> Iterator[SourceDocument]:
-    """Leave out, and count, held-out ids (their hashes), and texts that, but for white space and case, came before."""
-    for document in documents:
-        key = hash_id("".join(document.text.split()).lower())
-        if hash_id(document.id) in held_out:
-            skipped["held out for a benchmark"] += 1
-        elif key in seen:
-            skipped["duplicate"] += 1
-        else:
-            seen.add(key)
-            yield document
+def describe(row: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> str:
+    """One line about a prepared source: its words and marks, and what was skipped and why."""
+    parts = [
+        f"{name} {own['n_documents']:,} documents, {own['n_words']:,} words" for name, own in row["splits"].items()
+    ]
+    marks = list(zip(labels, _label_counts(row["splits"]["train"], labels), strict=True))
+    parts[0] += "".join(f", {label['name']} {n:,}" for label, n in marks[1:])
+    if row["skipped"]:
+        parts.append("skipped " + ", ".join(f"{n:,} ({why})" for why, n in sorted(row["skipped"].items())))
+    return f"{row['name']}: {'; '.join(parts)}"
+
+
+def _label_counts(split: Mapping[str, Any], labels: Sequence[Any]) -> list[int]:
+    """How many words have each label; a split's `n_labels` ends with the last one that it has."""
+    return [*split["n_labels"], *[0] * (len(labels) - len(split["n_labels"]))]
 
 
 def clear_folder(out: Path) -> None:
-    """Make the folder `out`, or empty it if it was prepared before.
-
-    Raises:
-        FileExistsError: if it holds files that were not written here.
-    """
-    if out.exists() and any(path.is_dir() or path.suffix not in OWN_FILES for path in out.iterdir()):
+    """Make the folder `out`, or empty it if it was prepared before."""
+    out.mkdir(parents=True, exist_ok=True)
+    if any(path.is_dir() or path.suffix not in OWN_FILES for path in out.iterdir()):
         raise FileExistsError(
             f"Expected an empty or prepared folder at {out}, got other files. Choose another --output."
         )
-    out.mkdir(parents=True, exist_ok=True)
     for path in out.iterdir():
         path.unlink()
 
@@ -214,9 +222,9 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     except (OSError, ValueError):  # a tokenizer without a model
         config = None
     given = vars(config) if isinstance(config, PunctuationRestorationConfig) else recipe.model
-    kept = {key: given[key] for key in WORD_KEYS if key in given}
     labels = recipe.model if "labels" in recipe.model else given
-    kept |= {key: labels[key] for key in recipes.LABEL_KEYS if key in labels}
+    kept = {key: given[key] for key in WORD_KEYS if key in given}
+    kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
     return PunctuationRestorationConfig(**kept, slot_style="last-piece")
 
 

@@ -3,14 +3,13 @@
 Takes a YAML file (or its dictionary), gives checked, frozen settings. Reads no training text.
 """
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import yaml
-from dacite import Config, MissingValueError, UnexpectedDataError, WrongTypeError, from_dict
+from dacite import Config, DaciteError, WrongTypeError, from_dict
 
 from punctuation_restoration.data.readers import plain_stem
 
@@ -68,7 +67,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """How training windows are changed on the fly, see `data.augmentation`. All rates are per word, 0 to 1."""
+    """How training windows are changed on the fly, see `data.collation`. All rates are per word, 0 to 1."""
 
     windows: float = 1.0  # share of windows that Alam et al.'s changes are tried on
     rate: float = 0.0  # alpha: a word is touched; Alam et al. (2020) use 0.15
@@ -95,12 +94,45 @@ class Recipe:
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        sampling, augmentation = self.sampling, self.augmentation
+        names = [source.name for source in self.sources]
+        held_out = [(self.validation, self.test), *(held_out_shares(source, self) for source in self.sources)]
+        shares = {**asdict(sampling), **asdict(augmentation), **sampling.questions, "temperature": 0}
+        outside = {name: n for name, n in shares.items() if isinstance(n, int | float) and not 0 <= n <= 1}
+        kinds = sampling.document_starts + sampling.document_ends + sampling.sentence_ends + sampling.sentence_starts
+        expected = {
+            f"different source names, got {sorted(names)}": len(set(names)) == len(names),
+            "weights of 0 or more": all(source.weight >= 0 for source in self.sources),
+            "shares for validation and test of 0 or more, below 1 together": all(
+                min(pair) >= 0 and sum(pair) < 1 for pair in held_out
+            ),
+            f"lengths of 8 pieces or more with shares, got {sampling.lengths}": _are_shares(sampling.lengths, 8),
+            f"stops from 1 on with shares, got {sampling.stops}": _are_shares(sampling.stops, 1),
+            f"a temperature above 0, got {sampling.temperature}": sampling.temperature > 0,
+            f"shares from 0 to 1, got {outside}": not outside,
+            f"starts and ends of documents and sentences of 1 at most together, got {kinds}": kinds <= 1,
+            "substitute and delete of 1 at most together": augmentation.substitute + augmentation.delete <= 1,
+        }
+        if wrong := [what for what, is_so in expected.items() if not is_so]:
+            raise ValueError(f"Expected in recipe {self.name!r} {'; '.join(wrong)}. Correct it.")
+
+
+def _are_shares(shares: Mapping[int, float], least: int) -> bool:
+    return bool(shares) and min(shares) >= least and min(shares.values()) >= 0
+
+
+def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
+    """The shares of a source's documents for validation and for test: its own, or else the recipe's."""
+    validation = recipe.validation if source.validation is None else source.validation
+    return validation, recipe.test if source.test is None else source.test
+
 
 def load_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a YAML file.
 
     A recipe may build on another in the same folder, named by `base`: its keys replace those of the base, and mappings
-    are merged key by key. `only` and `without` choose from the base's sources by name.
+    are merged key by key. `only` chooses from the base's sources by name.
 
     Raises:
         ValueError: if it is not a recipe; the message names the file and the key.
@@ -108,20 +140,49 @@ def load_recipe(path: str | Path) -> Recipe:
     return build_recipe(_read_content(Path(path)), str(path))
 
 
-def read_labels(path: str | Path) -> dict[str, Any]:
-    """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe.
+def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
+    """Check the dictionary of a recipe and give the recipe.
+
+    `filters` at the top are the defaults of every source; a source without `name` takes that of its file.
 
     Raises:
-        ValueError: if the file has no labels, or keys besides them.
+        ValueError: for an unknown key, a value of the wrong type, a name twice or a number outside its range.
     """
+    content = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+    defaults, sources = content.pop("filters", {}), []
+    for number, row in enumerate(content.pop("sources", ()), 1):
+        here = f"{where}, source {number}"
+        if not isinstance(row, Mapping):
+            raise ValueError(f"Expected keys and values in {here}, got {row!r}. Correct it.")
+        sources.append(checked(Source, {**_named(row), "filters": {**defaults, **row.get("filters", {})}}, here))
+    return checked(Recipe, {**content, "sources": tuple(sources)}, where)
+
+
+def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
+    """Build the dataclass `kind` from keys and values; dataclasses in it are built likewise.
+
+    Raises:
+        ValueError: for unknown or missing keys, or a value that is not of the field's type.
+    """
+    # True and False, which Python takes for numbers, become text where a number belongs.
+    hooks = dict.fromkeys((int, float), lambda value: str(value) if isinstance(value, bool) else value)
+    try:
+        return from_dict(kind, values, Config(strict=True, type_hooks=hooks))
+    except DaciteError as error:
+        wanted = f" ({error.field_type})" if isinstance(error, WrongTypeError) else ""
+        what = f"known keys and values of their types in {where}: {error}{wanted}"
+        raise ValueError(f"Expected {what}. Correct it.") from error
+
+
+def read_labels(path: str | Path) -> dict[str, Any]:
+    """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe."""
     content = _read_content(Path(path))
-    is_recipe = isinstance(content.get("model"), dict)
-    fields = content["model"] if is_recipe else content
-    if not isinstance(fields.get("labels"), list) or (not is_recipe and set(fields) - set(LABEL_KEYS)):
-        raise ValueError(
-            f"Expected in {path} 'labels' and perhaps 'mark_labels', got {sorted(fields)}. See recipes/all-marks.yaml."
-        )
-    return {key: fields[key] for key in LABEL_KEYS if key in fields}
+    fields = content.get("model", content)
+    found = {key: fields[key] for key in LABEL_KEYS if key in fields}
+    if not isinstance(found.get("labels"), list) or (fields is content and found != fields):
+        wanted = f"in {path} 'labels' and perhaps 'mark_labels'"
+        raise ValueError(f"Expected {wanted}, got {sorted(fields)}. See recipes/all-marks.yaml.")
+    return found
 
 
 def labels_without(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -147,117 +208,15 @@ def _read_content(path: Path) -> dict[str, Any]:
     if "base" not in content:
         return content
     base = _read_content(path.parent / str(content.pop("base")))
-    only, without = content.pop("only", None), content.pop("without", [])
     rows = {_named(row)["name"]: row for row in base.get("sources", ())}
-    unknown = sorted({*(only or ()), *without} - set(rows))
-    if unknown:
+    only = content.pop("only", rows)
+    if unknown := sorted(set(only) - set(rows)):
         raise ValueError(f"Expected in {path} names of the base's sources, got {unknown}. It has {sorted(rows)}.")
-    base["sources"] = [row for name, row in rows.items() if (only is None or name in only) and name not in without]
-    merged = {**base, **content}
-    for key in base.keys() & content.keys():
-        if isinstance(base[key], dict) and isinstance(content[key], dict):
-            merged[key] = {**base[key], **content[key]}
-    return merged
-
-
-def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
-    """Check the dictionary of a recipe and give the recipe.
-
-    `filters` at the top are the defaults of every source; a source without `name` takes that of its file.
-
-    Raises:
-        ValueError: for an unknown key, a value of the wrong type, a name twice or shares outside 0 to 1.
-    """
-    content = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
-    defaults = content.pop("filters", {})
-    sources = []
-    for number, row in enumerate(content.pop("sources", ()), 1):
-        here = f"{where}, source {number}"
-        if not isinstance(row, Mapping):
-            raise ValueError(f"Expected keys and values in {here}, got {row!r}. Correct it.")
-        sources.append(checked(Source, {**_named(row), "filters": {**defaults, **row.get("filters", {})}}, here))
-    recipe = checked(Recipe, {**content, "sources": tuple(sources)}, where)
-    check_recipe(recipe, where)
-    return recipe
+    base["sources"] = [row for name, row in rows.items() if name in only]
+    shared = [key for key in base if isinstance(base[key], dict) and isinstance(content.get(key), dict)]
+    return {**base, **content, **{key: {**base[key], **content[key]} for key in shared}}
 
 
 def _named(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A source's row with its name."""
     return {"name": plain_stem(Path(str(row.get("path", "")))), **row}
-
-
-def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
-    """Build the dataclass `kind` from keys and values; dataclasses in it are built likewise.
-
-    Raises:
-        ValueError: for unknown or missing keys, or a value that is not of the field's type.
-    """
-    try:
-        return from_dict(kind, values, Config(strict=True, type_hooks={int: _no_bool, float: _no_bool}))
-    except UnexpectedDataError as error:
-        keys = sorted(map(str, error.keys))
-        raise ValueError(f"Expected only known keys in {where}, got {keys}. Check the spelling.") from error
-    except MissingValueError as error:
-        raise ValueError(f"Expected the key '{error.field_path}' in {where}, it is not there. Add it.") from error
-    except WrongTypeError as error:
-        path, wanted = str(error.field_path), error.field_type
-        got = functools.reduce(lambda own, key: own[key], path.split("."), values)
-        name = wanted.__name__ if isinstance(wanted, type) and not get_args(wanted) else wanted
-        raise ValueError(f"Expected {path} in {where} to be {name}, got {got!r}. Correct it.") from error
-
-
-def _no_bool(value: Any) -> Any:
-    """A value where a number belongs; True and False, which Python takes for numbers, become text."""
-    return str(value) if isinstance(value, bool) else value
-
-
-def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
-    """The shares of a source's documents for validation and for test: its own, or else the recipe's."""
-    validation = recipe.validation if source.validation is None else source.validation
-    return validation, recipe.test if source.test is None else source.test
-
-
-def check_recipe(recipe: Recipe, where: str) -> None:
-    """Check the values of a recipe, as far as the types of its fields do not.
-
-    Raises:
-        ValueError: for a name twice, or a number outside its range.
-    """
-    sampling, augmentation = recipe.sampling, recipe.augmentation
-    names = [source.name for source in recipe.sources]
-    held_out = [(recipe.validation, recipe.test), *(held_out_shares(source, recipe) for source in recipe.sources)]
-    shares = {**asdict(sampling), **asdict(augmentation), **sampling.questions}
-    outside = [
-        f"{name} from 0 to 1, got {share}"
-        for name, share in shares.items()
-        if isinstance(share, int | float) and name != "temperature" and not 0 <= share <= 1
-    ]
-    parts = sampling.document_starts + sampling.document_ends + sampling.sentence_ends + sampling.sentence_starts
-    for is_wrong, expected in (
-        (
-            len(set(names)) < len(names),
-            f"different source names, got {sorted({n for n in names if names.count(n) > 1})} twice",
-        ),
-        (
-            any(min(pair) < 0 or sum(pair) >= 1 for pair in held_out),
-            "a validation share and a test share of 0 or more, below 1 together",
-        ),
-        (any(source.weight < 0 for source in recipe.sources), "weights of 0 or more"),
-        (
-            not _are_shares(sampling.lengths, 8),
-            f"window lengths of 8 pieces or more with shares, got {sampling.lengths}",
-        ),
-        (not _are_shares(sampling.stops, 1), f"numbers of stops from 1 on with shares, got {sampling.stops}"),
-        (outside, "; ".join(outside)),
-        (
-            parts > 1,
-            f"document_starts, document_ends, sentence_ends and sentence_starts of 1 at most together, got {parts}",
-        ),
-        (augmentation.substitute + augmentation.delete > 1, "substitute and delete of 1 at most together"),
-        (sampling.temperature <= 0, f"a temperature above 0, got {sampling.temperature}"),
-    ):
-        if is_wrong:
-            raise ValueError(f"Expected in {where} {expected}. Correct it.")
-
-
-def _are_shares(shares: Mapping[int, float], least: int) -> bool:
-    return bool(shares) and min(shares) >= least and min(shares.values()) >= 0

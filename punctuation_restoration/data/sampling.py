@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.shards import Words, joined
-from punctuation_restoration.data.streams import SentenceBorders, WordStream, find_questions
+from punctuation_restoration.data.shards import Words, WordStream, joined
 
 SEARCH_WORDS = 120  # the next sentence start is looked for within so many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
 UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of the longest
+QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,7 @@ class StepPlan:
 
 @dataclass
 class WindowSampler:
-    """Draws the windows of each step.
-
-    Raises:
-        ValueError: if there are no words to draw from.
-    """
+    """Draws the windows of each step."""
 
     index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
     sampling: Sampling
@@ -65,7 +61,6 @@ class WindowSampler:
     soft_labels: Callable[[Path], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        sampling = self.sampling
         self.streams: list[WordStream] = []
         shares: list[float] = []
         # Sorted by language: systematic sampling then gives each language its share in every step.
@@ -76,10 +71,11 @@ class WindowSampler:
                 self.streams.append(WordStream(shard["file"], row["language"], row.get("is_pseudo", False), soft))
                 shares.append(weight * shard["n_words"])
         languages = [stream.language for stream in self.streams]
-        self.probabilities = stream_probabilities(np.array(shares), languages, sampling)
+        self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
         self._edges = np.cumsum(self.probabilities)
         self._borders = cache(lambda number: SentenceBorders(self.streams[number], self.stop_ids, self.slot_cost))
-        self._questions = find_questions(self.streams, self.stop_ids) if any(sampling.questions.values()) else {}
+        with_questions = any(self.sampling.questions.values())
+        self._questions = find_questions(self.streams, self.stop_ids) if with_questions else {}
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -87,8 +83,7 @@ class WindowSampler:
         length = int(_draw(self.sampling.lengths, generator))
         if generator.random() < self.sampling.utterances:
             return self._utterance_plan(step, generator)
-        n_windows = max(1, self.pieces_per_step // length)
-        return StepPlan(step, length, self._draw_streams(n_windows, generator))
+        return StepPlan(step, length, self._draw_streams(max(1, self.pieces_per_step // length), generator))
 
     def cut(self, plan: StepPlan, row: int) -> CutWindow:
         """Cut window `row` of a step out of its stream: as many words as fit its length, without a break."""
@@ -137,13 +132,13 @@ class WindowSampler:
 
     def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> tuple[Words, bool]:
         """Words from a drawn place on, at least as many as fit, or up to one, and then True: a text ends there."""
-        sampling, kind, borders = self.sampling, generator.random(), stream.document_borders
+        sampling, kind = self.sampling, generator.random()
         n_words = min(room, stream.n_words)
         if kind < sampling.document_starts:
-            return stream.words(int(borders[generator.integers(len(borders) - 1)]), n_words), False
+            return stream.words(stream.borders[generator.integers(len(stream.borders))][0], n_words), False
         kind -= sampling.document_starts
         if kind < sampling.document_ends:
-            return self._before(stream, int(borders[1 + generator.integers(len(borders) - 1)]), room), True
+            return self._before(stream, stream.borders[generator.integers(len(stream.borders))][1], room), True
         kind -= sampling.document_ends
         first = int(generator.integers(stream.n_words))
         if kind < sampling.sentence_ends:
@@ -192,14 +187,10 @@ class WindowSampler:
 
 
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:
-    """How often each stream is drawn, (n_streams,).
+    """How often each stream is drawn, (n_streams,), from its number of words times the weight of its source.
 
     A language is drawn in proportion to its weight times its number of words to the power 1 / temperature
-    (Conneau et al. 2020, with alpha = 1 / temperature). Within its language a stream is drawn in proportion to its
-    number of words. The numbers of words are weighted by source.
-
-    Raises:
-        ValueError: if no stream has any weight.
+    (Conneau et al. 2020, with alpha = 1 / temperature), a stream within it in proportion to its number of words.
     """
     probabilities = np.zeros(len(weighted_words))
     names = np.array(languages)
@@ -219,3 +210,42 @@ def _draw(shares: Mapping[int, float], generator: np.random.Generator, size: int
     values = sorted(shares)
     weights = np.array([shares[value] for value in values])
     return generator.choice(values, size, p=weights / weights.sum())
+
+
+class SentenceBorders:
+    """Where the sentences of a stream begin and end, in words and in pieces; what follows the last is left out."""
+
+    def __init__(self, stream: WordStream, stop_ids: Sequence[int], slot_cost: int):
+        self.words = np.concatenate([[0], np.isin(stream.labels, stop_ids).nonzero()[0] + 1])  # (n_sentences + 1,)
+        self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts + np.int64(slot_cost))])[self.words]
+
+    def utterances(
+        self, places: np.ndarray, n_sentences: np.ndarray, longest: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Utterances that begin with sentence `places` (n,) and have `n_sentences` (n,), fewer if too long.
+
+        Returns:
+            First word, end word (exclusive) and pieces with slots and both ends, each (n,); the length is 0 where not
+            even one sentence fits into `longest` pieces.
+        """
+        fitting = self.pieces.searchsorted(self.pieces[places] + longest - 2, side="right") - 1
+        stops = np.minimum(np.minimum(places + n_sentences, fitting), len(self.words) - 1)
+        lengths = np.where(stops > places, self.pieces[stops] - self.pieces[places] + 2, 0)
+        return self.words[places], self.words[stops], lengths
+
+
+def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> dict[str, np.ndarray]:
+    """Language -> its questions, (n_questions, 3): stream, first word, end word.
+
+    They are added where a source has few, as the MLM-Punct paper does for Malay. Pseudo-labelled streams are left out.
+    Of `stop_ids`, which end a sentence, the last is the question's.
+    """
+    found: dict[str, list[np.ndarray]] = {}
+    for stream_id, stream in enumerate(streams):
+        borders = SentenceBorders(stream, stop_ids, 0).words
+        starts, ends = borders[:-1], borders[1:]
+        is_question = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
+        if not stream.is_pseudo:
+            rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_question]
+            found.setdefault(stream.language, []).append(rows)
+    return {language: np.concatenate(parts) for language, parts in found.items()}

@@ -13,11 +13,10 @@ hashes, which decide what is kept from training: shares of all documents, and th
 """
 
 import hashlib
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +32,9 @@ from punctuation_restoration.pipeline.simplified import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
 INDEX_NAME = "index.json"
-MAX_SHARD_BYTES = 30_000_000
+MAX_SHARD_BYTES, HEADER_BYTES = 30_000_000, 4096
+COUNTS = ("n_documents", "n_words", "n_pieces", "n_cased")
+OFFSET_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 
 
 class Words(NamedTuple):
@@ -65,17 +66,44 @@ def joined(*parts: Words) -> Words:
     return Words(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class PackedDocument:
+class PackedDocument(NamedTuple):
     """The words of a document, and the hashes of its id and of them."""
 
     hash: int
     words: Words
     word_hash: int = 0
 
-    @property
-    def n_bytes(self) -> int:
-        return sum(array.nbytes for array in self.words) + 20
+
+class WordStream:
+    """The words of one shard as a ring: after the last document the first one follows.
+
+    Args:
+        path: the shard.
+        language: its code.
+        is_pseudo: whether a model labelled it.
+        soft: a model's probabilities, (n_words, M) uint8, zeros where it has not labelled; None for none.
+    """
+
+    def __init__(self, path: str | Path, language: str = "", is_pseudo: bool = False, soft: np.ndarray | None = None):
+        self.arrays = arrays = open_shard(path)
+        self.language, self.is_pseudo = language, is_pseudo
+        self.piece_ids, self.piece_counts, self.labels = arrays["piece_ids"], arrays["piece_counts"], arrays["labels"]
+        self.n_words, self.borders = len(self.labels), document_borders(arrays)
+        self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
+        self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
+        sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, OFFSET_WORDS), dtype=np.int64)
+        self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
+
+    def words(self, first: int, n_words: int) -> Words:
+        """`n_words` words from `first` on, going round at the end, at most once."""
+        end = first + n_words
+        if end > self.n_words and first:
+            return joined(self.words(first, self.n_words - first), self.words(0, min(end - self.n_words, first)))
+        counts = self.piece_counts[first:end]
+        block = first // OFFSET_WORDS
+        offset = int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : first].sum(dtype=np.int64))
+        ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
+        return Words(ids, counts, self.labels[first:end], self.casings[first:end], self.soft[first:end])
 
 
 class ShardWriter:
@@ -83,52 +111,48 @@ class ShardWriter:
 
     def __init__(self, folder: Path, stem: str, max_bytes: int = MAX_SHARD_BYTES):
         self.folder, self.stem, self.max_bytes = folder, stem, max_bytes
-        self.written: list[dict[str, Any]] = []
-        self._n_labels = np.zeros(256, dtype=np.int64)
-        self._n_rows = 0  # 1 + the largest piece id
-        self._waiting: list[PackedDocument] = []
-        self._n_bytes = 0
+        self.waiting: list[PackedDocument] = []
+        self.n_bytes = HEADER_BYTES
+        self.row: dict[str, Any] = {"shards": [], **dict.fromkeys(COUNTS, 0), "n_labels": [], "n_rows": 0}
 
     def add(self, document: PackedDocument) -> None:
         """Take a document; writes a shard first if it would not fit any more."""
-        # 4 kB are left for the header of the file.
-        if self._waiting and self._n_bytes + document.n_bytes > self.max_bytes - 4096:
+        n_bytes = sum(array.nbytes for array in document.words) + 20
+        if self.waiting and self.n_bytes + n_bytes > self.max_bytes:
             self.flush()
-        self._waiting.append(document)
-        self._n_bytes += document.n_bytes
+        self.waiting.append(document)
+        self.n_bytes += n_bytes
 
     def finish(self) -> dict[str, Any]:
         """Write what is left; gives the row of the split: its shards, and how much is in them."""
-        self.flush()
-        added = ("n_documents", "n_words", "n_pieces", "n_cased")
-        counts = {key: sum(shard[key] for shard in self.written) for key in added}
-        n_labels = np.trim_zeros(self._n_labels, "b").tolist()
-        return {"shards": self.written, **counts, "n_labels": n_labels, "n_rows": self._n_rows}
+        if self.waiting:
+            self.flush()
+        return self.row
 
     def flush(self) -> None:
         """Write what is waiting."""
-        if not self._waiting:
-            return
-        counts = [len(document.words.labels) for document in self._waiting]
-        words = joined(*(document.words for document in self._waiting))
+        hashes, words, word_hashes = zip(*self.waiting, strict=True)
+        starts = np.cumsum([0, *(len(own.labels) for own in words[:-1])])
+        all_words = joined(*words)
         arrays = {
-            "piece_ids": words.piece_ids,
-            "piece_counts": words.piece_counts,
-            "labels": words.labels,
-            "document_starts": np.cumsum([0, *counts[:-1]]).astype(np.uint32),
-            "document_hashes": np.array([document.hash for document in self._waiting], dtype=np.uint64),
-            "word_hashes": np.array([document.word_hash for document in self._waiting], dtype=np.uint64),
+            **{key: getattr(all_words, key) for key in ("piece_ids", "piece_counts", "labels")},
+            "document_starts": starts.astype(np.uint32),
+            "document_hashes": np.array(hashes, dtype=np.uint64),
+            "word_hashes": np.array(word_hashes, dtype=np.uint64),
         }
-        if n_cased := int(np.count_nonzero(words.casings != UNKNOWN)):
-            arrays["casings"] = words.casings
-        name = f"{self.stem}-{len(self.written):04d}.safetensors"
-        with written_whole(self.folder / name) as beside:
-            save_arrays(arrays, beside)
-        self._n_labels += np.bincount(arrays["labels"], minlength=256)
-        self._n_rows = max(self._n_rows, 1 + int(arrays["piece_ids"].max()))
-        sums = {"n_words": sum(counts), "n_pieces": len(arrays["piece_ids"]), "n_cased": n_cased}
-        self.written.append({"file": name, "n_documents": len(counts), **sums})
-        self._waiting, self._n_bytes = [], 0
+        if n_cased := int(np.count_nonzero(all_words.casings != UNKNOWN)):
+            arrays["casings"] = all_words.casings
+        name = f"{self.stem}-{len(self.row['shards']):04d}.safetensors"
+        save_arrays(arrays, self.folder / name)
+        sizes = len(hashes), len(all_words.labels), len(all_words.piece_ids), n_cased
+        shard = {"file": name, **dict(zip(COUNTS, sizes, strict=True))}
+        self.row["shards"].append(shard)
+        for key in COUNTS:
+            self.row[key] += shard[key]
+        both = itertools.zip_longest(self.row["n_labels"], np.bincount(all_words.labels).tolist(), fillvalue=0)
+        self.row["n_labels"] = list(map(sum, both))
+        self.row["n_rows"] = max(self.row["n_rows"], 1 + int(all_words.piece_ids.max()))  # that an embedding needs
+        self.waiting, self.n_bytes = [], HEADER_BYTES
 
 
 def write_split(folder: Path, stem: str, documents: Iterable[PackedDocument]) -> dict[str, Any]:
@@ -140,14 +164,11 @@ def write_split(folder: Path, stem: str, documents: Iterable[PackedDocument]) ->
 
 
 def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
-    """Write arrays as a safetensors file.
-
-    Raises:
-        OSError: if the disk is full or cannot be written. safetensors raises an error of its own for that.
-    """
+    """Write arrays as a safetensors file, whole or not at all; an `OSError` if the disk is full."""
     try:
-        save_file(dict(arrays), path)
-    except SafetensorError as error:
+        with written_whole(path) as beside:
+            save_file(dict(arrays), beside)
+    except SafetensorError as error:  # where others raise an OSError
         raise OSError(f"Expected to write {path}, could not: {error}. Is there room on the disk?") from error
 
 
@@ -159,13 +180,30 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
     """
     try:
         arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
-        n_words = len(arrays["labels"])
-        lengths = {len(arrays[key]) for key in ("piece_counts", *({"casings"} & arrays.keys()))}
-        if lengths != {n_words} or not n_words or not len(arrays["word_hashes"]):
+        lengths = {len(arrays[key]) for key in ("labels", "piece_counts", *({"casings"} & arrays.keys()))}
+        if len(lengths) > 1 or not min(lengths) or not len(arrays["word_hashes"]):
             raise ValueError("labels, piece_counts and casings differ in length or are empty")
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
     return arrays
+
+
+def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+    """First word and end of each document of a shard."""
+    return list(itertools.pairwise([*arrays["document_starts"].tolist(), len(arrays["labels"])]))
+
+
+def document_keys(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+    """The hashes of the id and of the words of each document of a shard."""
+    return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
+
+
+def shard_documents(path: str | Path, labels: np.ndarray | None = None) -> Iterator[PackedDocument]:
+    """The documents of a shard, with other labels (n_words,) if these are given."""
+    stream = WordStream(path)
+    stream.labels = stream.labels if labels is None else labels
+    for (document, words), (first, end) in zip(document_keys(stream.arrays), stream.borders, strict=True):
+        yield PackedDocument(document, stream.words(first, end - first), words)
 
 
 def write_index(folder: Path, index: Mapping[str, Any]) -> None:
@@ -180,19 +218,15 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
         ValueError: if a folder has none, or they do not fit together.
     """
     indexes = [_read_one_index(Path(folder)) for folder in folders]
-    first = indexes[0]
-    for folder, index in zip(folders, indexes, strict=True):
-        for key in ("labels", *WORD_KEYS):
-            if index[key] != first[key]:
-                raise ValueError(
-                    f"Expected prepared data with the same {key}, {folders[0]} and {folder} differ. Prepare both with "
-                    "the same --tokenizer and recipe."
-                )
+    for key in ("labels", *WORD_KEYS):
+        if any(index[key] != indexes[0][key] for index in indexes):
+            wanted = f"prepared data with the same {key}, those in {', '.join(map(str, folders))} differ"
+            raise ValueError(f"Expected {wanted}. Prepare all with the same --tokenizer and recipe.")
     sources = [row for index in indexes for row in index["sources"]]
     for row, name in zip(sources, distinct_names([row["name"] for row in sources]), strict=True):
         row["name"] = name  # the same source prepared twice is two sources
     return {
-        **first,
+        **indexes[0],
         "n_vocabulary": max(index["n_vocabulary"] for index in indexes),
         "languages": sorted({language for index in indexes for language in index["languages"]}),
         "sources": sources,
@@ -204,16 +238,14 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
     path = folder / INDEX_NAME
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
-        index.setdefault("words_alone", True)  # what was prepared before words were split as in running text
-        index.setdefault("digits_as_zero", False)
-        for row in index["sources"]:
-            for counts in row["splits"].values():
-                for shard in counts["shards"]:
-                    shard["file"] = str(folder / shard["file"])
+        if missing := {"labels", "n_vocabulary", "languages", *WORD_KEYS} - set(index):
+            raise ValueError(f"it lacks {sorted(missing)}")
+        for shard in (shard for row in index["sources"] for own in row["splits"].values() for shard in own["shards"]):
+            shard["file"] = str(folder / shard["file"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        what_to_do = "Run `punctuation-restoration prepare --output` with this folder first."
         raise ValueError(
-            f"Expected prepared data in {folder}, could not read {path} ({error}). "
-            "Run `punctuation-restoration prepare --output` with this folder first."
+            f"Expected prepared data in {folder}, could not read {path} ({error}). {what_to_do}"
         ) from error
     return index
 
@@ -221,37 +253,6 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
 def distinct_names(names: Sequence[str]) -> list[str]:
     """Names, those that are there several times with their number behind them."""
     return [f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)]
-
-
-def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
-    """First word and end of each document of a shard."""
-    return list(pairwise([*arrays["document_starts"].astype(np.int64).tolist(), len(arrays["labels"])]))
-
-
-def document_keys(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
-    """The hashes of the id and of the words of each document of a shard."""
-    return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
-
-
-def shard_documents(path: str | Path, labels: np.ndarray | None = None) -> Iterator[PackedDocument]:
-    """The documents of a shard, with other labels (n_words,) if these are given.
-
-    Raises:
-        ValueError: if the file is no shard.
-    """
-    arrays = open_shard(path)
-    starts, counts = arrays["document_starts"], arrays["piece_counts"]
-    n_pieces = np.add.reduceat(counts, starts, dtype=np.int64)
-    rows = zip(
-        document_keys(arrays),
-        np.split(arrays["piece_ids"], np.cumsum(n_pieces)[:-1]),
-        np.split(counts, starts[1:]),
-        np.split(arrays["labels"] if labels is None else labels, starts[1:]),
-        np.split(arrays["casings"], starts[1:]) if "casings" in arrays else [None] * len(starts),
-        strict=True,
-    )
-    for (document, words), ids, own_counts, own_labels, casings in rows:
-        yield PackedDocument(document, make_words(ids, own_counts, own_labels, casings), words)
 
 
 def hash_id(document_id: str) -> int:
@@ -280,15 +281,13 @@ def read_hashes(path: str | None) -> frozenset[int]:
     Raises:
         ValueError: if the file is missing, or a line is no hash.
     """
-    if path is None:
-        return frozenset()
-    if not Path(path).is_file():
+    if path and not Path(path).is_file():
         raise ValueError(f"Expected a file of hashes at {path}, found none. Check held_out in the recipe.")
     found = set[int]()
-    for number, line in ((number, line.strip()) for number, line in numbered_lines(Path(path))):
-        try:
-            found.update({int(line, 16)} if line and line[0] != "#" else ())
-        except ValueError as error:
-            where = f"{path}, line {number}"
-            raise ValueError(f"Expected 16 hexadecimal digits in {where}, got {line!r:.60}. Write it again.") from error
+    for number, line in numbered_lines(Path(path)) if path else ():
+        text = line.partition("#")[0].strip()
+        if text.strip("0123456789abcdefABCDEF"):
+            place = f"{path}, line {number}"
+            raise ValueError(f"Expected 16 hexadecimal digits in {place}, got {text!r:.60}. Write it again.")
+        found.update({int(text, 16)} if text else ())
     return frozenset(found)

@@ -18,31 +18,23 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from punctuation_restoration.data.shards import document_borders, document_keys, open_shard, save_arrays
-from punctuation_restoration.whole_files import write_whole, written_whole
+from punctuation_restoration.whole_files import write_whole
 
 MODEL_FILE = "model.json"
 
 
 class SoftLabels:
-    """The probabilities in a folder, found by document.
-
-    Raises:
-        ValueError: if the folder holds none, or those of other labels than `label_names`.
-    """
+    """The probabilities in a folder, found by document."""
 
     def __init__(self, folder: Path, label_names: Sequence[str]):
         try:
             there = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))["labels"]
             parts = [load_file(path) for path in sorted(folder.glob("part-*.safetensors"))]
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            raise ValueError(
-                f"Expected a folder that the command label wrote at {folder}, could not read it: {error}."
-            ) from error
+            raise ValueError(f"Expected a folder that the command label wrote at {folder}, got: {error}.") from error
         if there != list(label_names):
-            raise ValueError(
-                f"Expected in {folder} probabilities of the labels {list(label_names)}, got {there}. Label with a "
-                "model that has the labels of this run."
-            )
+            wanted = f"probabilities of the labels {list(label_names)}"
+            raise ValueError(f"Expected in {folder} {wanted}, got {there}. Label with a model that has these labels.")
         self.n_labels = len(label_names)
         self.places = {key: (part, row) for part in parts for row, key in enumerate(document_keys(part))}
 
@@ -70,24 +62,17 @@ def as_probabilities(stored: np.ndarray) -> np.ndarray:
 
 
 def claim_folder(out: Path, about: Mapping[str, Any]) -> None:
-    """Note whose probabilities a folder holds: `model`, `weights` (their hash) and `labels`.
-
-    Raises:
-        ValueError: if it holds another model's.
-    """
+    """Note whose probabilities a folder holds: `model`, `weights` (their hash) and `labels`."""
     path = out / MODEL_FILE
     if not path.is_file():
         write_whole(path, json.dumps(about, ensure_ascii=False, indent=1).encode())
     there = json.loads(path.read_text(encoding="utf-8"))
     if there["weights"] != about["weights"]:
-        raise ValueError(
-            f"Expected {out} to hold labels of {about['model']}, it holds those of other weights ({there['model']}). "
-            "Choose another --output."
-        )
+        wanted, got = f"labels of {about['model']}", f"those of other weights ({there['model']})"
+        raise ValueError(f"Expected {out} to hold {wanted}, it holds {got}. Choose another --output.")
 
 
 def write_part(out: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write the probabilities of some documents as another part of a folder."""
     number = len(list(out.glob("part-*.safetensors")))
-    with written_whole(out / f"part-{number:04d}.safetensors") as beside:
-        save_arrays(arrays, beside)
+    save_arrays(arrays, out / f"part-{number:04d}.safetensors")

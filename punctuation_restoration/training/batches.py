@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from punctuation_restoration.data.ahead import mapped_ahead
-from punctuation_restoration.data.augmentation import Augmenter
-from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.collation import Augmenter, WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
+from punctuation_restoration.data.progress import mapped_ahead
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.soft_labels import SoftLabels

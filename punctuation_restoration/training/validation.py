@@ -16,8 +16,7 @@ from transformers import AutoTokenizer
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import document_borders, read_index
-from punctuation_restoration.data.streams import WordStream
+from punctuation_restoration.data.shards import WordStream, read_index
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.decisions import Choice, decode
@@ -133,7 +132,7 @@ def source_windows(
     None scores all words. `documents` are the places of those that are wanted, in their order; None wants all.
     """
     stream = WordStream(path)
-    borders = document_borders(stream.arrays)
+    borders = stream.borders
     windows: list[ScoredWindow] = []
     left = stream.n_words if n_words is None else n_words
     for first_word, document_end in borders if documents is None else map(borders.__getitem__, documents):
