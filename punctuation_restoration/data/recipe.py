@@ -177,7 +177,7 @@ def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> A
 def read_labels(path: str | Path) -> dict[str, Any]:
     """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe."""
     content = _read_content(Path(path))
-    fields = content.get("model", content)
+    fields = content["model"] if isinstance(content.get("model"), dict) else content
     found = {key: fields[key] for key in LABEL_KEYS if key in fields}
     if not isinstance(found.get("labels"), list) or (fields is content and found != fields):
         wanted = f"in {path} 'labels' and perhaps 'mark_labels'"
