@@ -263,7 +263,7 @@ def by_pieces(document: shards.PackedDocument) -> shards.PackedDocument:
     labels[np.cumsum(words.piece_counts, dtype=np.int64) - 1] = words.labels
     ones = np.ones(len(labels), dtype=np.uint8)
     casings, soft = (np.repeat(rows, words.piece_counts, axis=0) for rows in (words.casings, words.soft))
-    return replace(document, words=shards.Words(words.piece_ids, ones, labels, casings, soft))
+    return document._replace(words=shards.Words(words.piece_ids, ones, labels, casings, soft))
 
 
 def place_name(name: str) -> str:
