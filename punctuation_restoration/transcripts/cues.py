@@ -5,12 +5,15 @@ It knows widths and times; how a cue is written in SRT or WebVTT is the business
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
+from ..pipeline.conventions import known_marks
 from ..pipeline.speech import is_unspaced
 from .restoring import RestoredSpeech
-from .timed_sentences import CLAUSE_MARKS, spoken_sentences
+from .timed_sentences import spoken_sentences
 
+_CLAUSE_MARKS = "".join(known_marks(",;:—"))
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
 _MIN_SECONDS = 0.83  # of a cue, after the guide that `CueLimits` names: 5/6 of a second
@@ -33,17 +36,15 @@ class CueLimits:
             raise ValueError(f"Expected limits above zero, got {self}.")
 
 
-@dataclass(frozen=True, slots=True)
-class TimedCue:
+class TimedCue(NamedTuple):
     """Lines to show from `begins` to `ends`, in seconds."""
 
     begins: float
     ends: float
-    lines: tuple[str, ...]
+    lines: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(NamedTuple):
     """A word with the marks around it, and the blank before it if there is one."""
 
     text: str
@@ -60,61 +61,62 @@ def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
     Raises:
         ValueError: the speech has no times.
     """
+    if not restored.clock:
+        raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
     cues: list[TimedCue] = []
-    for stretch in _stretches(restored):
-        for part in _split(stretch, limits):
-            lines = tuple(_layout(part, limits) or [_joined(part)])
+    for sentence in _sentences(restored):
+        for part in _split(sentence, limits):
             begins, ends = part[0].begins, part[-1].ends
             if cues and cues[-1].ends <= ends:
                 begins = max(begins, cues[-1].ends)
-            cues.append(TimedCue(begins, max(begins, ends), lines))
-    sounds = (TimedCue(sound.begins, sound.ends, (sound.text,)) for sound in restored.speech.sounds)
-    cues = sorted([*cues, *sounds], key=lambda cue: cue.begins)
-    return list(_readable(cues, limits))
+            cues.append(TimedCue(begins, max(begins, ends), _lines(part, limits) or [_joined(part)]))
+    cues += [TimedCue(begins, ends, [text]) for begins, ends, text in restored.speech.sounds]
+    cues.sort(key=lambda cue: cue.begins)
+    for n, (begins, ends, lines) in enumerate(cues):
+        needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
+        free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
+        cues[n] = TimedCue(round(begins, 3), round(max(ends, min(begins + needed, free_until)), 3), lines)
+    return cues
 
 
-def _stretches(restored: RestoredSpeech) -> Iterator[list[_Unit]]:
+def _sentences(restored: RestoredSpeech) -> Iterator[list[_Unit]]:
     """The words from one sentence end or change of speaker to the next, which no cue may cross."""
-    text, clock = restored.speech.text, restored.clock
-    if not clock:
-        raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
     before_end = 0
     for sentence in spoken_sentences(restored.speech, restored.edits, restored.words):
-        stretch = []
+        units = []
         for word in sentence:
-            blank = text[before_end : word.start]
-            is_parted = " " in blank or "\t" in blank or ("\n" in blank and not is_unspaced(word.said[0]))
-            begins, ends = clock.between(word.start, word.end)
-            shown = " ".join(word.shown.split())
-            stretch.append(_Unit(shown, " " if is_parted else "", begins or 0.0, ends or 0.0))
+            blank = restored.speech.text[before_end : word.start]
+            is_parted = " " in blank or "\t" in blank or ("\n" in blank and not is_unspaced(word.text[0]))
+            begins, ends = restored.clock.between(word.start, word.end)
+            units.append(_Unit(" ".join(word.shown.split()), " " * is_parted, begins or 0.0, ends or 0.0))
             before_end = word.end
-        yield stretch
+        yield units
 
 
-def _split(stretch: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]:
+def _split(sentence: Sequence[_Unit], limits: CueLimits) -> list[Sequence[_Unit]]:
     """The cheapest way to cut a sentence into cues, by dynamic programming over the words."""
     widest = limits.line_width * limits.n_lines
-    costs = [0.0] + [float("inf")] * len(stretch)
-    came_from = [0] * (len(stretch) + 1)
-    for end in range(1, len(stretch) + 1):
-        last = stretch[end - 1].text[-1:]
-        break_cost = 0.0 if end == len(stretch) or last in CLAUSE_MARKS else _NO_MARK_COST
+    ways: list[tuple[float, int]] = [(0.0, 0)]  # for the first words: the cost, and where the last cue begins
+    for end in range(1, len(sentence) + 1):
+        is_clause = end == len(sentence) or sentence[end - 1].text[-1:] in _CLAUSE_MARKS
+        best = (float("inf"), end - 1)
         for start in range(end - 1, -1, -1):
-            width = _width(_joined(stretch[start:end]))
-            if start < end - 1 and (width > widest or _layout(stretch[start:end], limits) is None):
+            cue = sentence[start:end]
+            if start < end - 1 and _lines(cue, limits) is None:
                 break
-            cost = costs[start] + _CUE_COST + break_cost + (1 - width / widest) ** 2
-            if cost < costs[end]:
-                costs[end], came_from[end] = cost, start
-    parts: list[Sequence[_Unit]] = []
-    end = len(stretch)
+            uneven = (1 - _width(_joined(cue)) / widest) ** 2
+            best = min(best, (ways[start][0] + _CUE_COST + _NO_MARK_COST * (not is_clause) + uneven, start))
+        ways.append(best)
+    cues: list[Sequence[_Unit]] = []
+    end = len(sentence)
     while end:
-        parts.insert(0, stretch[came_from[end] : end])
-        end = came_from[end]
-    return parts
+        start = ways[end][1]
+        cues.append(sentence[start:end])
+        end = start
+    return cues[::-1]
 
 
-def _layout(units: Sequence[_Unit], limits: CueLimits) -> list[str] | None:
+def _lines(units: Sequence[_Unit], limits: CueLimits) -> list[str] | None:
     """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
     total = _width(_joined(units))
     if total <= limits.line_width or len(units) == 1:
@@ -122,29 +124,21 @@ def _layout(units: Sequence[_Unit], limits: CueLimits) -> list[str] | None:
     for n_lines in range(2, limits.n_lines + 1):
         for width in range(-(-total // n_lines) - 1, limits.line_width + 1):
             lines = _filled(units, width)
-            if lines and len(lines) <= n_lines:
+            if len(lines) <= n_lines and max(map(_width, lines)) <= width:
                 return lines
     return None
 
 
-def _filled(units: Sequence[_Unit], width: int) -> list[str] | None:
-    """Lines filled one after another; None where a single word is wider than a line."""
-    lines: list[list[_Unit]] = [[]]
-    for unit in units:
-        if _width(unit.text) > width:
-            return None
-        if lines[-1] and _width(_joined([*lines[-1], unit])) > width:
-            lines.append([])
-        lines[-1].append(unit)
-    return [_joined(line) for line in lines]
-
-
-def _readable(cues: Sequence[TimedCue], limits: CueLimits) -> Iterator[TimedCue]:
-    for n, cue in enumerate(cues):
-        needed = max(_MIN_SECONDS, sum(map(_width, cue.lines)) / limits.characters_per_second)
-        free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
-        ends = max(cue.ends, min(cue.begins + needed, free_until))
-        yield TimedCue(round(cue.begins, 3), round(ends, 3), cue.lines)
+def _filled(units: Sequence[_Unit], width: int) -> list[str]:
+    """Lines filled one after another."""
+    lines = [units[0].text]
+    for unit in units[1:]:
+        longer = lines[-1] + unit.glue + unit.text
+        if _width(longer) > width:
+            lines.append(unit.text)
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def _joined(units: Sequence[_Unit]) -> str:
@@ -153,6 +147,4 @@ def _joined(units: Sequence[_Unit]) -> str:
 
 def _width(text: str) -> int:
     """Columns on the screen: Han and kana take two, accents none."""
-    if text.isascii():
-        return len(text)
     return sum(2 if east_asian_width(sign) in "WF" else not combining(sign) for sign in text)

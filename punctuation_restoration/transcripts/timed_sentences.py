@@ -8,15 +8,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from ..pipeline.conventions import known_marks
 from ..pipeline.edits import Edit, edited_between, sentence_ranges
 from ..pipeline.speech import UNSPACED_SIGNS, Aside, Speech
 from ..pipeline.words import before_openers
-
-CLAUSE_MARKS = "".join(known_marks(",;:—"))
 
 _LETTER = re.compile(r"[^\W_]")
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
@@ -26,7 +23,7 @@ _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACE
 class Sentence:
     """`text` is the restored sentence of the original text[start:end]; `begins` and `ends` are seconds or None.
 
-    `speaker` is who says it, where the file has a name.
+    `speaker` is who says it, where the file has a name; `shown` the text with what the file shows beside it.
     """
 
     text: str
@@ -35,7 +32,7 @@ class Sentence:
     begins: float | None
     ends: float | None
     speaker: str | None = None
-    shown: str = ""  # the text with what the file shows beside it
+    shown: str = ""
 
     def row(self) -> dict[str, Any]:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
@@ -44,40 +41,32 @@ class Sentence:
 
 
 class SpokenWord(NamedTuple):
-    """The word `text[start:end]` as it is restored, and what stands between it and the next one, its marks first.
-
-    What opens a bracket or a quote belongs to the word behind it. `before` and `after` are what the file shows beside
-    it, see `Aside`.
-    """
+    """The word `text[start:end]`, restored, up to the next one; and what the file shows beside it, see `Aside`."""
 
     start: int
     end: int
-    said: str
-    gap: str
-    before: str = ""
-    after: str = ""
+    text: str  # what opens a bracket or a quote belongs to the word behind it
+    before: str
+    after: str
 
     @property
     def shown(self) -> str:
         """All of it, with a blank at either end of what is not said."""
-        return " ".join(filter(None, (self.before, self.said + self.gap, self.after))) + " " * bool(self.after)
+        return " ".join(filter(None, (self.before, self.text, self.after))) + " " * bool(self.after)
 
 
 def spoken_sentences(
     speech: Speech, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]
 ) -> Iterator[list[SpokenWord]]:
     """The words of each sentence. Edits and words are a restorer's."""
-    text = speech.text
     before, after = _asides_by_word(speech.asides, words)
     ends = [0, *(word["end"] for word in words)]
-    borders = [before_openers(text, end, word["start"]) for end, word in zip(ends, words, strict=False)]
+    borders = [before_openers(speech.text, end, word["start"]) for end, word in zip(ends, words, strict=False)]
     spoken = []
-    for word, border, until in zip(words, borders, [*borders[1:], len(text)], strict=False):
-        start, end = word["start"], word["end"]
-        gap = edited_between(text, edits, end, until, with_marks=True)
-        said = edited_between(text, edits, border, until).removesuffix(gap)
-        spoken.append(SpokenWord(start, end, said, gap, before.get(start, ""), after.get(start, "")))
-    for first, end in sentence_ranges(text, edits, words, speech.turns):
+    for word, border, until in zip(words, borders, [*borders[1:], len(speech.text)], strict=False):
+        text, start = edited_between(speech.text, edits, border, until), word["start"]
+        spoken.append(SpokenWord(start, word["end"], text, before.get(start, ""), after.get(start, "")))
+    for first, end in sentence_ranges(speech.text, edits, words, speech.turns):
         yield spoken[first:end]
 
 
@@ -102,20 +91,11 @@ def find_sentences(
     sentences: list[Sentence] = []
     for spoken in spoken_sentences(speech, edits, words):
         start, end = spoken[0].start, spoken[-1].end
-        text = "".join(word.said + word.gap for word in spoken)
+        text, shown = (_in_one_line("".join(map(attrgetter(name), spoken))) for name in ("text", "shown"))
         n_before = bisect_right(speech.speakers, start, key=itemgetter(0))
         speaker = speech.speakers[n_before - 1][1] if n_before else None
-        shown = _in_one_line("".join(word.shown for word in spoken))
-        sentences.append(Sentence(_in_one_line(text), start, end, *clock.between(start, end), speaker, shown))
+        sentences.append(Sentence(text, start, end, *clock.between(start, end), speaker, shown))
     return sentences
-
-
-def clock_time(seconds: float, point: str = ".", n_hour_digits: int = 1) -> str:
-    """`1:02:03.450`."""
-    milliseconds = round(seconds * 1000)
-    hours, rest = divmod(milliseconds, 3_600_000)
-    minutes, rest = divmod(rest, 60_000)
-    return f"{hours:0{n_hour_digits}}:{minutes:02}:{rest // 1000:02}{point}{rest % 1000:03}"
 
 
 def _in_one_line(text: str) -> str:
@@ -126,13 +106,14 @@ def _in_one_line(text: str) -> str:
 class Clock:
     """Says when a part of the speech was said, from what the file tells.
 
-    Inside a cue or segment, whose words have no times of their own, time is shared out evenly over the characters.
+    What has a start alone ends where the next one begins. Inside a cue or segment, whose words have no times of their
+    own, time is shared out evenly over the characters.
     """
 
     def __init__(self, speech: Speech):
         self._timings: list[tuple[int, int, float, float]] = []
         for (start, end, (begins, ends)), following in itertools.zip_longest(speech.spans, speech.spans[1:]):
-            if begins is not None and ends is None:  # it ends where the next one begins
+            if begins is not None and ends is None:
                 ends = following.time[0] if following else begins
             if begins is not None and ends is not None:
                 # A word ends where its last letter does, whatever marks it has.
@@ -148,16 +129,14 @@ class Clock:
         """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
         if not self._timings or start >= end:
             return None, None
-        first = self._timings[min(bisect_right(self._timings, start, key=itemgetter(1)), len(self._timings) - 1)]
-        last_index = bisect_left(self._timings, end, key=itemgetter(1))
-        if last_index == len(self._timings) or (self._timings[last_index][0] >= end and last_index > 0):
-            last_index -= 1
-        last = self._timings[last_index]
-        begins, ends = _share(first, start), _share(last, end)
-        return round(min(begins, ends), 3), round(max(begins, ends), 3)
+        first = min(bisect_right(self._timings, start, key=itemgetter(1)), len(self._timings) - 1)
+        last = min(bisect_left(self._timings, end, key=itemgetter(1)), len(self._timings) - 1)
+        if self._timings[last][0] >= end and last > 0:
+            last -= 1
+        begins, ends = sorted((self._at(first, start), self._at(last, end)))
+        return round(begins, 3), round(ends, 3)
 
-
-def _share(timing: tuple[int, int, float, float], offset: int) -> float:
-    start, end, begins, ends = timing
-    share = (offset - start) / max(1, end - start)
-    return begins + min(1.0, max(0.0, share)) * (ends - begins)
+    def _at(self, index: int, offset: int) -> float:
+        start, end, begins, ends = self._timings[index]
+        share = (offset - start) / max(1, end - start)
+        return begins + min(1.0, max(0.0, share)) * (ends - begins)

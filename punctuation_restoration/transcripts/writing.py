@@ -5,13 +5,11 @@ It writes files anew; a file that keeps its format is edited in place by `Restor
 
 import html
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from .cues import CueLimits, make_cues
 from .file_text import Encoding
 from .restoring import RestoredSpeech, RestoredTranscript
-from .timed_sentences import clock_time
 
 WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
@@ -36,7 +34,11 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
         case "txt":
             return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
         case "srt" | "vtt":
-            return _subtitles(speeches, file_format, limits or CueLimits())
+            if len(speeches) > 1:
+                problem = f"Expected one transcript to make subtitles of, got {len(speeches)}."
+                raise ValueError(f"{problem} Write jsonl, or split it.")
+            blocks = [block for speech in speeches for block in _blocks(speech, file_format, limits or CueLimits())]
+            return "\n".join(["WEBVTT\n", *blocks] if file_format == "vtt" else blocks)
         case "tsv":
             return _tsv(speeches)
         case "json":
@@ -47,28 +49,30 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
     raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
 
 
-def _subtitles(speeches: Sequence[RestoredSpeech], file_format: str, limits: CueLimits) -> str:
-    """The cues of the one speech that a subtitle file can hold; a silent recording makes an empty file."""
-    if len(speeches) > 1:
-        raise ValueError(
-            f"Expected one transcript to make subtitles of, got {len(speeches)}. Write jsonl, or split it."
-        )
-    is_vtt = file_format == "vtt"
-    blocks = ["WEBVTT\n"] if is_vtt else []
-    for speech in speeches:
-        for number, cue in enumerate(make_cues(speech, limits) if speech.words else (), start=1):
-            times = " --> ".join(clock_time(time, "." if is_vtt else ",", 2) for time in (cue.begins, cue.ends))
-            text = "\n".join(cue.lines)
-            blocks.append(f"{times}\n{html.escape(text, quote=False)}\n" if is_vtt else f"{number}\n{times}\n{text}\n")
-    return "\n".join(blocks)
+def _blocks(speech: RestoredSpeech, file_format: str, limits: CueLimits) -> list[str]:
+    """Cues as they are written; a silent recording has none."""
+    blocks = []
+    for number, (begins, ends, lines) in enumerate(make_cues(speech, limits) if speech.words else (), start=1):
+        times, text = f"{_clock_time(begins)} --> {_clock_time(ends)}", "\n".join(lines)
+        if file_format == "vtt":
+            blocks.append(f"{times}\n{html.escape(text, quote=False)}\n")
+        else:
+            blocks.append(f"{number}\n{times.replace('.', ',')}\n{text}\n")
+    return blocks
 
 
-def _tsv(speeches: Sequence[RestoredSpeech]) -> str:
+def _clock_time(seconds: float) -> str:
+    """`01:02:03.450`."""
+    minutes, milliseconds = divmod(round(seconds * 1000), 60_000)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
+
+
+def _tsv(speeches: list[RestoredSpeech]) -> str:
     """Whisper's columns; a row is a sentence. Of several recordings each row has the name as well."""
     has_names = len(speeches) > 1 and any(speech.speech.name for speech in speeches)
-    rows = ["start\tend\ttext" + ("\tname" if has_names else "") + "\n"]
+    rows = ["start\tend\ttext" + "\tname" * has_names + "\n"]
     for speech in speeches:
-        name = f"\t{speech.speech.name}" if has_names else ""
+        name = f"\t{speech.speech.name}" * has_names
         for sentence in speech.sentences:
             if sentence.begins is None or sentence.ends is None:
                 raise ValueError("Expected speech with times for start and end, got none. Write txt or jsonl.")
