@@ -97,7 +97,7 @@ def test_the_extension_of_the_output_chooses_its_format(
 def test_sentences_and_other_formats_for_a_folder(
     stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert punctuate.main(["--sentences", str(RECORDED / "meetings" / "monday.txt")]) == 0
+    assert punctuate.main(["--to", "txt", str(RECORDED / "meetings" / "monday.txt")]) == 0
     assert capfd.readouterr().out.splitlines()[:2] == ["good morning everyone.", "shall we begin."]
     assert punctuate.main([str(RECORDED / "meetings"), "--to", "jsonl", "-o", str(tmp_path / "o")]) == 0
     assert json.loads((tmp_path / "o" / "monday.jsonl").read_text())["text"].startswith("good morning everyone.")
@@ -133,23 +133,23 @@ def test_resegmenting_what_is_no_subtitles_is_told(stand_in: StandIn, capfd: pyt
 def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
     arguments = (
         "--existing replace --marks COMMA,PERIOD --threshold COMMA=0.3 --threshold PERIOD=0.6 --truecase "
-        "--pause 0.5 --batch-size 4 --window 60 --left-context 20 --right-context 10"
+        "--pause 0.5 --batch-size 4"
     )
     assert punctuate.main([*arguments.split(), "--text", "a b"]) == 0
     assert stand_in.calls == [
         {
             "existing": "replace", "marks": ["COMMA", "PERIOD"], "thresholds": {"COMMA": 0.3, "PERIOD": 0.6},
-            "truecase": True, "pause": 0.5, "batch_size": 4, "window": 60, "left_context": 20,
-            "right_context": 10,
+            "truecase": True, "pause": 0.5, "batch_size": 4,
         }
     ]  # fmt: skip
 
 
 def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("爱迪生实验室 10 n\n", encoding="utf-8")
-    options = {"backend": "torch", "jieba_dictionary": str(tmp_path / "words.txt")}
+    options = {"backend": "torch", "dtype": "bfloat16", "jieba_dictionary": str(tmp_path / "words.txt")}
     restore = load_pipeline(tiny_checkpoint, "cpu", **options)
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
+    assert str(restore.model.dtype) == "torch.bfloat16"
     from punctuation_restoration.pipeline.backends import BACKENDS
 
     assert BACKENDS == opt.BACKEND_NAMES

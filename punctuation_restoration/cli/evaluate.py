@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from punctuation_restoration.cli.models import ModelError, load_pipeline
-from punctuation_restoration.cli.options import read_threshold
+from punctuation_restoration.cli.options import DTYPES, read_threshold
 
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
@@ -58,7 +58,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     about = "probability from which a mark is written"
     add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
-    add("--dtype", default="float32", choices=("float32", "bfloat16", "float16"), help="default: float32")
+    add("--dtype", default="float32", choices=DTYPES, help="default: float32")
     args = parser.parse_args(argv)
     if not (args.benchmark or args.list):
         parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")

@@ -22,16 +22,15 @@ class Job(NamedTuple):
 def plan_jobs(
     inputs: Sequence[Path], output: Path | None, suffix: str | None, into_folder: bool
 ) -> tuple[list[Job], list[tuple[str, str]]]:
-    """Pair every input with its target.
+    """Pair every input with its target; gives what is to be done, and what cannot be: (file or folder, why).
+
+    Of a folder, all files whose extension is known are read, with its sub-folders.
 
     Args:
-        inputs: files and folders; of a folder, all files whose extension is known, with its sub-folders.
+        inputs: files and folders.
         output: a file for a single file, else a folder; None for standard output.
         suffix: what replaces the files' extensions, if the format changes.
         into_folder: whether the output is a folder, or was named as one, with a slash behind it.
-
-    Returns:
-        What is to be done, and what cannot be: (file or folder, why).
 
     Raises:
         OptionError: several files would go to one place.
@@ -70,14 +69,11 @@ def plan_jobs(
 
 def _files_below(folder: Path, output: Path | None, problems: list[tuple[str, str]]) -> Iterator[Path]:
     """Files of known formats in order of their names; hidden ones, and the output folder itself, are left out."""
-    skipped = output.resolve() if output is not None else None
-
-    def note(error: OSError) -> None:
-        problems.append((str(error.filename), error.strerror or str(error)))
-
-    for parent, folders, names in os.walk(folder, onerror=note):
+    errors: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=errors.append):
         shown = sorted(name for name in folders if not name.startswith("."))
-        folders[:] = [name for name in shown if Path(parent, name).resolve() != skipped]
+        folders[:] = [name for name in shown if not (output and Path(parent, name).resolve() == output.resolve())]
         for name in sorted(names):
             if not name.startswith(".") and format_of_name(name):
                 yield Path(parent, name)
+    problems += [(str(error.filename), error.strerror or str(error)) for error in errors]

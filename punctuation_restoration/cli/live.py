@@ -11,27 +11,21 @@ from typing import Any, BinaryIO
 from ..transcripts import FormatError
 from .models import OptionError
 
-N_BYTES = 1 << 16
 _UTTERANCES = re.compile(r"(\n[ \t\r]*\n)")  # an empty line parts them
 
 
 def restore_live(
-    source: BinaryIO,
-    write: Callable[[str], None],
-    restore: Any,
-    look_ahead: int,
-    encoding: str,
+    source: BinaryIO, write: Callable[[str], None], restore: Any, look_ahead: int, encoding: str,
     options: Mapping[str, Any],
-) -> None:
+) -> None:  # fmt: skip
     """Write what is committed as soon as it is; an empty line ends an utterance, and commits all that came before.
 
     `write` takes text that will not change any more; so many words as `look_ahead` says must follow it. `options` are
-    keywords of the pipeline.
+    keywords of the pipeline. Whatever ends it, all words before that are written.
 
     Raises:
-        FormatError: the source is in another encoding; all words before that are written.
+        FormatError: the source is in another encoding.
         OptionError: an option that cannot work in a stream.
-        KeyboardInterrupt: Ctrl-C; all words before it are written.
     """
     from ..pipeline.streamer import PunctuationStreamer
 
@@ -60,14 +54,13 @@ def _texts(source: BinaryIO, encoding: str) -> Iterator[str]:
     read: Callable[[int], bytes] = getattr(source, "read1", source.read)
     n_before = 0
     try:
-        for text in codecs.iterdecode(iter(lambda: read(N_BYTES), b""), encoding):
+        for text in codecs.iterdecode(iter(lambda: read(1 << 16), b""), encoding):
             n_before += len(text)
             yield text
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode(error.encoding)  # read together with what is wrong
-        n_before += len(before)
         yield before
         raise FormatError(
-            f"Expected {encoding}, got other bytes after {n_before:,} characters: {error.reason}. Name the encoding "
-            "(--encoding)."
+            f"Expected {encoding}, got other bytes after {n_before + len(before):,} characters: {error.reason}. Name "
+            "the encoding (--encoding)."
         ) from error

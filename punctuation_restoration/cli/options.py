@@ -28,11 +28,9 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
 EXIT_CODES = """Exit codes: 0 done, 1 something failed (what else could be done is done and kept), 2 wrong use of the
 command line: nothing was read."""
 BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
+DTYPES = ("float32", "bfloat16", "float16")
 # What the pipeline's calls take; an option that is not given is left to the model.
-PIPELINE_OPTIONS = (
-    "existing", "marks", "thresholds", "truecase", "pause", "final", "batch_size", "window", "left_context",
-    "right_context",
-)  # fmt: skip
+PIPELINE_OPTIONS = ("existing", "marks", "thresholds", "truecase", "pause", "final", "batch_size")
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -40,8 +38,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
     Beside the options themselves it has `options`, those of the pipeline's calls that were given; `limits`, the
     `CueLimits`; and `extension_format`, that of the output's name, which counts where the input is of another format.
-    `to` is the format that `--to`, `--json` or `--sentences` asks for, or None; `into_folder` whether the output is
-    a folder, or its name ends as a folder's.
+    `to` is the format that `--to` or `--json` asks for, or None; `into_folder` whether the output is a folder, or its
+    name ends as a folder's.
 
     Raises:
         OptionError: options that do not go together.
@@ -56,8 +54,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
     if args.json:
         args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
-    elif args.sentences:
-        args.to = "txt"
     is_file = args.output is not None and not args.into_folder
     named = format_of_name(args.output.name) if is_file else None
     args.extension_format = named if named in WRITABLE else None
@@ -80,9 +76,43 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"punctuate {punctuation_restoration.__version__}")
 
-    _add_files(parser.add_argument_group("files and formats"))
-    _add_marks(parser.add_argument_group("marks").add_argument)
-    _add_model(parser.add_argument_group("model").add_argument)
+    files = parser.add_argument_group("files and formats")
+    add: Callable[..., Any] = files.add_argument
+    add("files", nargs="*", type=Path, metavar="FILES", help="files and folders; standard input if there are none")
+    add("--text", help="restore this text instead of files")
+    add("--output", "-o", metavar="OUT", help="file, or folder for several files; the extension may choose another "
+        "format (default: standard output)")  # fmt: skip
+    add("--format", choices=READABLE, help="format of the input (default: by extension)")
+    add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
+        "by its first bytes; the output has the same")  # fmt: skip
+    add("--force", "-f", action="store_true", help="overwrite files that exist")
+    add("--skip-existing", action="store_true", help="leave out files that have their output already")
+    add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
+    add = files.add_mutually_exclusive_group().add_argument
+    add("--to", choices=WRITABLE, help="write another format; txt has a sentence a line")
+    add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
+
+    add = parser.add_argument_group("marks").add_argument
+    add("--existing", metavar="keep|condition|replace", help="marks that the text has: they stay, and the model does "
+        "not see them (keep, the default) or does (condition); or replace them")  # fmt: skip
+    add("--marks", type=_mark_names, metavar="NAMES", help="marks that may be written: basic (, . ?; the default), all "
+        "that the model has, sentence-ends, or labels such as COMMA,PERIOD")  # fmt: skip
+    add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
+        help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
+    add("--truecase", action="store_true", default=None, help="give sentences and names their capitals")
+    add("--unfinished", dest="final", action="store_false", default=None,
+        help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
+    add("--pause", type=_at_least(0.01), metavar="SECONDS",
+        help="a pause of this length or more makes a mark likelier, where words have times")  # fmt: skip
+
+    add = parser.add_argument_group("model").add_argument
+    add("--model", "-m", help="folder or Hub id; fast for the fast model")
+    add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
+    add("--dtype", choices=DTYPES, help="precision of the computation (default: the model's)")
+    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
+    add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
+    add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
+
     add = parser.add_argument_group("subtitles").add_argument
     add("--resegment", action="store_true", help="cut cues anew, at sentence ends; tags and positions are lost")
     add("--line-width", type=_at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
@@ -95,51 +125,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--look-ahead", type=_at_least(0), default=4, metavar="N",
         help="words that must follow a word before it is written (4)")  # fmt: skip
     return parser
-
-
-def _add_files(files: argparse._ArgumentGroup) -> None:
-    add = files.add_argument
-    add("files", nargs="*", type=Path, metavar="FILES", help="files and folders; standard input if there are none")
-    add("--text", help="restore this text instead of files")
-    add("--output", "-o", metavar="OUT", help="file, or folder for several files; the extension may choose "
-        "another format (default: standard output)")  # fmt: skip
-    add("--format", choices=READABLE, help="format of the input (default: by extension)")
-    add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
-        "by its first bytes; the output has the same")  # fmt: skip
-    add("--force", "-f", action="store_true", help="overwrite files that exist")
-    add("--skip-existing", action="store_true", help="leave out files that have their output already")
-    add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
-    add = files.add_mutually_exclusive_group().add_argument
-    add("--to", choices=WRITABLE, help="write another format")
-    add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
-    add("--sentences", action="store_true", help="write plain text with one sentence a line")
-
-
-def _add_marks(add: Callable[..., Any]) -> None:
-    add("--existing", metavar="keep|condition|replace",
-        help="marks that the text has: they stay, and the model does not see them (keep, the default) or does "
-        "(condition); or replace them")  # fmt: skip
-    add("--marks", type=_mark_names, metavar="NAMES",
-        help="marks that may be written: basic (, . ?; the default), all that the model has, sentence-ends, or labels "
-        "such as COMMA,PERIOD")  # fmt: skip
-    add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
-        help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
-    add("--truecase", action="store_true", default=None, help="give sentences and names their capitals")
-    add("--unfinished", dest="final", action="store_false", default=None,
-        help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
-    add("--pause", type=_at_least(0.01), metavar="SECONDS",
-        help="a pause of this length or more makes a mark likelier, where words have times")  # fmt: skip
-
-
-def _add_model(add: Callable[..., Any]) -> None:
-    add("--model", "-m", help="folder or Hub id; fast for the fast model")
-    add("--device", metavar="NAME", help="cpu, cuda, cuda:1, mps")
-    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
-    add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
-    add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
-    add("--window", type=_at_least(1), metavar="N", help="words that the model reads at once")
-    add("--left-context", type=_at_least(0), metavar="N", help="words of a window read before those decided")
-    add("--right-context", type=_at_least(0), metavar="N", help="words of a window read after those decided")
 
 
 def _at_least(least: float) -> Callable[[str], Any]:
@@ -156,10 +141,9 @@ def _at_least(least: float) -> Callable[[str], Any]:
 
 def _encoding(name: str) -> str:
     try:
-        codecs.lookup(name)
+        return codecs.lookup(name) and name
     except LookupError as error:
         raise argparse.ArgumentTypeError(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
-    return name
 
 
 def _mark_names(marks: str) -> str | list[str]:

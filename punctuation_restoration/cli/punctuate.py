@@ -35,58 +35,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     try:
         args = parse_args(argv)
-        construction = {"backend": args.backend, "jieba_dictionary": args.jieba_dictionary}
+        construction = {"backend": args.backend, "dtype": args.dtype, "jieba_dictionary": args.jieba_dictionary}
         load = functools.cache(lambda: load_pipeline(args.model, args.device, args.options, **construction))
-        return _restore_live(args, load) if args.live else _restore(args, load)
+        if args.live:
+            encoding = args.encoding or "utf-8"
+            restore_live(
+                sys.stdin.buffer, lambda text: _write_out([text.encode(encoding)]), load(), args.look_ahead, encoding,
+                args.options,
+            )  # fmt: skip
+            return DONE
+        return _restore(args, load)
     except SystemExit as exit_:
         return int(exit_.code or DONE)
     except OptionError as error:
         say(f"{error} See punctuate --help.")
         return WRONG_USE
-    except ModelError as error:
-        say(str(error))
+    except KeyboardInterrupt:
         return FAILED
     except BrokenPipeError:
         # What reads our output has closed it, as `head` does; Python must not complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-
-
-def _restore_live(args: Namespace, load: Load) -> int:
-    encoding = args.encoding or "utf-8"
-
-    def write(text: str) -> None:
-        _write_out([text.encode(encoding)])
-
-    try:
-        restore_live(sys.stdin.buffer, write, load(), args.look_ahead, encoding, args.options)
-    except KeyboardInterrupt:
-        return FAILED
+    except ModelError as error:
+        say(str(error))
     except FormatError as error:
         say(_reason(error, "standard input"))
-        return FAILED
-    return DONE
+    return FAILED
 
 
 def _restore(args: Namespace, load: Load) -> int:
     """Restore files, or --text, or standard input."""
-    problems: list[tuple[str, str]] = []
-    if args.text is not None or not args.files or args.files == [Path("-")]:
-        if args.into_folder:
-            raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
-        jobs = [Job(None, args.output)]
-        if args.text is None and sys.stdin.isatty() and not args.quiet:
-            say("reading from the terminal; end with Ctrl-D")
-    else:
-        jobs, problems = plan_jobs(args.files, args.output, f".{args.to}" if args.to else None, args.into_folder)
-    if args.skip_existing:
-        jobs = [job for job in jobs if job.target is None or not job.target.exists()]
-    elif not args.force:
-        existing = [job.target for job in jobs if job.target and job.target.exists() and not is_special(job.target)]
-        if existing:
-            more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-            what_to_do = "Use --force to overwrite, or --skip-existing."
-            raise OptionError(f"Expected new files, got {existing[0]}{more}, which exist. {what_to_do}")
+    jobs, problems = _jobs(args)
     for name, problem in problems:
         say(f"{name}: {problem}")
     n_done, n_all = 0, len(jobs) + len(problems)
@@ -104,20 +82,43 @@ def _restore(args: Namespace, load: Load) -> int:
     return FAILED if n_done < n_all else DONE
 
 
+def _jobs(args: Namespace) -> tuple[list[Job], list[tuple[str, str]]]:
+    """What is to be done, and what cannot be: (file or folder, why)."""
+    problems: list[tuple[str, str]] = []
+    if args.text is not None or not args.files or args.files == [Path("-")]:
+        if args.into_folder:
+            raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
+        jobs = [Job(None, args.output)]
+        if args.text is None and sys.stdin.isatty() and not args.quiet:
+            say("reading from the terminal; end with Ctrl-D")
+    else:
+        jobs, problems = plan_jobs(args.files, args.output, f".{args.to}" if args.to else None, args.into_folder)
+    if args.skip_existing:
+        jobs = [job for job in jobs if job.target is None or not job.target.exists()]
+    existing = [job.target for job in jobs if job.target and job.target.exists() and not is_special(job.target)]
+    if existing and not args.force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        what_to_do = "Use --force to overwrite, or --skip-existing."
+        raise OptionError(f"Expected new files, got {existing[0]}{more}, which exist. {what_to_do}")
+    return jobs, problems
+
+
 def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
     """Whether it is done, and whether it makes sense to go on with others. `place` is that among the files."""
     at_fault = name = str(job.source or ("standard input" if args.text is None else "--text"))
-    encoding, file_format = args.encoding, args.format
     try:
         if args.text is not None:
             content, encoding = f"{args.text}\n".encode("utf-8", "surrogateescape"), "utf-8"
-            file_format = args.format or "txt"
         else:
-            content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
+            content, encoding = job.source.read_bytes() if job.source else sys.stdin.buffer.read(), args.encoding
+        file_format = args.format or (None if args.text is None else "txt")
         transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding)
         if args.resegment and _format_to_write(transcript, args) not in ("srt", "vtt"):
             transcript.warnings.append("--resegment gives new cues to subtitles only; add --to srt to make some of it")
-        _warn(transcript, name, args.quiet)
+        n_more = len(transcript.warnings) - MAX_WARNINGS
+        shown = transcript.warnings[:MAX_WARNINGS] + [f"and {n_more} warnings more"] * (n_more > 0)
+        for warning in [] if args.quiet else shown:
+            say(f"{name}: {warning}")
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         with ProgressBar(place + name[-40:], max(1, n_characters), not args.quiet) as bar:
             parts = _restored(transcript, own, args, load, bar)
@@ -157,12 +158,6 @@ def _restored(
     return encoding.encode_parts([written])
 
 
-def _write_out(parts: Iterable[bytes]) -> None:
-    for part in parts:
-        sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
-
-
 def _format_to_write(transcript: Transcript, args: Namespace) -> str | None:
     """The format in which the file is written anew; None: it is edited in place."""
     own = transcript.format
@@ -171,15 +166,15 @@ def _format_to_write(transcript: Transcript, args: Namespace) -> str | None:
     return own if args.resegment and own in ("srt", "vtt") else None
 
 
+def _write_out(parts: Iterable[bytes]) -> None:
+    for part in parts:
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+
+
 def say(message: str) -> None:
     """A message for people, on standard error."""
     print(f"punctuate: {message}", file=sys.stderr)
-
-
-def _warn(transcript: Transcript, name: str, quiet: bool) -> None:
-    n_more = len(transcript.warnings) - MAX_WARNINGS
-    for warning in [] if quiet else transcript.warnings[:MAX_WARNINGS] + [f"and {n_more} warnings more"] * (n_more > 0):
-        say(f"{name}: {warning}")
 
 
 def _reason(error: Exception, name: str) -> str:

@@ -125,7 +125,9 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
             column, shown = error.pos - text.rfind("\n", 0, error.pos), text[error.pos : error.pos + 20]
             problem = f"Expected JSON, got {shown!r} in column {column} ({error.msg.lower()})."
             if not text[error.pos :].strip() or error.msg.startswith("Unterminated string"):
-                problem = f"Expected the rest of the JSON, got the end of the file ({error.msg.lower()}). Is it cut off?"
+                problem = (
+                    f"Expected the rest of the JSON, got the end of the file ({error.msg.lower()}). Is it cut off?"
+                )
             raise FormatError(problem, line=line - 1 + line_of(text, error.pos)) from error
         except RecursionError as error:
             problem = "Expected JSON nested less deeply than this."
