@@ -61,15 +61,11 @@ def batch_source(
 ) -> BatchSource:
     """The batches of a run, for the model of the `SlotEncoder` `slots`.
 
-    `soft_labels` is a folder of another model's probabilities.
-
-    Raises:
-        ValueError: if that folder holds none, or those of other labels.
+    `soft_labels` is a folder of another model's probabilities, which must be of the same labels.
     """
     config = slots.config
     soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
-    # No window is longer than the model serves; no padding behind `</s>` is in the sampler's lengths.
-    lengths: dict[int, float] = {}
+    lengths: dict[int, float] = {}  # none longer than the model serves; without padding behind `</s>`
     for length, share in recipe.sampling.lengths.items():
         length = min(length, 2 + room_of(config))
         lengths[length] = lengths.get(length, 0.0) + share

@@ -53,11 +53,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
 
 
 def load_own_model(name: str, **settings: Any) -> Any:
-    """A punctuation model of ours, in fp32.
-
-    Raises:
-        ValueError: if there is none of that name.
-    """
+    """A punctuation model of ours, folder or Hub id, in fp32."""
     try:
         return PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32, **settings)
     except OSError as error:
@@ -102,46 +98,23 @@ def with_labels(
 
 
 def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) -> Any:
-    """A pretrained encoder, folder or Hub id, with a new classifier.
-
-    Raises:
-        ValueError: if there is no whole encoder with its tokenizer at that place.
-    """
-    config = encoder_config(name)
+    """A pretrained encoder, folder or Hub id, with a new classifier."""
     style = settings.slot_style or "last-piece"
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
-    fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
     given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from, "casings": settings.casings}
-    fields.update({key: value for key, value in given.items() if value is not None})
+    fields |= {key: value for key, value in given.items() if value is not None}
     try:
+        fields.setdefault("max_window_pieces", longest_window(AutoConfig.from_pretrained(name), recipe.sampling, style))
+        tokenizer: Any = AutoTokenizer.from_pretrained(name)
         model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
-    except OSError as error:
-        raise ValueError(f"Expected the weights of an encoder at {name!r}, could not load them: {error}") from error
+    except (OSError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"Expected an encoder with its weights and its tokenizer at {name!r}, could not load it: {error} Of a GGUF "
+            "file write a folder first: from_pretrained(FOLDER, gguf_file=FILE), then save_pretrained."
+        ) from error
+    if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
+        raise ValueError(f"Expected a tokenizer beside the encoder in {name!r}, found none. Copy its files there.")
     return model
-
-
-def encoder_config(name: str) -> Any:
-    """The configuration of a pretrained encoder, by its folder or Hub id.
-
-    Raises:
-        ValueError: if it is no encoder, or has no tokenizer.
-    """
-    try:
-        config = AutoConfig.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        hint = " Of a GGUF file write a folder first: from_pretrained(FOLDER, gguf_file=FILE), then save_pretrained."
-        raise ValueError(
-            f"Expected an encoder at {name!r}, could not load it: {error}{hint if name.endswith('.gguf') else ''}"
-        ) from error
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
-            raise ValueError("it has special pieces only.")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"Expected a tokenizer beside the encoder in {name!r}, could not load one: {error} Copy its files there."
-        ) from error
-    return config
 
 
 def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
@@ -153,11 +126,7 @@ def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> 
 
 
 def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
-    """Check that data were prepared with the pieces and labels of a model.
-
-    Raises:
-        ValueError: if not, or if unlabelled text is among them.
-    """
+    """Check that data are labelled, and were prepared with the pieces and labels of a model."""
     config = model.config
     expected, got = config.label_names, [label["name"] for label in index["labels"]]
     if expected != got:
@@ -179,11 +148,7 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
 
 
 def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
-    """Check that data has no piece that a model does not know.
-
-    Raises:
-        ValueError: if it may have.
-    """
+    """Check that data have no piece that a model does not know."""
     n_rows = model.get_input_embeddings().num_embeddings
     if index["n_vocabulary"] > n_rows:
         raise ValueError(
@@ -196,9 +161,6 @@ def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:
     """Give a model with a head of casings the data's list of words with capitals inside, before its own.
 
     Data that say nothing of casings (Mandarin, Tamil, lower-case text) leave the head as it is: it is not trained.
-
-    Raises:
-        ValueError: if the run asks for casings and the data have none.
     """
     if any(row["splits"]["train"].get("n_cased") for row in index["sources"]):
         listed: dict[str, str] = {}

@@ -64,10 +64,8 @@ class TrainingRun:
         self.scores: dict[str, Any] = {}
         self._scored_step = -1
         self.model.to(accelerator.device)  # here, so that averages and moments are made where the weights are
-        self.averages, optimiser = (
-            AveragedWeights(self.model, settings.average_decay),
-            build_optimiser(self.model, settings),
-        )
+        self.averages = AveragedWeights(self.model, settings.average_decay)
+        optimiser = build_optimiser(self.model, settings)
         self.rates = [group["lr"] for group in optimiser.param_groups]
         self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
         # accelerate has wrapped `forward` to compute in the number format of training. `_loss` asks for that itself;
@@ -82,11 +80,7 @@ class TrainingRun:
             accelerator.scaler.load_state_dict(kept["scaler"])
 
     def train(self) -> dict[str, Any]:
-        """Do the steps that are left, and save what they made with its thresholds. Gives the last validation scores.
-
-        Raises:
-            FloatingPointError: if the loss is not a number.
-        """
+        """Do the steps that are left, and save what they made with its thresholds. Gives the last validation scores."""
         self._take_steps()
         if self._scored_step != self.state.step:
             self.evaluate()
@@ -109,8 +103,7 @@ class TrainingRun:
             self._save_tuned("best")
         line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in self.scores["languages"].items())
         line += f"; of casings {self.scores['casings_f1']:.1f}" if "casings_f1" in self.scores else ""
-        self.tell(f"step {self.state.step}: validation F1 {line or 'not measured: no validation documents'}")
-        self._log({"validation": self.scores})
+        self._report(f"validation F1 {line or 'not measured: no validation documents'}", validation=self.scores)
         self._scored_step = self.state.step
 
     def save(self) -> None:
@@ -133,6 +126,15 @@ class TrainingRun:
         """Print a line, once for all processes."""
         self.accelerator.print(line, flush=True)
 
+    def _report(self, line: str, **row: Any) -> None:
+        """Print a line about this step, and keep a row of numbers in the log, beside how far the run is."""
+        state = self.state
+        self.tell(f"step {state.step}: {line}")
+        far = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces, "minutes": state.seconds / 60}
+        if self.accelerator.is_main_process:
+            with open(self.out / "log.jsonl", "a", encoding="utf-8") as file:
+                file.write(json.dumps({**far, **row}) + "\n")
+
     def _save_tuned(self, name: str) -> None:
         """Write the model as it was read last, with the temperature and the thresholds that suit it."""
         set_tuned(self.model.config, self.validation, self._reading)
@@ -140,14 +142,6 @@ class TrainingRun:
             remove_unfinished(self.out, name)
             with self.averages.applied(), written_whole(self.out / name) as beside:
                 save_plain(self.model, self.tokenizer, beside)
-
-    def _log(self, row: Mapping[str, Any]) -> None:
-        """Keep a row of numbers, beside how far the run is."""
-        state = self.state
-        far = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces, "minutes": state.seconds / 60}
-        if self.accelerator.is_main_process:
-            with open(self.out / "log.jsonl", "a", encoding="utf-8") as file:
-                file.write(json.dumps({**far, **row}) + "\n")
 
     def _take_steps(self) -> None:
         settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
@@ -168,30 +162,29 @@ class TrainingRun:
             for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
                 group["lr"] = rate * factor
             losses.append(self._take_step(batches, n_scored))
-            state.step, state.n_words, state.n_pieces = (
-                state.step + 1,
-                state.n_words + n_words,
-                state.n_pieces + n_pieces,
-            )
+            state.step += 1
+            state.n_words += n_words
+            state.n_pieces += n_pieces
             state.seconds = time.perf_counter() - started
             if state.step % settings.log_every == 0:
-                self._tell_progress(sum(losses) / len(losses), before, max(progress, state.step / settings.max_steps))
+                self._report_progress(sum(losses) / len(losses), before, progress)
                 before, losses = replace(state), []
             if state.step % settings.evaluate_every == 0:
                 self.evaluate()
             if state.step % settings.checkpoint_every == 0:
                 self.save()
 
-    def _tell_progress(self, loss: float, before: RunState, progress: float) -> None:
-        """Say how it went since the state `before`."""
+    def _report_progress(self, loss: float, before: RunState, progress: float) -> None:
+        """Say how it went since the state `before`. `progress` is the share of the run that is over."""
         state, minutes = self.state, self.state.seconds / 60
-        seconds = state.seconds - before.seconds
-        self.tell(
-            f"step {state.step}: loss {loss:.4f}, {(state.n_words - before.n_words) / seconds:.0f} words/s, "
-            f"{(state.n_pieces - before.n_pieces) / seconds:.0f} pieces/s, {minutes:.1f} min, "
-            f"{minutes * (1 - progress) / progress:.0f} min left"
+        words, pieces = state.n_words - before.n_words, state.n_pieces - before.n_pieces
+        seconds, left = state.seconds - before.seconds, minutes * (1 - progress) / max(progress, 1e-9)
+        self._report(
+            f"loss {loss:.4f}, {words / seconds:.0f} words/s, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, "
+            f"{left:.0f} min left",
+            loss=round(loss, 4),
+            rate=self.optimiser.param_groups[0]["lr"],
         )
-        self._log({"loss": round(loss, 4), "rate": self.optimiser.param_groups[0]["lr"]})
 
     def _take_step(self, batches: list[Batch], n_scored: int) -> float:
         """One step of the optimiser. Gives the mean loss of its `n_scored` slots, those of all processes."""

@@ -46,10 +46,8 @@ def rate_factor(step: int, warmup_steps: int, progress: float) -> float:
 class AveragedWeights:
     """Exponential moving average of the trained parameters (Polyak averaging), kept by torch.
 
-    Args:
-        model: the model, where it is trained. What is not trained, such as word embeddings, is not copied.
-        decay: 0 turns averaging off. The first step is taken over, and the decay grows to this with the number n of
-            steps after it, as min(decay, (1 + n) / (10 + n)).
+    A decay of 0 turns it off. The first step is taken over, and the decay grows to `decay` with the number n of steps
+    after it, as min(decay, (1 + n) / (10 + n)).
     """
 
     def __init__(self, model: nn.Module, decay: float):

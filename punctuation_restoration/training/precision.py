@@ -22,14 +22,9 @@ def default_device() -> str:
 
 
 def build_accelerator(device: str | None, dtype: str) -> Accelerator:
-    """The accelerator of a run.
+    """The accelerator of a run. Without a device, a GPU is used if there is one.
 
-    Args:
-        device: None takes a GPU if there is one.
-        dtype: "auto" takes the format of `accelerate launch` or `accelerate config`, or else the fastest one.
-
-    Raises:
-        ValueError: if there is no such device, or it cannot compute in that format.
+    With the dtype "auto" the format is that of `accelerate launch` or `accelerate config`, or else the fastest one.
     """
     kind = torch.device(device or default_device()).type
     launched = os.environ.get("ACCELERATE_MIXED_PRECISION") if dtype == "auto" else None
@@ -40,12 +35,9 @@ def build_accelerator(device: str | None, dtype: str) -> Accelerator:
 
 
 def choose_format(dtype: str, device_type: str) -> str:
-    """accelerate's name of a number format: "no" (float32), "bf16" or "fp16". Warns where it is not the one asked for.
+    """accelerate's name of a number format: "no" (float32), "bf16" or "fp16".
 
     bf16 on a processor without bf16 instructions was measured 27 times slower than float32, which takes its place.
-
-    Raises:
-        ValueError: for fp16 on a CPU, where gradients cannot be scaled.
     """
     wanted = ACCELERATE_NAMES.get(dtype, dtype)
     if device_type == "cpu":

@@ -49,26 +49,15 @@ def train(args: Namespace) -> dict[str, Any]:
     out.mkdir(parents=True, exist_ok=True)
     # The operating system releases the lock even if the run is killed.
     with FileLock(out / ".lock", blocking=False) if accelerator.is_main_process else nullcontext():
-        start, folders = prepared_folders(args, settings, recipe, out, accelerator)
         if accelerator.is_main_process:
             (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
-        return build_run(settings, recipe, folders, out, accelerator, start, args.soft_labels).train()
+        return build_run(args, settings, recipe, accelerator).train()
 
 
-def build_run(
-    settings: TrainingSettings,
-    recipe: Recipe,
-    folders: list[str],
-    out: Path,
-    accelerator: Accelerator,
-    start: str | None,
-    soft_labels: str | None,
-) -> TrainingRun:
-    """A run in the folder `out`: a new one, or one that resumes from the newest checkpoint there.
-
-    It starts from the punctuation model `start`, or else from the settings' encoder. `folders` hold prepared data,
-    `soft_labels` another model's probabilities.
-    """
+def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator) -> TrainingRun:
+    """A new run in the folder `args.output`, or one that resumes from the newest checkpoint there."""
+    out = Path(args.output)
+    start, folders = prepared_folders(args, settings, recipe, out, accelerator)
     index = read_index(*folders)
     resumed, kept = newest_checkpoint(out, accelerator.print)
     place = str(resumed or start or "")
@@ -82,16 +71,15 @@ def build_run(
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
         use_fp32_attention(model)
     part = accelerator.process_index, accelerator.num_processes
-    source = batch_source(settings, recipe, index, slots, *part, soft_labels)
+    source = batch_source(settings, recipe, index, slots, *part, args.soft_labels)
     validation = Validation(index, slots, settings.validation_words, accelerator)
     run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, kept)
     n_trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
     config, many = model.config, "" if part[1] == 1 else "es"
     run.tell(
         f"{part[1]} process{many} on {accelerator.device.type}, mixed precision: {accelerator.mixed_precision}; "
-        f"{n_trained:,} trained parameters\nslot style {config.slot_style}, head "
-        f"{config.head}, windows of {config.max_window_pieces} pieces; layers from {config.bidirectional_from or 0} on "
-        "read both ways"
+        f"{n_trained:,} trained parameters\nslot style {config.slot_style}, head {config.head}, windows of "
+        f"{config.max_window_pieces} pieces; layers from {config.bidirectional_from or 0} on read both ways"
     )
     if resumed:
         run.tell(f"Resuming from {resumed} (step {run.state.step}).")

@@ -50,12 +50,8 @@ def tune(
     """The best thresholds, and every step on the way: thresholds and F1 of each benchmark.
 
     A mark gets a threshold only where that gains `LEAST_GAIN` on the mean; without one, the likeliest label is chosen.
-    A threshold that is there already is moved for any gain.
-
-    Args:
-        names: of the labels that may get one.
-        score: gives the micro-F1, 0 to 1, of each benchmark (or language) with some thresholds.
-        given: thresholds to start from.
+    A threshold that is there already, at first those `given`, is moved for any gain. `names` are the labels that may
+    get one; `score` gives the micro-F1, 0 to 1, of each benchmark (or language) with some thresholds.
     """
 
     def try_out(thresholds: Mapping[str, float]) -> dict[str, Any]:
