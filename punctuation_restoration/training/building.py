@@ -104,16 +104,19 @@ def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) ->
     given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from, "casings": settings.casings}
     fields |= {key: value for key, value in given.items() if value is not None}
     try:
-        fields.setdefault("max_window_pieces", longest_window(AutoConfig.from_pretrained(name), recipe.sampling, style))
-        tokenizer: Any = AutoTokenizer.from_pretrained(name)
-        model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
-    except (OSError, KeyError, TypeError) as error:
+        config, tokenizer = AutoConfig.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+        if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
+            raise ValueError("its tokenizer has special pieces only.")
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"Expected an encoder with its weights and its tokenizer at {name!r}, could not load it: {error} Of a GGUF "
+            f"Expected an encoder with its tokenizer beside it at {name!r}, could not load them: {error} Of a GGUF "
             "file write a folder first: from_pretrained(FOLDER, gguf_file=FILE), then save_pretrained."
         ) from error
-    if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
-        raise ValueError(f"Expected a tokenizer beside the encoder in {name!r}, found none. Copy its files there.")
+    fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
+    try:
+        model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
+    except OSError as error:
+        raise ValueError(f"Expected the weights of an encoder at {name!r}, could not load them: {error}") from error
     return model
 
 
