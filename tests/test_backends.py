@@ -5,14 +5,12 @@ import os
 import pickle
 import shutil
 import stat
-import threading
 from typing import Any
 
 import pytest
 import torch
 from transformers import AutoModelForTokenClassification, Gemma3TextConfig, pipeline
 
-from punctuation_restoration import export as exporting
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline import backends, onnx_export
@@ -132,47 +130,6 @@ def test_a_file_beside_the_model_is_used_if_its_weights_are_the_same(made, tiny_
     model = AutoModelForTokenClassification.from_pretrained(folder)
     assert make_backend("onnx", model, PAD_ID).file == str(beside)
     assert not (tmp_path / "cache").exists()
-
-
-@pytest.mark.slow
-def test_an_export_with_a_backend_needs_no_other_file(made, restorers, tiny_checkpoint, tmp_path, monkeypatch):
-    def copy_file(model, path, *args, **kwargs):
-        path.parent.mkdir()
-        shutil.copyfile(made["onnx-int8"].file, path)
-
-    monkeypatch.setattr(onnx_export, "export_onnx", copy_file)
-    files = exporting.export(tmp_path / "exported", tiny_checkpoint, backends=["onnx-int8"])
-    assert tmp_path / "exported" / "onnx" / "model_int8.onnx" in files
-    monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path / "cache"))
-    restore = pipeline("punctuation-restoration", model=str(tmp_path / "exported"), device="cpu", backend="onnx-int8")
-    assert restore(TEXTS[0])["text"] == restorers["onnx-int8"](TEXTS[0])["text"]
-    assert not (tmp_path / "cache").exists()
-
-
-@pytest.mark.slow
-def test_two_first_uses_at_once_leave_one_whole_file(made, tiny_model, tmp_path, monkeypatch):
-    monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
-    source = made["onnx"].file
-    barrier = threading.Barrier(2)
-
-    def write(model, path, *args, **kwargs):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        beside = f"{path}.{threading.get_ident()}"
-        shutil.copyfile(source, beside)
-        barrier.wait(30)
-        os.replace(beside, path)
-
-    monkeypatch.setattr(onnx_export, "export_onnx", write)
-    files: list[object] = []
-    threads = [
-        threading.Thread(target=lambda: files.append(make_backend("onnx", tiny_model, PAD_ID).file)) for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert len(files) == 2
-    assert files[0] == files[1]
 
 
 def test_where_nothing_can_be_written_it_says_what_to_set(tiny_model, tmp_path, monkeypatch):

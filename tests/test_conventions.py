@@ -5,14 +5,8 @@ import regex
 
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.conventions import (
-    CLOSERS,
-    EITHER,
     EMOTICON,
-    OPENERS,
     SENTENCE_ENDS,
-    TURNED_CLOSERS,
-    TURNED_OPENERS,
-    UNSPACED,
     WRITTEN_MARKS,
     known_marks,
     script_of,
@@ -47,13 +41,6 @@ def test_marks_are_written_as_the_script_writes_them():
     ]
 
 
-def test_no_script_writes_two_marks_alike():
-    for row in WRITTEN_MARKS.values():
-        assert len({*row.values()} - {row.get("、")} | {row.get(",", ",")}) == len({*row, ","} - {"、"})
-        assert all(len(mark) == len(form) == 1 for mark, form in row.items())
-    assert set(UNSPACED) <= set(WRITTEN_MARKS)
-
-
 def test_whatever_is_written_is_known_when_it_is_read_again():
     known = known_marks(DEFAULT_MARK_LABELS)
     for script in WRITTEN_MARKS:
@@ -73,14 +60,6 @@ def test_all_that_means_a_period_or_a_question_ends_a_sentence_but_semicolons():
     assert ends <= set(SENTENCE_ENDS)
     assert {written(mark, script) for mark in ".?!" for script in WRITTEN_MARKS} <= set(SENTENCE_ENDS)
     assert not set(SENTENCE_ENDS) & set(known_marks(",;:—"))
-
-
-def test_quotes_are_no_marks():
-    quotes = OPENERS | CLOSERS | EITHER
-    assert not quotes & set(known_marks(DEFAULT_MARK_LABELS))
-    assert not (OPENERS | CLOSERS) & EITHER
-    assert TURNED_CLOSERS <= OPENERS
-    assert TURNED_OPENERS <= CLOSERS
 
 
 def test_typed_faces_stand_between_blanks():

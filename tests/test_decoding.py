@@ -23,11 +23,6 @@ def test_the_most_probable_label_is_chosen():
     assert _decode(np.zeros((0, 4))) == ([], [])
 
 
-def test_sentence_ends_only():
-    assert _decode([[0.1, 0.6, 0.2, 0.1]], "sentence-ends") == ([0], [0.7])
-    assert _decode([[0.1, 0.3, 0.5, 0.1]], "sentence-ends") == ([2], [0.5])
-
-
 def test_chosen_labels_only():
     assert _decode([[0.1, 0.2, 0.6, 0.1]], ["COMMA"]) == ([0], [0.8])
     assert _decode([[0.1, 0.6, 0.2, 0.1]], "COMMA") == ([1], [0.6])

@@ -1,7 +1,5 @@
 """Every kind of encoder trains, saves, loads, restores text and is exported; causal ones read to the right."""
 
-import json
-
 import pytest
 import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
@@ -57,18 +55,7 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     encoder, out, hub = folders / kind, folders / f"{kind}-run", folders / f"{kind}-hub"
     _encoder(kind, tiny_tokenizer).save_pretrained(encoder)
     tiny_tokenizer.save_pretrained(encoder)
-    steps = [
-        "--max-steps",
-        "2",
-        "--pieces-per-batch",
-        "64",
-        "--validation-words",
-        "40",
-        "--device",
-        "cpu",
-        "--threads",
-        "1",
-    ]
+    steps = "--max-steps 2 --pieces-per-batch 64 --validation-words 40 --device cpu --threads 1".split()
     status = main(["--encoder", str(encoder), "--data", str(folders / "prepared"), "--output", str(out), *steps])
     said = capsys.readouterr()
     assert status == 0, said.err
@@ -157,15 +144,15 @@ def bert(folders, tiny_tokenizer, tmp_path):
     return tmp_path / "bert"
 
 
-def test_an_encoder_without_a_tokenizer_is_refused(bert, folders, tmp_path, capsys):
-    for name in ("tokenizer.json", "tokenizer_config.json"):
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [(["tokenizer.json", "tokenizer_config.json"], "Expected an encoder with its tokenizer beside it"),
+     (["model.safetensors"], "weights of an encoder"), (["config.json"], "Expected an encoder")],
+)  # fmt: skip
+def test_an_encoder_that_is_not_whole_is_refused(missing, message, bert, folders, tmp_path, capsys):
+    for name in missing:
         (bert / name).unlink()
-    assert "Expected an encoder with its tokenizer beside it" in _said(capsys, bert, folders / "prepared", tmp_path / "out")
-
-
-def test_an_encoder_without_weights_is_refused(bert, folders, tmp_path, capsys):
-    (bert / "model.safetensors").unlink()
-    assert "weights of an encoder" in _said(capsys, bert, folders / "prepared", tmp_path / "out")
+    assert message in _said(capsys, bert, folders / "prepared", tmp_path / "out")
 
 
 def test_data_with_pieces_that_the_encoder_has_no_row_for_are_refused(bert, folders, tmp_path, capsys):
@@ -195,24 +182,3 @@ def test_a_gguf_file_is_refused_with_the_way_out(folders, tmp_path, capsys):
 
 def test_a_punctuation_model_is_no_encoder(tiny_checkpoint, folders, tmp_path, capsys):
     assert "give it to train.py as --model" in _said(capsys, tiny_checkpoint, folders / "prepared", tmp_path / "out")
-
-
-def test_a_folder_that_is_none_of_that_is_refused(folders, tmp_path, capsys):
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "no such thing"}))
-    assert "Expected an encoder" in _said(capsys, tmp_path, folders / "prepared", tmp_path / "out")
-
-
-def test_an_encoder_that_onnx_cannot_hold_is_refused_by_name(tiny_model, tiny_tokenizer, tmp_path, monkeypatch):
-    from punctuation_restoration.pipeline import onnx_export
-
-    class Odd(torch.nn.Module):
-        def __init__(self, model, in_int8):
-            super().__init__()
-
-        def forward(self, input_ids, attention_mask, slot_positions):
-            return input_ids.float() if input_ids.sum().item() > 3 else slot_positions  # torch cannot trace this
-
-    monkeypatch.setattr(onnx_export, "_Graph", Odd)
-    with pytest.raises(ValueError, match=r"BertModel with head 'linear' is none.*backend 'torch'"):
-        onnx_export.export_onnx(tiny_model, tmp_path / "model.onnx", 1, in_int8=False)
-    assert not list(tmp_path.iterdir())

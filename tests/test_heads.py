@@ -84,12 +84,6 @@ def test_the_loss_is_the_likelihood_of_all_sequences_with_the_scored_labels(chai
     assert losses[0].tolist() == [losses[0, 0].item(), 0, losses[0, 0].item(), losses[0, 0].item()]
 
 
-def test_without_transitions_marginals_are_the_softmax(chain):
-    _, scores = chain
-    marginals = LinearChain(3, longest=16)(scores, IS_SLOT)
-    torch.testing.assert_close(marginals[IS_SLOT], scores.log_softmax(-1)[IS_SLOT], atol=1e-5, rtol=1e-5)
-
-
 def test_long_windows_stay_probabilities_and_have_gradients(chain):
     crf, _ = chain
     scores, slots = 30 * torch.randn(2, 300, 3), torch.arange(300) < torch.tensor([[300], [7]])

@@ -74,14 +74,6 @@ def test_a_piece_beyond_the_shift_changes_nothing_and_one_within_it_does(model: 
         assert changed.tolist() == [index + SHIFT >= place for index in range(6)]
 
 
-def test_padding_of_any_kind_changes_nothing(model: Any, batch: dict[str, torch.Tensor]) -> None:
-    whole = model(**batch).logits
-    alone = model(input_ids=batch["input_ids"][2:, :14], slot_positions=batch["slot_positions"][2:]).logits
-    torch.testing.assert_close(whole[2:], alone)
-    other = {**batch, "input_ids": torch.where(batch["attention_mask"] > 0, batch["input_ids"], 33)}
-    torch.testing.assert_close(model(**other).logits, whole)
-
-
 def test_cut_anywhere_a_text_leaves_the_same_memory_and_states(model: Any) -> None:
     input_ids, slots = torch.arange(4, 14)[None], torch.arange(10)[None]
     logits, memory = model.stream_step(input_ids, slots)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from transformers import pipeline
 
-from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.sampling import CutWindow, WindowSampler
+from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.shards import PackedDocument, make_words, read_index, write_index, write_split
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
@@ -60,16 +59,6 @@ def test_a_stream_is_over_when_it_is_flushed(open_pipeline: Any, monkeypatch: py
     streamer.hypothesize("are")
     streamer.flush()
     assert [batch["input_ids"][0, -1].item() == open_pipeline.slots.eos_id for batch in read] == [False, False, True]
-
-
-def test_a_batch_is_made_as_in_serving(tiny_tokenizer: Any, tiny_config: Any) -> None:
-    config = type(tiny_config)(**{**tiny_config.to_dict(), "open_ends": True, "slot_style": "last-piece"})
-    slots = SlotEncoder(tiny_tokenizer, config)
-    pieces = slots.pieces(["hello", "you", "are"])
-    words = make_words(np.concatenate(pieces), np.array([len(word) for word in pieces]), np.array([0, 0, 2]))
-    window = CutWindow(words, (1,), is_over=False)
-    ids = WindowCollator(slots)([window])["input_ids"][0].tolist()
-    assert ids == slots.assemble(pieces, is_over=False)[0] == slots.assemble(pieces)[0][:-1]
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from spanish import CONFIG, IDS, LABEL_KEYS, LABELS, NAMES, SHORT, find_words
 from test_properties import texts as any_texts
 from transformers import pipeline
 
-from punctuation_restoration.evaluation.examples import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
 from punctuation_restoration.pipeline.decisions import LEAST_CHANCE, make_choice, match_pairs
@@ -96,14 +95,6 @@ def test_the_configuration_knows_what_the_signs_of_its_labels_mean():
     assert CONFIG.mark_labels[";"] == "COMMA"  # the recipe's own table
     with pytest.raises(ValueError, match="one sign"):
         PunctuationRestorationConfig(labels=LABELS, mark_labels={**own.mark_labels, "¿!": "FULL_QUESTION"})
-
-
-def test_in_the_marks_of_the_benchmarks_a_pair_is_its_closing_mark():
-    means = standard_labels(CONFIG).renamed
-    assert {short: means[name] for short, name in SHORT.items()} == {
-        "-": "O", ",": "COMMA", ".": "PERIOD", "¿": "O", "?": "QUESTION", "¿?": "QUESTION",
-        "¡": "O", "!": "PERIOD", "¡!": "PERIOD",
-    }  # fmt: skip
 
 
 def matched(labels, chances=(), free=None, **options):

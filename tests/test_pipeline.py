@@ -1,18 +1,15 @@
 """The pipeline as a user calls it; labels are those of random weights, so only their handling is tested."""
 
-import itertools
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 from transformers import pipeline
 
-from punctuation_restoration.pipeline.conventions import WRITTEN_MARKS
+from punctuation_restoration.cli.options import parse_args
+from punctuation_restoration.pipeline.decisions import pause_lengths
 
 TEXT = "hello how are you 我们今天在北京 awak saya it's 3.5 the end"
-ANY_MARK = set(",.?").union(*(row.values() for row in WRITTEN_MARKS.values()))
-SURE = np.eye(4) * 0.88 + 0.03  # the probabilities of a word of each label
 
 
 def test_a_string_gives_text_and_words_with_offsets_into_the_input(tiny_pipeline):
@@ -24,11 +21,6 @@ def test_a_string_gives_text_and_words_with_offsets_into_the_input(tiny_pipeline
         assert entry["label"] in ("O", "COMMA", "PERIOD", "QUESTION")
         assert 0.25 <= entry["score"] <= 1.0
         assert entry["source"] == "model"
-
-
-def test_marks_stand_in_the_text_where_the_words_say(tiny_pipeline):
-    result = tiny_pipeline("hello you are the saya")
-    assert result["text"] == " ".join(entry["word"] + entry["mark"] for entry in result["words"])
 
 
 def test_nothing_to_restore_comes_back_unchanged(tiny_pipeline):
@@ -43,15 +35,6 @@ def test_words_give_what_their_text_gives(tiny_pipeline):
     assert tiny_pipeline({"text": TEXT}) == tiny_pipeline(TEXT)
 
 
-def test_lists_tuples_and_generators_give_what_single_calls_give(tiny_pipeline):
-    texts = [TEXT, "", "hello", "you are " * 40, "我们今天很好" * 30]
-    single = [tiny_pipeline(text)["text"] for text in texts]
-    for batch_size in (1, 3, 64):
-        assert [result["text"] for result in tiny_pipeline(texts, batch_size=batch_size)] == single
-    assert [result["text"] for result in tiny_pipeline(tuple(texts))] == single
-    assert [result["text"] for result in tiny_pipeline(text for text in texts)] == single
-
-
 def test_scores_of_a_batch_are_those_of_single_texts(tiny_pipeline):
     texts = ["hello how are you", "saya " * 30, TEXT]
     for together, alone in zip(tiny_pipeline(texts), [tiny_pipeline(text) for text in texts], strict=True):
@@ -59,21 +42,10 @@ def test_scores_of_a_batch_are_those_of_single_texts(tiny_pipeline):
             assert one["score"] == pytest.approx(other["score"], abs=1e-4)
 
 
-def test_an_endless_generator_is_read_only_as_far_as_needed(tiny_pipeline):
-    results = tiny_pipeline(f"hello {number}" for number in itertools.count())
-    assert [next(iter(results))["words"][1]["word"] for _ in range(1)] == ["0"]
-
-
 def test_every_word_of_a_long_text_is_decided_once(tiny_pipeline):
     words = [f"{letter}{number}" for number in range(60) for letter in "abc"]
     result = tiny_pipeline(" ".join(words))
     assert [entry["word"] for entry in result["words"]] == words
-
-
-def test_windows_of_any_size_agree_where_the_whole_text_fits(tiny_pipeline):
-    whole = tiny_pipeline("hello how are you", window=24, left_context=8, right_context=4)
-    for window, left, right in ((5, 2, 1), (10, 0, 0), (23, 20, 2)):
-        assert tiny_pipeline("hello how are you", window=window, left_context=left, right_context=right) == whole
 
 
 @pytest.mark.parametrize(
@@ -152,14 +124,6 @@ def test_replacing_gives_what_the_bare_text_gives(tiny_pipeline):
     assert replaced["words"][1]["start"] == 7
 
 
-def test_only_the_marks_that_are_wanted_are_written(tiny_pipeline):
-    for text in (TEXT, "hello you are the " * 10):
-        ends = tiny_pipeline(text, marks="sentence-ends")
-        assert {entry["label"] for entry in ends["words"]} <= {"O", "PERIOD", "QUESTION"}
-        commas = tiny_pipeline(text, marks=["COMMA"])
-        assert {entry["label"] for entry in commas["words"]} <= {"O", "COMMA"}
-
-
 def test_thresholds_of_zero_and_one_write_always_and_never(tiny_pipeline):
     always = tiny_pipeline(TEXT, thresholds={"COMMA": 0.0}, marks=["COMMA"])
     assert {entry["label"] for entry in always["words"]} == {"COMMA"}
@@ -188,12 +152,6 @@ def test_the_temperature_of_the_configuration_divides_the_logits_of_every_score(
         assert list(entry["scores"].values()) == pytest.approx([root / sum(roots) for root in roots])
         assert entry["score"] == entry["scores"][entry["label"]]
     assert [entry["score"] for entry in tiny_pipeline(TEXT)["words"]] == [entry["score"] for entry in words]
-
-
-def test_all_scores_are_a_distribution_over_the_labels(tiny_pipeline):
-    for entry in tiny_pipeline(TEXT, all_scores=True)["words"]:
-        assert sum(entry["scores"].values()) == pytest.approx(1, abs=1e-5)
-        assert entry["scores"][entry["label"]] == pytest.approx(entry["score"])
 
 
 def test_truecasing_gives_sentences_and_the_english_i_their_capitals(tiny_pipeline):
@@ -246,11 +204,6 @@ def test_a_long_pause_raises_the_chance_of_a_mark(tiny_pipeline):
     assert paused["words"][0]["score"] == quiet["words"][0]["score"]
 
 
-def test_words_can_be_spared(tiny_pipeline):
-    whole = tiny_pipeline(TEXT)
-    assert tiny_pipeline(TEXT, return_words=False) == {"text": whole["text"], "edits": whole["edits"]}
-
-
 def test_settings_at_construction_hold_for_every_call(tiny_model, tiny_tokenizer, tiny_pipeline):
     restore = pipeline(
         "punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, marks=["COMMA"], device="cpu"
@@ -258,19 +211,92 @@ def test_settings_at_construction_hold_for_every_call(tiny_model, tiny_tokenizer
     assert restore(TEXT) == tiny_pipeline(TEXT, marks=["COMMA"])
 
 
-def test_a_saved_model_restores_as_before(tiny_checkpoint, tiny_pipeline):
-    assert pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")(TEXT) == tiny_pipeline(TEXT)
+WORDS = ["hello", "you", "are", "the", "saya", "awak"]
+FAR = [(n * 2.0, n * 2.0 + 0.5) for n in range(6)]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(max_size=200))
-@example("0ሀ")  # the Ethiopic script has a comma of its own
-def test_deleting_the_inserted_marks_gives_the_input_back(tiny_pipeline, text):
-    result = tiny_pipeline(text)
-    restored, place = result["text"], 0
-    for sign in text:  # every sign of the input is there, in order, and between them nothing but marks
-        while restored[place] != sign:
-            assert restored[place] in ANY_MARK
-            place += 1
-        place += 1
-    assert set(restored[place:]) <= ANY_MARK
+def test_pauses_are_read_off_times_where_there_are_any():
+    times = [(0.0, 0.5), (0.5, 1.0), (1.25, 2.0), (1.97, 3.0), (2.0, 3.0), (None, None), (6.0, None), (7.0, 8.0)]
+    lengths = pause_lengths(times)
+    np.testing.assert_allclose(lengths, [0, 0.25, 0, *[np.nan] * 5])
+    assert pause_lengths([]).shape == (0,)
+    at_once = [(float(n), n + 1.0) for n in range(4)]
+    assert np.isnan(pause_lengths(at_once)).all()  # a recogniser that measures no silence
+    assert pause_lengths([*at_once, (4.5, 5.0)])[:4].tolist() == [0, 0, 0, 0.5]
+
+
+def test_words_of_one_cue_have_no_pause_between_them():
+    cues = [(0.0, 2.0), (0.0, 2.0), (3.0, 4.0), (3.0, 4.0), (4.0, 5.0), (5.0, 6.0)]
+    np.testing.assert_array_equal(pause_lengths(cues), [np.nan, 1, np.nan, np.nan, 0, np.nan])
+
+
+def test_a_wish_at_construction_can_be_taken_back(tiny_checkpoint, tiny_pipeline):
+    wishing = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", pause=0.4)
+    item = {"words": WORDS, "timestamps": FAR}
+    assert wishing(item) == tiny_pipeline(item, pause=0.4) != tiny_pipeline(item)
+    assert wishing(item, pause=None) == tiny_pipeline(item)
+
+
+@pytest.mark.parametrize("pause", ["long", "learned", 0, -1.0])
+def test_another_pause_than_seconds_is_refused(tiny_pipeline, pause):
+    with pytest.raises(ValueError, match="pause in seconds, above 0, got"):
+        tiny_pipeline("hello", pause=pause)
+
+
+def test_the_command_takes_seconds(capsys):
+    assert parse_args(["--pause", "0.5"]).pause == 0.5
+    with pytest.raises(SystemExit):
+        parse_args(["--pause", "long"])
+    assert "number of 0.01 or more, got 'long'" in capsys.readouterr().err
+
+
+TEXTS = ["hello how are you", "saya awak", "我们今天"]
+
+
+def _series(texts: list[str]) -> Any:
+    return pytest.importorskip("pandas").Series(texts, index=range(7, 7 + len(texts)), dtype=object)
+
+
+def _column(texts: list[str]) -> Any:
+    return pytest.importorskip("datasets").Dataset.from_dict({"text": texts})["text"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        tuple, _series, _column, np.array, lambda texts: np.array(texts, dtype=object),
+        lambda texts: dict(enumerate(texts)).values(), lambda texts: dict.fromkeys(texts).keys(),
+    ],
+    ids=["tuple", "Series", "column", "array", "objects", "values", "keys"],
+)  # fmt: skip
+def test_what_has_an_order_gives_a_list(tiny_pipeline: Any, made: Any) -> None:
+    results = tiny_pipeline(made(TEXTS))
+    assert isinstance(results, list)
+    assert results == tiny_pipeline(TEXTS)
+    assert tiny_pipeline(made([])) == []
+
+
+def test_iterators_are_read_on_demand(tiny_pipeline: Any) -> None:
+    for made in (lambda: map(str, TEXTS), lambda: iter(TEXTS), lambda: (text for text in TEXTS)):
+        results = tiny_pipeline(made())
+        assert not isinstance(results, list)
+        assert list(results) == tiny_pipeline(TEXTS)
+    assert list(tiny_pipeline(iter([]))) == []
+
+
+@pytest.mark.parametrize("kind", [iter, list, tuple, lambda given: map(dict, given)])
+def test_words_of_one_transcript_are_one_item_in_any_of_them(tiny_pipeline: Any, kind: Any) -> None:
+    words = [{"word": "hello", "start": 0.0, "end": 1.0}, {"word": "you", "start": 1.0, "end": 2.0}]
+    assert [word["start"] for word in tiny_pipeline(kind(words))] == [0.0, 1.0]
+
+
+def test_tables_are_refused_with_what_to_pass(tiny_pipeline: Any) -> None:
+    rows = pytest.importorskip("datasets").Dataset.from_dict({"text": TEXTS, "name": ["a", "b", "c"]})
+    for table in (rows, rows.to_iterable_dataset(), rows.to_pandas()):
+        with pytest.raises(TypeError, match=r"list\(rows\['text'\]\).*KeyDataset"):
+            tiny_pipeline(table)
+
+
+def test_an_array_of_numbers_is_refused_by_place(tiny_pipeline: Any) -> None:
+    with pytest.raises(TypeError, match="Item 0: Expected a string"):
+        tiny_pipeline(np.arange(3))

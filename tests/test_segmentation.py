@@ -1,13 +1,17 @@
-"""Han text into words."""
+"""Han text into words; Traditional text is read as if it were Simplified, and stays as it is."""
 
 import builtins
 import pickle
 import sys
+from typing import Any
 
 import pytest
 
+from punctuation_restoration.data.conversion import Converter
+from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.pipeline import segmentation
 from punctuation_restoration.pipeline.segmentation import HanSegmenter
+from punctuation_restoration.pipeline.simplified import SIMPLIFIED, SIMPLIFIED_FORMS, TRADITIONAL
 from punctuation_restoration.pipeline.words import WordFinder
 
 
@@ -40,17 +44,14 @@ def test_words_that_no_dictionary_has_are_not_made_up():
 
 
 def test_a_dictionary_may_be_words_or_a_file(tmp_path):
-    assert HanSegmenter()("去杭研大厦") == ["去", "杭", "研", "大厦"]
-    assert HanSegmenter(["杭研大厦"])("去杭研大厦") == ["去", "杭研大厦"]
     path = tmp_path / "words.txt"
     path.write_text("杭研 100 n\n研大 1\n", encoding="utf-8")
     assert HanSegmenter(str(path))("去杭研大厦") == ["去", "杭研", "大厦"]
     assert HanSegmenter()("去杭研大厦") == ["去", "杭", "研", "大厦"]  # others are not changed by it
-    path.write_text("杭研大廈 100 n\n", encoding="utf-8")
-    for dictionary in (str(path), ["杭研大廈"]):  # it may be Traditional
-        assert HanSegmenter(dictionary)("去杭研大廈") == ["去", "杭研大廈"]
-        assert HanSegmenter(dictionary)("去杭研大厦") == ["去", "杭研大厦"]
-    assert [word.text for word in WordFinder("，", ["杭研大厦"])("去杭 研大厦")] == ["去", "杭 研大厦"]
+    find_words = WordFinder("，", ["杭研大廈"])  # it may be Traditional
+    for text in ("去杭研大廈", "去杭研大厦", "去杭 研大厦"):
+        assert [word.text for word in find_words(text)] == ["去", text[1:]]
+    assert [word.text for word in pickle.loads(pickle.dumps(find_words))("去杭研大厦")] == ["去", "杭研大厦"]
 
 
 def test_a_dictionary_that_cannot_be_read_is_refused(tmp_path):
@@ -62,25 +63,6 @@ def test_a_dictionary_that_cannot_be_read_is_refused(tmp_path):
     path.write_bytes("caf\xe9 1\n".encode("latin-1"))
     with pytest.raises(ValueError, match="UTF-8"):
         HanSegmenter(path)("今天")
-
-
-def test_a_finder_can_be_sent_to_another_process():
-    find_words = WordFinder(".", ["杭研大厦"])
-    find_words("杭研大厦")
-    assert [word.text for word in pickle.loads(pickle.dumps(find_words))("去杭研大厦")] == ["去", "杭研大厦"]
-
-
-def test_the_cache_is_kept_in_a_folder_of_the_users_own(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    monkeypatch.setattr(segmentation, "JIEBA_CACHE", str(folder))
-    assert segmentation._new_tokenizer().tmp_dir == str(folder)
-    assert [path.name for path in folder.iterdir()] == ["jieba.cache"]
-
-
-def test_a_folder_that_cannot_be_made_is_no_hindrance(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(segmentation, "JIEBA_CACHE", str(tmp_path / "file" / "cache"))
-    assert "".join(segmentation._new_tokenizer().cut("今天")) == "今天"
 
 
 def test_without_jieba_only_han_text_fails(monkeypatch):
@@ -98,3 +80,48 @@ def test_without_jieba_only_han_text_fails(monkeypatch):
     assert [word.text for word in find_words("hello 好")] == ["hello", "好"]  # one character needs no dictionary
     with pytest.raises(ImportError, match="pip install jieba"):
         find_words("你好")
+
+
+PAIRS = [
+    ("我們說你們這樣大家不開心", "我们说你们这样大家不开心"),
+    ("衞生署裏面嘅電話唔好打", "卫生署里面的电话不好打"),
+]
+
+
+def test_each_character_has_one_form_which_has_no_other() -> None:
+    assert len(set(TRADITIONAL)) == len(TRADITIONAL) == len(SIMPLIFIED_FORMS) > 2500
+    assert set(TRADITIONAL).isdisjoint(SIMPLIFIED_FORMS)
+    assert not any(character.isascii() for character in TRADITIONAL + SIMPLIFIED_FORMS)
+
+
+@pytest.mark.parametrize(("given", "expected"), PAIRS)
+def test_the_table_turns_what_it_should(given: str, expected: str) -> None:
+    assert given.translate(SIMPLIFIED) == expected
+
+
+@pytest.mark.parametrize(("given", "simplified"), PAIRS)
+def test_traditional_text_gets_the_marks_of_simplified_text_and_keeps_its_characters(
+    tiny_pipeline: Any, given: str, simplified: str
+) -> None:
+    found, expected = (tiny_pipeline(text, all_scores=True) for text in (given, simplified))
+    assert [word["word"] for word in found["words"]] != [word["word"] for word in expected["words"]]
+    for one, other in zip(found["words"], expected["words"], strict=True):
+        same = ("start", "end", "label", "scores")
+        assert [one[key] for key in same] == [other[key] for key in same]
+        assert one["word"] == given[one["start"] : one["end"]]
+    assert "".join(sign for sign in found["text"] if sign not in "，。？") == given
+
+
+def test_prepared_documents_are_those_that_serving_shows_the_encoder(tiny_tokenizer: Any, tiny_config: Any) -> None:
+    converter = Converter(tiny_tokenizer, tiny_config)
+    packed = []
+    for text in PAIRS[0]:
+        words, labels = converter.words_and_labels(SourceDocument("a", f"{text}，{text}。", ""), "zh")
+        assert "".join(words) == text * 2
+        packed.append(converter.pack("a", words, labels))
+    one, other = packed
+    assert one.words.piece_ids.tolist() == other.words.piece_ids.tolist()
+    assert one.words.piece_counts.tolist() == other.words.piece_counts.tolist()
+    assert one.words.labels.tolist() == other.words.labels.tolist()
+    assert one.words.labels.any()
+    assert one.word_hash == other.word_hash  # so that a copy in other characters is found

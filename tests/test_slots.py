@@ -1,8 +1,10 @@
-"""Words into pieces with their slots."""
+"""Words become the pieces that they have in running text, whatever the tokenizer, with their slots."""
 
 from types import SimpleNamespace
 
 import pytest
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
 
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.pipeline.slots import MAX_WORD_PIECES, SlotEncoder
@@ -33,11 +35,6 @@ def test_a_mask_stands_after_every_word(slots, tiny_tokenizer):
 def test_a_known_label_stands_in_its_slot(slots, tiny_tokenizer):
     ids, positions = slots.assemble(slots.pieces(["the"] * 5), [0, 1, None, 2, 3])
     assert _tokens(tiny_tokenizer, [ids[position] for position in positions]) == ["▁", ",", "<mask>", ".", "?"]
-
-
-def test_no_words_give_an_empty_window(slots):
-    assert slots.assemble([]) == ([slots.bos_id, slots.eos_id], [])
-    assert slots.pieces([]) == []
 
 
 def test_words_are_shown_in_lower_case_unless_the_model_reads_capitals(slots, tiny_tokenizer, tiny_config):
@@ -106,26 +103,177 @@ def test_without_masks_the_last_piece_of_a_word_is_its_slot_and_known_marks_stan
     assert slots.n_pieces(pieces, [1, None, 0]) == [2, 4, 1]
 
 
-def test_a_mark_without_a_piece_is_not_shown_where_nothing_has_to_stand(tiny_tokenizer, tiny_config):
-    labels = [{**label, "fill": label["fill"].replace("?", "no such piece")} for label in DEFAULT_LABELS]
-    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="last-piece", labels=labels))
-    assert slots.shows_marks
-    assert slots.n_pieces(slots.pieces(["hello", "is"]), [1, 3]) == [2, 1]
-
-
-def test_the_number_of_pieces_counts_the_slot(slots):
-    pieces = slots.pieces(["hello", "josh"])
-    assert slots.n_pieces(pieces) == [2, 5]
-    assert len(slots.assemble(pieces)[0]) == sum(slots.n_pieces(pieces)) + 2
-
-
 def test_remembered_words_give_the_same_pieces(slots, monkeypatch):
     monkeypatch.setattr("punctuation_restoration.pipeline.slots.CACHED_WORDS", 2)
     words = ["hello", "josh", "is", "the", "hello"]
     assert slots.pieces(words) == slots.pieces(words) == [slots.pieces([word])[0] for word in words]
 
 
-def test_a_fill_piece_must_be_in_the_vocabulary(tiny_tokenizer, tiny_config):
-    labels = [*tiny_config.labels, {"name": "X", "before": "", "after": "!", "fill": "‽"}]
-    with pytest.raises(ValueError, match=r"fill piece '‽' of label X.*Choose another"):
-        SlotEncoder(tiny_tokenizer, _config(tiny_config, labels=labels))
+SENTENCES = [
+    "hello josh you are the best",
+    "what's the e-mail of doña 50 people don't know",
+    "saya tak tahu kenapa awak pergi ke sana lah",
+]
+HAN = ["我们", "今天", "很", "好", "大家", "北京"]
+TEXT = [*SENTENCES, "".join(HAN), "hello hello the best what people know", "今天我们大家很好"] * 3
+
+
+def _bpe(**options):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(**options)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<|end|>"]
+    tokenizer.train_from_iterator(
+        TEXT, trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, special_tokens=special)
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>")
+
+
+def _wordpiece(lowercase=True):
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=120, special_tokens=special, initial_alphabet=list("abcdefghijklmnopqrstuvwxyz,.?")
+    )
+    tokenizer.train_from_iterator(TEXT, trainer)
+    ends = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]",
+    )  # fmt: skip
+
+
+def _unigram(scheme="always", split=True):
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
+    tokenizer.decoder = decoders.Metaspace()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer.train_from_iterator(
+        TEXT, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>")
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>",
+        mask_token="<mask>",
+    )  # fmt: skip
+
+
+def _blank_by_normaliser():
+    """Gemma's way: a blank becomes `▁` and nothing is put before the text."""
+    tokenizer = Tokenizer(models.BPE(byte_fallback=False, unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
+    tokenizer.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=200, special_tokens=["<unk>", "<bos>", "<eos>"]))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<bos>", eos_token="<eos>")
+
+
+FAMILIES = {
+    "SentencePiece unigram": _unigram,
+    "SentencePiece, blank before the text alone": lambda: _unigram("first"),
+    "WordPiece": _wordpiece,
+    "byte-level BPE": lambda: _bpe(add_prefix_space=False),
+    "byte-level BPE, blank before the text": lambda: _bpe(add_prefix_space=True),
+    "BPE, blanks as signs": _blank_by_normaliser,
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def tokenizer(request):
+    return FAMILIES[request.param]()
+
+
+def _slots(tokenizer, **changes):
+    fields = {
+        "lowercase": True,
+        "words_alone": False,
+        "digits_as_zero": False,
+        "shift": 0,
+        "slot_style": "last-piece",
+        "labels": DEFAULT_LABELS,
+        "max_window_pieces": 128,
+    }
+    return SlotEncoder(tokenizer, SimpleNamespace(**fields | changes))
+
+
+def _flat(words):
+    return [piece for word in words for piece in word]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_words_have_the_pieces_of_the_whole_sentence(tokenizer, sentence):
+    before = tokenizer("a", add_special_tokens=False).input_ids
+    whole = tokenizer(f"a {sentence}", add_special_tokens=False).input_ids
+    assert whole[: len(before)] == before
+    assert _flat(_slots(tokenizer).pieces(sentence.split())) == whole[len(before) :]
+
+
+def test_no_piece_of_a_han_word_begins_with_a_blank(tokenizer):
+    pieces = _slots(tokenizer).pieces(HAN)
+    assert tokenizer.decode(_flat(pieces)).replace(" ", "") == "".join(HAN)
+    for ids in pieces:
+        for piece in tokenizer.convert_ids_to_tokens(ids):
+            assert not piece.startswith(("▁", "Ġ"))
+
+
+def test_capitals_reach_a_tokenizer_that_keeps_them():
+    slots = _slots(_wordpiece(lowercase=False), lowercase=False)
+    assert slots.pieces(["Josh"]) != slots.pieces(["josh"])
+
+
+def test_every_tokenizer_tags_and_starts_and_ends_a_window(tokenizer):
+    slots = _slots(tokenizer)
+    ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
+    assert len(ids) > 2
+    assert positions[-1] == len(ids) - 2
+    assert all(isinstance(index, int) and 0 <= index < len(tokenizer) for index in [*ids, slots.pad_id, slots.unk_id])
+
+
+def test_the_ends_are_those_that_the_tokenizer_writes():
+    tokenizer = _wordpiece()
+    ids, _ = _slots(tokenizer).assemble([[7]])
+    assert tokenizer.convert_ids_to_tokens(ids)[::2] == ["[CLS]", "[SEP]"]
+
+
+def test_a_tokenizer_without_special_pieces_puts_a_period_at_the_ends():
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(
+        TEXT, trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    )
+    bare = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    ids, positions = _slots(bare).assemble(_slots(bare).pieces(["hello"]))
+    assert [bare.decode([ids[0]]), bare.decode([ids[-1]])] == [".", "."]
+    assert positions == [len(ids) - 2]
+
+
+def test_masks_ask_for_a_tokenizer_that_has_one(tokenizer):
+    if tokenizer.mask_token is None:
+        with pytest.raises(ValueError, match=r"mask_token.*'last-piece'"):
+            _slots(tokenizer, slot_style="mask")
+    else:
+        slots = _slots(tokenizer, slot_style="mask", labels=DEFAULT_LABELS[:1])
+        ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
+        assert [ids[place] for place in positions] == [tokenizer.mask_token_id] * 2
+
+
+def test_where_no_piece_means_no_mark_the_slot_of_a_known_absence_is_left_out():
+    slots = _slots(_wordpiece(), slot_style="mask")
+    assert slots.fill_ids[0] is None
+    assert None not in slots.fill_ids[1:]
+    pieces = slots.pieces(["hello", "josh", "hello"])
+    filled = [0, 1, None]
+    ids, positions = slots.assemble(pieces, filled)
+    assert sum(slots.n_pieces(pieces, filled)) + 2 == len(ids)
+    assert ids[positions[0]] == pieces[0][-1]
+    assert [ids[place] for place in positions[1:]] == [slots.fill_ids[1], slots.mask_id]
+
+
+def test_a_fill_piece_must_exist_only_where_masks_stand_among_the_pieces(tokenizer):
+    odd = [*DEFAULT_LABELS, {"name": "X", "before": "", "after": "!", "fill": "‽"}]
+    assert _slots(tokenizer, labels=odd).fill_ids[-1] is None
+    with pytest.raises(ValueError, match="fill piece" if tokenizer.mask_token else "mask_token"):
+        _slots(tokenizer, labels=odd, slot_style="mask")
