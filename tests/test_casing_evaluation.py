@@ -41,16 +41,11 @@ def test_capitals_are_counted_by_hand(restore: Any, monkeypatch: pytest.MonkeyPa
     one = example("Hello Mark, I am the AB. You are Saya, the mark is ab. The iPhone is in.", config)
     labels = standard_labels(config)
     # written: Hello Mark, I am the AB. You are saya, the Mark is AB. The iPhone is in.
-    scores = evaluate_casing(restore, [one], labels, "", with_marks=True)["scores"]
-    numbers = {name: (row["n_correct"], row["n_reference"], row["n_predicted"]) for name, row in scores.items()}
-    assert numbers == {
-        "all": (7, 8, 9), "sentence start": (3, 3, 3), "English I": (1, 1, 1), "elsewhere": (3, 4, 5),
-    }  # fmt: skip
-    assert scores["all"]["f1"] == pytest.approx(14 / 17)
-    # The model writes no mark, so that only the text begins with a capital.
-    own = evaluate_casing(restore, [one], labels, "", with_marks=False)
-    assert own["scores"]["sentence start"]["n_predicted"] == 1
-    assert own["n_words"] == 17
+    scores = evaluate_casing(restore, [one], labels, "", with_marks=True)
+    assert (scores["n_correct"], scores["n_reference"], scores["n_predicted"], scores["n_words"]) == (7, 8, 9, 17)
+    assert scores["f1"] == pytest.approx(14 / 17)
+    # The model writes no mark, so that only the text begins with a capital: `You` and `The` are lost.
+    assert evaluate_casing(restore, [one], labels, "", with_marks=False)["n_predicted"] == 7
 
 
 def test_the_command_scores_capitals_with_and_without_a_head(
@@ -67,9 +62,11 @@ def test_the_command_scores_capitals_with_and_without_a_head(
         assert evaluate(["--model", model, "--device", "cpu", *more]) == 0
         casing = json.loads(out.read_text())["casing"]
         assert list(casing) == ["reference", "model"]
-        starts, elsewhere = (casing["reference"]["scores"][place] for place in ("sentence start", "elsewhere"))
-        assert starts["n_reference"] == elsewhere["n_reference"] > 0  # five in each copy of the talk
-        assert (elsewhere["n_predicted"] > 0) == (model == cased_model)
+        n_reference = casing["reference"]["n_reference"]
+        assert n_reference > 0
+        assert n_reference % 10 == 0  # five first words of sentences and five names in each copy of the talk
+        # Without a head only first words get their capitals.
+        assert (casing["reference"]["n_predicted"] > n_reference / 2) == (model == cased_model)
         assert casing["reference"]["n_words"] % 23 == 0
     shown = capsys.readouterr().out
-    assert "capitals, all, marks of the model" in shown
+    assert "capitals, marks of the model" in shown

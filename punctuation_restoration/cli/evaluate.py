@@ -25,11 +25,30 @@ PIPELINE_SETTINGS = ("window", "left_context", "right_context", "batch_size")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command: 0 if all went well, 1 if the work failed; a wrong command line ends with 2."""
     args = parse_args(argv)
+    from punctuation_restoration.evaluation import report, result_files
+
+    def path_of(place: Path, name: str) -> Path:
+        return place if place.suffix == ".json" else place / f"{result_files.file_name(name)}.json"
+
     try:
-        run(args)
+        earlier = {one: result_files.read_result(path_of(args.against, one)) for one in args.benchmark if args.against}
+        restore = load_pipeline(args.model, args.device, dtype=args.dtype)
+        results = []
+        for name in args.benchmark:
+            result, mistakes = score_one(restore, name, args, earlier.get(name))
+            results.append(result)
+            if args.output:
+                result_files.write_result(result, path_of(args.output, name))
+            if args.details or len(args.benchmark) == 1:
+                print(report.details(result))
+            for path in report.save_pictures(result, args.pictures) if args.pictures else ():
+                print(f"wrote {path}")
+            for score, readings in mistakes:
+                print(f"{score:.2f}  reference  {readings}")
     except (ValueError, ImportError, OSError, ModelError) as error:
         print(f"evaluate: {error}", file=sys.stderr)
         return 1
+    print(report.overview(results))
     return 0
 
 
@@ -42,12 +61,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--model", help="folder or name of the model (default: the one that the pipeline loads)")
     add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     add("--list", action="store_true", help="name the benchmarks and end")
-    where = f"JSON file, or a folder for several (default: {RESULTS}/; with --limit nothing is written)"
-    add("--output", type=Path, help=where)
+    add("--output", type=Path, help="JSON file, or a folder for several (default: results/, or nothing with --limit)")
     add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
     add("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
     add("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
-    add("--details", action="store_true", help="a table of marks and sources for each benchmark")
+    add("--details", action="store_true", help="a table of marks, places and capitals for each benchmark")
     add("--limit", type=int, metavar="WORDS", help="score only so many words, for a quick look")
     add("--bench-root", type=Path, help="folder of the benchmarks (default: bench, or ../shared/bench)")
     add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
@@ -60,12 +78,15 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", default="float32", choices=DTYPES, help="default: float32")
     args = parser.parse_args(argv)
-    if not (args.benchmark or args.list):
+    from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, named
+
+    if args.list:
+        print(*(f"{one:28}{about.use:12}{about.about}" for one, about in BENCHMARKS.items()), sep="\n")
+        parser.exit()
+    if not args.benchmark:
         parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")
     if args.limit is not None and args.limit < 1:
         parser.error(f"Expected --limit of 1 or more words, got {args.limit}. Raise it.")
-    from punctuation_restoration.evaluation.benchmarks import default_root, named
-
     args.bench_root = args.bench_root or default_root()
     args.output = args.output or (None if args.limit else RESULTS)
     args.settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
@@ -78,36 +99,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         if len(args.benchmark) > 1 and place.suffix == ".json":
             parser.error(f"Expected a folder for the results of several benchmarks, got {place}. Name a folder.")
     return args
-
-
-def run(args: argparse.Namespace) -> None:
-    """Run the command; raises ValueError, ImportError, OSError or ModelError, which say what to do."""
-    from punctuation_restoration.evaluation import report, result_files
-    from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
-
-    if args.list:
-        for name, benchmark in BENCHMARKS.items():
-            print(f"{name:28}{benchmark.use:12}{benchmark.about}")
-        return
-
-    def path_of(place: Path, name: str) -> Path:
-        return place if place.suffix == ".json" else place / f"{result_files.file_name(name)}.json"
-
-    earlier = {name: result_files.read_result(path_of(args.against, name)) for name in args.benchmark if args.against}
-    restore = load_pipeline(args.model, args.device, dtype=args.dtype)
-    results = []
-    for name in args.benchmark:
-        result, mistakes = score_one(restore, name, args, earlier.get(name))
-        results.append(result)
-        if args.output:
-            result_files.write_result(result, path_of(args.output, name))
-        if args.details or len(args.benchmark) == 1:
-            print(report.details(result))
-        for path in report.save_pictures(result, args.pictures) if args.pictures else ():
-            print(f"wrote {path}")
-        for score, readings in mistakes:
-            print(f"{score:.2f}  reference  {readings}")
-    print(report.overview(results))
 
 
 def score_one(

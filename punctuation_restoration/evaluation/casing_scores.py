@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.examples import STOPS, Example, LabelSet
+from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.runner import restored
 from punctuation_restoration.evaluation.scores import mark_score
 from punctuation_restoration.pipeline.edits import edited
-
-PLACES = ("sentence start", "English I", "elsewhere")  # where the names are
 
 
 def evaluate_casing(
@@ -27,27 +25,21 @@ def evaluate_casing(
     """Let the pipeline write the capitals of texts in lower case, whose units say how they are written.
 
     `with_marks`: whether it is told the label of every word, so that it writes the reference's marks. The other
-    arguments are those of `runner.evaluate_examples`. Gives the number of words whose letters the reference tells
-    (`"n_words"`), and of all whose letters change and by where they stand precision, recall, F1 and what is behind
-    them (`"scores"`).
+    arguments are those of `runner.evaluate_examples`. Gives precision, recall, F1 and the numbers behind them, with
+    `"n_words"`, the number of words whose letters the reference tells.
     """
-    numbers = {name: np.zeros(3, dtype=np.int64) for name in ("all", *PLACES)}
-    n_words = 0
+    numbers, n_words = np.zeros(3, dtype=np.int64), 0
     items = (known_marks(restore, one, label_set) if with_marks else {"text": one.text} for one in examples)
     settings |= {"truecase": True, "return_words": False}
     for example, result in restored(restore, examples, items, title, **settings):
         capitals = [edit for edit in result["edits"] if edit["source"] == "truecase"]
         text = edited(example.text, capitals)  # letter for letter, so that units stand where they stood
-        begins = True
-        for (start, end), label, wanted in zip(example.spans, example.labels, example.cased, strict=True):
+        for (start, end), wanted in zip(example.spans, example.cased, strict=True):
             if wanted is not None:
                 n_words += 1
                 given, written = example.text[start:end], text[start:end]
-                place = PLACES[0] if begins else PLACES[1] if given == "i" or given.startswith("i'") else PLACES[2]
-                for name in ("all", place):
-                    numbers[name] += (written == wanted != given, wanted != given, written != given)
-            begins = label in STOPS if end > start else begins
-    return {"n_words": n_words, "scores": {name: asdict(mark_score(row)) for name, row in numbers.items()}}
+                numbers += (written == wanted != given, wanted != given, written != given)
+    return {"n_words": n_words, **asdict(mark_score(numbers))}
 
 
 def known_marks(restore: Any, example: Example, label_set: LabelSet) -> dict[str, Any]:

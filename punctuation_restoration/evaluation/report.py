@@ -39,8 +39,7 @@ def details(result: dict[str, Any]) -> str:
     scores, intervals = result["scores"], result["intervals_95"]
     shown = {**scores["marks"], **{kind: scores[kind] for kind in ("micro", "macro", "weighted")}}
     shown |= {"mid-text": scores["mid_text"], "end of text": scores["end_text"]}
-    for marks, found in result.get("casing", {}).items():
-        shown |= {f"capitals, {name}, marks of the {marks}": one for name, one in found["scores"].items()}
+    shown |= {f"capitals, marks of the {whose}": found for whose, found in result["casing"].items()}
     ends = {**intervals["marks"], "micro": intervals["micro"]}
     rows = []
     for name, mark in shown.items():

@@ -31,12 +31,12 @@ def to_result(
 ) -> dict[str, Any]:
     """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them.
 
-    `signed` is the signature with the `data_sha256`; `casing` has what became of letters, by whose marks they stand
-    beside.
+    `signed` is the signature with the `data_sha256`; `casing` has the scores of letters, by whose marks they stand
+    beside; empty where they are not scored.
     """
     names, counts = evaluation.label_names, evaluation.counts
     unit, units = units_of(evaluation.blocks)
-    found = {
+    return {
         "format": FORMAT,
         "benchmark": name,
         "about": about,
@@ -51,7 +51,6 @@ def to_result(
         # Of every unit of the intervals how many marks are right, in the reference, and predicted.
         "units": [mark_numbers(one.sum(axis=0)).sum(axis=0).tolist() for one in units],
     }
-    return found if casing else {key: value for key, value in found.items() if key != "casing"}
 
 
 def _calibration(bins: np.ndarray) -> dict[str, Any]:

@@ -14,15 +14,6 @@ import evaluate
 from punctuation_restoration.evaluation.scores import metrics
 
 DESCRIPTION = "Precision, recall and F1 of restored punctuation, per mark and overall; words without mark do not count."
-INPUTS = """
-Args:
-    predictions: for each text the label names that were predicted, one a word.
-    references: for each text the label names of the reference, one a word.
-    label_names: all labels, the no-mark label first.
-Returns:
-    micro_precision, micro_recall, micro_f1, macro_f1, weighted_f1, mid_text_f1, end_text_f1, slot_error_rate,
-    n_words, and precision, recall and F1 of every mark, such as comma_f1.
-"""
 
 
 class PunctuationF1(evaluate.Metric):
@@ -31,7 +22,7 @@ class PunctuationF1(evaluate.Metric):
     def _info(self):
         labels = datasets.Sequence(datasets.Value("string"))
         features = datasets.Features({"predictions": labels, "references": labels})
-        return evaluate.MetricInfo(DESCRIPTION, citation="", inputs_description=INPUTS, features=features)
+        return evaluate.MetricInfo(DESCRIPTION, citation="", inputs_description=metrics.__doc__, features=features)
 
     def _compute(self, predictions, references, label_names=("O", "COMMA", "PERIOD", "QUESTION")):
         return metrics(references, predictions, label_names)
