@@ -104,14 +104,13 @@ def ours(backend: str, model: str) -> tuple[Callable[[str], object], int]:
     """Our pipeline, and the size of what its backend reads on disk, in bytes."""
     from transformers import pipeline
 
-    from punctuation_restoration.pipeline.backends import backend_file
+    from punctuation_restoration.pipeline.backends import make_backend
 
     build: Any = pipeline
     restore = build("punctuation-restoration", model=model, backend=backend, device="cpu")
-    file = Path(model) / "model.safetensors"
-    if backend != "torch":
-        file = Path(str(backend_file(backend, restore.model, restore.slots.pad_id)))
-    return lambda text: restore(text, return_words=False), file.stat().st_size
+    made = make_backend(backend, restore.model, restore.slots.pad_id)
+    file = getattr(made, "file", Path(model) / "model.safetensors")
+    return lambda text: restore(text, return_words=False), Path(file).stat().st_size
 
 
 def xlmr_base(model: str) -> tuple[Callable[[str], object], int]:
