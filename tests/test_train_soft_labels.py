@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,25 @@ def _first_loss(prepared, out, start, *options):
     assert run_training(arguments(prepared, out, start, *more)) == 0
     rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     return next(row["loss"] for row in rows if "loss" in row)
+
+
+def test_text_without_labels_gets_the_likeliest_and_counts_as_pseudo_labelled(
+    soft, texts, prepared, no_dropout, tiny_checkpoint, tmp_path, capsys
+):
+    recipe = recipe_for_texts([texts], "en", 0.0)
+    bare = replace(recipe, sources=(replace(recipe.sources[0], labelled=False),))
+    prepare(bare, tmp_path / "bare", tiny_checkpoint, n_processes=1)
+    assert not np.any(open_shard(_shard(str(tmp_path / "bare")))["labels"])
+    assert run_training(arguments(str(tmp_path / "bare"), tmp_path / "out", no_dropout)) == 1
+    assert "the sources ['texts" in capsys.readouterr().err
+    hard = ["--soft-labels", str(soft), "--distil-weight", "0"]
+    runs = {"human": (prepared, "1"), "model": (str(tmp_path / "bare"), "1"), "half": (str(tmp_path / "bare"), "0.5")}
+    losses = {
+        name: _first_loss(data, tmp_path / name, no_dropout, *hard, "--pseudo-weight", weight)
+        for name, (data, weight) in runs.items()
+    }
+    assert losses["model"] < 0.7 * losses["human"]  # it agrees with itself, where other windows do not change its mind
+    assert losses["half"] == pytest.approx(losses["model"] / 2, abs=1e-3)
 
 
 def test_a_model_that_learns_its_own_labels_has_little_to_learn(soft, prepared, no_dropout, tmp_path):

@@ -28,7 +28,7 @@ class CutWindow:
 
     words: Words
     seed: tuple[int, ...] = (0,)  # seeds all later random draws for this window
-    is_pseudo: bool = False  # labelled by a model, for self-training
+    is_pseudo: bool = False  # labelled by a model alone, for self-training
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
 
@@ -68,7 +68,7 @@ class WindowSampler:
             weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
                 soft = self.soft_labels(Path(shard["file"])) if self.soft_labels else None
-                self.streams.append(WordStream(shard["file"], row["language"], row.get("is_pseudo", False), soft))
+                self.streams.append(WordStream(shard["file"], row["language"], not row.get("is_labelled", True), soft))
                 shares.append(weight * shard["n_words"])
         languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)

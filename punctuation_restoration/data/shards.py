@@ -80,7 +80,7 @@ class WordStream:
     Args:
         path: the shard.
         language: its code.
-        is_pseudo: whether a model labelled it.
+        is_pseudo: whether its labels are those that a model finds likeliest, by `soft`.
         soft: a model's probabilities, (n_words, M) uint8, zeros where it has not labelled; None for none.
     """
 
@@ -88,6 +88,8 @@ class WordStream:
         self.arrays = arrays = open_shard(path)
         self.language, self.is_pseudo = language, is_pseudo
         self.piece_ids, self.piece_counts, self.labels = arrays["piece_ids"], arrays["piece_counts"], arrays["labels"]
+        if is_pseudo and soft is not None:
+            self.labels = soft.argmax(axis=1).astype(np.uint8)
         self.n_words, self.borders = len(self.labels), document_borders(arrays)
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
         self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
@@ -198,10 +200,9 @@ def document_keys(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
 
 
-def shard_documents(path: str | Path, labels: np.ndarray | None = None) -> Iterator[PackedDocument]:
-    """The documents of a shard, with other labels (n_words,) if these are given."""
+def shard_documents(path: str | Path) -> Iterator[PackedDocument]:
+    """The documents of a shard."""
     stream = WordStream(path)
-    stream.labels = stream.labels if labels is None else labels
     for (document, words), (first, end) in zip(document_keys(stream.arrays), stream.borders, strict=True):
         yield PackedDocument(document, stream.words(first, end - first), words)
 

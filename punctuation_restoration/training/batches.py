@@ -61,10 +61,17 @@ def batch_source(
 ) -> BatchSource:
     """The batches of a run, for the model of the `SlotEncoder` `slots`.
 
-    `soft_labels` is a folder of another model's probabilities, which must be of the same labels.
+    `soft_labels` is a folder of another model's probabilities, which must be of the same labels. Text without labels
+    of its own gets those that this model finds likeliest.
     """
     config = slots.config
     soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
+    bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
+    if bare and not soft:
+        raise ValueError(
+            f"Expected labelled text, the sources {bare} were prepared without labels. Label them with the command "
+            "label, and give its folder as --soft-labels."
+        )
     lengths: dict[int, float] = {}  # none longer than the model serves; without padding behind `</s>`
     for length, share in recipe.sampling.lengths.items():
         length = min(length, 2 + room_of(config))

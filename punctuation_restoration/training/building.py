@@ -129,7 +129,7 @@ def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> 
 
 
 def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
-    """Check that data are labelled, and were prepared with the pieces and labels of a model."""
+    """Check that data were prepared with the pieces and labels of a model."""
     config = model.config
     expected, got = config.label_names, [label["name"] for label in index["labels"]]
     if expected != got:
@@ -143,11 +143,6 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
         if expected != got:
             raise ValueError(f"Expected data with {key}={expected}, got {got}. Prepare it with --tokenizer {name}.")
     check_pieces_fit(model, index, name)
-    if bare := [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]:
-        raise ValueError(
-            f"Expected labelled text, the sources {bare} were prepared without labels. Give them to "
-            "`python -m punctuation_restoration.training.self_training --unlabelled`."
-        )
 
 
 def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:

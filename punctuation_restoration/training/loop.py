@@ -167,7 +167,7 @@ class TrainingRun:
             state.n_pieces += n_pieces
             state.seconds = time.perf_counter() - started
             if state.step % settings.log_every == 0:
-                self._report_progress(sum(losses) / len(losses), before, progress)
+                self._report_progress(sum(losses) / len(losses), before, max(progress, state.step / settings.max_steps))
                 before, losses = replace(state), []
             if state.step % settings.evaluate_every == 0:
                 self.evaluate()
@@ -178,7 +178,7 @@ class TrainingRun:
         """Say how it went since the state `before`. `progress` is the share of the run that is over."""
         state, minutes = self.state, self.state.seconds / 60
         words, pieces = state.n_words - before.n_words, state.n_pieces - before.n_pieces
-        seconds, left = state.seconds - before.seconds, minutes * (1 - progress) / max(progress, 1e-9)
+        seconds, left = state.seconds - before.seconds, minutes * (1 - progress) / progress
         self._report(
             f"loss {loss:.4f}, {words / seconds:.0f} words/s, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, "
             f"{left:.0f} min left",

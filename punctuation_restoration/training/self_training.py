@@ -24,7 +24,7 @@ import torch
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.shards import INDEX_NAME
-from punctuation_restoration.training.labelling import label_folder
+from punctuation_restoration.training.labelling import write_probabilities
 from punctuation_restoration.training.precision import default_device
 from punctuation_restoration.training.settings import parse_args as parse_training_args
 from punctuation_restoration.training.starting import failure_message, train
@@ -61,12 +61,12 @@ def self_train(args: argparse.Namespace, rest: Sequence[str], device: str) -> li
         )
     while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
         teacher, place = rounds[-1]["model"], Path(args.output) / f"round-{len(rounds)}"
-        if not (place / "pseudo" / INDEX_NAME).is_file():
-            print(f"Round {len(rounds)}: {teacher} labels {unlabelled}.", flush=True)
-            label_folder(teacher, unlabelled, place / "pseudo", device)
+        print(f"Round {len(rounds)}: {teacher} labels {unlabelled}.", flush=True)
+        write_probabilities(teacher, [unlabelled], place / "pseudo", device)
         start = [] if args.student == "encoder" else ["--model", args.student or teacher]
-        folders = ["--data", *args.data, str(place / "pseudo")]
-        train(parse_training_args([*folders, "--output", str(place / "student"), *start, *rest]))
+        labels = ["--soft-labels", str(place / "pseudo"), "--distil-weight", "0"]  # the likeliest ones
+        folders = ["--data", *args.data, unlabelled, "--output", str(place / "student")]
+        train(parse_training_args([*folders, *start, *labels, *rest]))
         rounds.append(judged(args, str(place / "student" / "best"), device))
         write_whole(record, json.dumps(rounds, indent=1).encode(), force=True)
         before, after = rounds[-2]["f1"], rounds[-1]["f1"]
@@ -101,16 +101,16 @@ def parse_args(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, l
     return parser.parse_known_args(argv)
 
 
-def unlabelled_folder(args: argparse.Namespace) -> Path:
+def unlabelled_folder(args: argparse.Namespace) -> str:
     """The prepared folder of unlabelled text; texts are prepared into `out/unlabelled` once."""
-    first, folder = Path(args.unlabelled[0]), Path(args.output) / "unlabelled"
-    if len(args.unlabelled) == 1 and (first / INDEX_NAME).is_file():
-        return first
+    folder = Path(args.output) / "unlabelled"
+    if len(args.unlabelled) == 1 and (Path(args.unlabelled[0]) / INDEX_NAME).is_file():
+        return args.unlabelled[0]
     if not (folder / INDEX_NAME).is_file():
         recipe = recipe_for_texts(args.unlabelled, args.language)
         bare = tuple(replace(source, labelled=False) for source in recipe.sources)
         prepare(replace(recipe, sources=bare), folder, args.teacher)
-    return folder
+    return str(folder)
 
 
 if __name__ == "__main__":
