@@ -56,6 +56,8 @@ def load_pipeline(
         restore("", **options or {})
     except (TypeError, ValueError) as error:
         raise OptionError(str(error)) from error
+    except (ImportError, OSError) as error:  # the backend writes its file with the first text
+        raise ModelError(first_line(error)) from error
     return restore
 
 
