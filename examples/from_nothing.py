@@ -21,8 +21,10 @@ from transformers import PreTrainedTokenizerFast
 from punctuation_restoration.data.preparation import recipe_for_texts
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import Recipe, load_recipe
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
+from punctuation_restoration.modeling.configuration_punctuation import (
+    PunctuationLSTMConfig,
+    PunctuationRestorationConfig,
+)
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.conventions import UNSPACED, script_of
 from punctuation_restoration.pipeline.slots import as_shown

@@ -15,8 +15,6 @@ from transformers import AutoConfig, PreTrainedConfig
 from transformers.dynamic_module_utils import get_cached_module_file, get_relative_import_files
 from transformers.utils import HF_MODULES_CACHE, logging
 
-from .lstm_configuration import PunctuationLSTMConfig
-
 logger = logging.get_logger(__name__)
 
 NO_MARK = "O"
@@ -62,6 +60,28 @@ PIPELINE = {
     "pt": ["AutoModelForTokenClassification"],
     "type": "text",
 }
+
+
+class PunctuationLSTMConfig(PreTrainedConfig):
+    """Configuration of a `PunctuationLSTM`; the defaults are those of Li & Lin (2020, section 3).
+
+    Raises:
+        ValueError: for a size below 1.
+    """
+
+    model_type = "punctuation-lstm"
+
+    vocab_size: int = 16_000  # pieces
+    embedding_size: int = 256
+    hidden_size: int = 1024  # of the LSTM
+    num_hidden_layers: int = 1
+    dropout: float = 0.1  # of what each layer reads
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        names = ("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers")
+        if wrong := {name: getattr(self, name) for name in names if getattr(self, name) < 1}:
+            raise ValueError(f"Expected sizes of 1 or more, got {wrong}. Correct it.")
+        super().__post_init__(**kwargs)
 
 
 class PunctuationRestorationConfig(PreTrainedConfig):

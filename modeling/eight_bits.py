@@ -1,8 +1,7 @@
-"""How an encoder's matrices lie in a file in 8 bits: whole numbers, and one scale a row. Knows no slots, no labels.
+"""How an encoder's matrices are stored in 8 bits: whole numbers, and one scale a row.
 
-A matrix `weight` (N, H) is stored as `weight` of int8 and `weight_scale` (N, 1) of float32, which is the largest
-absolute value of each row divided by 127. Nothing is computed in 8 bits: once loaded, the matrix is a float again,
-weight times scale, at most half a scale away from what it was.
+A matrix `weight` (N, H) is stored as `weight` of int8 and `weight_scale` (N, 1) of float32, the largest absolute value
+of each row divided by 127. Once loaded, it is a float again, weight times scale, at most half a scale from what it was.
 """
 
 from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from transformers import MODEL_MAPPING, PreTrainedModel
 
 
 def without_pooler(encoder_config: Any) -> dict[str, bool]:
-    """The pooled state of the first piece is never used; encoders that have one can mostly leave its weights out."""
+    """Arguments that leave out the weights for the pooled state of the first piece, which is never used."""
     encoder_class: Any = MODEL_MAPPING.get(type(encoder_config), None)  # None where its code comes from the Hub
     takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class).parameters
     return {"add_pooling_layer": False} if takes_it else {}
@@ -21,8 +21,6 @@ def is_causal(encoder: PreTrainedModel) -> bool:
 
 def unmask_layers(encoder: PreTrainedModel, first: int) -> None:
     """Let the layers of a causal encoder read to the right as well, from layer `first` on; padding stays hidden.
-
-    transformers can do that to a whole encoder (`config.is_causal = False`), not to some of its layers.
 
     Raises:
         ValueError: if the encoder is not causal, or its layers cannot be told apart.

@@ -1,7 +1,6 @@
-"""Heads: from the states of a window's slots to the scores of their labels. `HEADS` of the configuration names them.
+"""Heads: from the states (B, W, H) of a window's slots to the scores (B, W, M) of their labels.
 
-Takes (B, W, H) and which slots are real, gives (B, W, M); the letters are those of `modeling_punctuation`. Padding
-stands behind the slots of a text, and changes nothing of theirs.
+Letters are those of `modeling_punctuation`. Padding stands after the slots of a text, and changes nothing of theirs.
 """
 
 import math
@@ -17,11 +16,7 @@ BARRED = -1e4  # log-odds of what cannot be; infinite ones have no gradients
 
 
 def build_head(config: PunctuationRestorationConfig, hidden_size: int) -> nn.Module:
-    """The head of a configuration.
-
-    Its `crf` is None where each slot is labelled for itself. Its `casings`, a linear layer that scores the casings of
-    the slots' words, is None where the model does not know them.
-    """
+    """The head of a configuration, with its `crf` and `casings` (a linear layer), None where the model has none."""
     n_labels = len(config.label_names)
     head: Any
     if config.head.startswith("bilstm"):
@@ -83,11 +78,10 @@ class BiLSTMClassifier(nn.Module):
 
 
 class LinearChain(nn.Module):
-    """A conditional random field over a window's slots, as behind BERT in Makhija et al. (2019).
+    """A conditional random field over a window's slots, as after BERT in Makhija et al. (2019).
 
     The weight of a sequence of labels is exp(the sum of their scores and of a transition between each two). Windows
-    begin and end anywhere in a text, so there is none at their borders. Transitions start at 0, where the marginals
-    are the softmax of the scores.
+    begin and end anywhere in a text, so there is none at their borders.
     """
 
     def __init__(self, n_labels: int, longest: int) -> None:
@@ -106,7 +100,7 @@ class LinearChain(nn.Module):
     def losses(self, scores: torch.Tensor, is_slot: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Negative log-likelihood (B, W) of the scored labels, each window's spread evenly over its scored slots.
 
-        A slot that is not scored, padding or one that shows its label, may have any: it is summed over.
+        A slot that is not scored may have any label.
         """
         scores, is_scored = scores.float().log_softmax(-1), labels != NOT_SCORED
         is_other = labels.unsqueeze(-1) != torch.arange(scores.shape[-1], device=labels.device)
@@ -131,8 +125,8 @@ class LinearChain(nn.Module):
     def _products(self, steps: torch.Tensor) -> torch.Tensor:
         """Products (B, W, M, M) of the steps up to each slot, where sums are log-sums and products are sums.
 
-        By doubling (Hillis & Steele 1986): log W operations on whole windows, as many as the longest one needs where
-        W is not known yet because a graph is being exported.
+        By doubling (Hillis & Steele 1986): log W operations, in a graph that is exported as many as the longest window
+        needs.
         """
         n_slots = steps.shape[1] if isinstance(steps.shape[1], int) else self.longest
         for doubling in range(math.ceil(math.log2(n_slots))):

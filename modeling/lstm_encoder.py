@@ -11,7 +11,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from .lstm_configuration import PunctuationLSTMConfig
+from .configuration_punctuation import PunctuationLSTMConfig
 
 
 class PunctuationLSTM(PreTrainedModel):

@@ -1,7 +1,6 @@
-"""The model: an encoder, and a head that is applied at the slots and nowhere else.
+"""The model: an encoder, and a head that is applied at the slots and nowhere else. It does not know words or text.
 
-Takes piece ids and the positions of the slots, gives one row of label logits a slot. It does not know words, text or
-languages. Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, C casings, H hidden width.
+Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, C casings, H hidden width.
 """
 
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ from transformers import initialization as init
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
-from .configuration_punctuation import PunctuationRestorationConfig
+from .configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
 from .eight_bits import SCALE, apply_scales, expect_scales, in_8_bits
 from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
 from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
-from .lstm_configuration import PunctuationLSTMConfig
 from .lstm_encoder import PunctuationLSTM
 
 

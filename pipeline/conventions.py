@@ -1,7 +1,5 @@
 """How each script writes each mark, what ends a sentence, which signs are quotes and brackets: tables.
 
-Knows nothing of words, and of labels only the usual names of those that end a sentence.
-
 To teach it another script, add a row; whatever a row leaves out is written as in Latin text.
 """
 
@@ -80,8 +78,7 @@ def written(mark: str, script: str) -> str:
 def known_marks(marks: Iterable[str]) -> dict[str, str]:
     """Every sign that counts as a mark -> the one of `marks` that it stands for.
 
-    Those are the given marks themselves, and the forms in which some script writes them: what we write ourselves is
-    always known when it is read again. A pair of signs around one word (`¿?`) is no sign of its own.
+    Those are the given marks of one sign, and the forms in which some script writes them.
     """
     given = [mark for mark in marks if len(mark) == 1]
     forms = {form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given}

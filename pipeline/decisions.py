@@ -141,8 +141,8 @@ def decide(
     item, words = prepared.item, prepared.words
     probabilities = calibrated(probabilities, config.calibration_temperature)
     if pause is not None and prepared.times:
-        probabilities = weigh_pauses(probabilities, pause_lengths(prepared.times), pause)
-    probabilities = end_sentences(probabilities, ends_before(item.spoken, item.turns, words), config)
+        probabilities = weigh_pauses(probabilities, prepared.times, pause)
+    probabilities = end_sentences(probabilities, item.spoken, item.turns, words, config)
     nothing = np.eye(len(config.labels))[0]
     probabilities[unbroken(prepared.forms)] = nothing
     if words and item.unfinished and not (item.decides_last or config.open_ends):
@@ -159,30 +159,27 @@ def decide(
     return decided, probabilities
 
 
-def ends_before(text: str, turns: Sequence[int], words: Sequence[Word]) -> list[int]:
-    """The words that end a sentence whatever the model says: before a change of speaker, and before an empty line.
-
-    A single line end says nothing: text may be broken anywhere. The last word is never among them.
-    """
-    ends = [word.end for word in words]
-    places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
-    return sorted({bisect_right(ends, place) - 1 for place in places} - {-1, len(ends) - 1})
-
-
 def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
     """Probabilities (W, M) of logits that were divided by a temperature (Guo et al. 2017, section 4.2)."""
     powers = np.asarray(probabilities, dtype=np.float64) ** (1 / temperature)
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def end_sentences(probabilities: np.ndarray, words: Sequence[int], config: LabelConfig) -> np.ndarray:
-    """Probabilities (W, M) in which only marks that end a sentence may follow some words, if there are any."""
-    if not words or not any(is_end := [is_sentence_end(label) for label in config.labels]):
-        return probabilities
-    changed = np.array(probabilities, dtype=np.float64)
-    changed[words] *= is_end
-    changed[words] /= np.maximum(changed[words].sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    return changed
+def end_sentences(
+    probabilities: np.ndarray, text: str, turns: Sequence[int], words: Sequence[Word], config: LabelConfig
+) -> np.ndarray:
+    """Probabilities (W, M) in which the last word before a change of speaker, or an empty line, ends a sentence.
+
+    A single line end says nothing: text may be broken anywhere. The model says which mark it is.
+    """
+    ends = [word.end for word in words]
+    places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
+    last = sorted({bisect_right(ends, place) - 1 for place in places} - {-1, len(ends) - 1})
+    is_end = [is_sentence_end(label) for label in config.labels]
+    if last and any(is_end):
+        probabilities[last] *= is_end
+        probabilities[last] /= np.maximum(probabilities[last].sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return probabilities
 
 
 def is_sentence_end(label: Label) -> bool:
@@ -277,13 +274,13 @@ def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
     return lengths
 
 
-def weigh_pauses(probabilities: np.ndarray, lengths: np.ndarray, pause: float) -> np.ndarray:
-    """Probabilities (W, M) in which long pauses make any mark more probable; `lengths` (W,) and `pause` in seconds.
+def weigh_pauses(probabilities: np.ndarray, times: Sequence[tuple[Time, Time]], pause: float) -> np.ndarray:
+    """Probabilities (W, M) in which long pauses make any mark more probable, from the (start, end) of each word.
 
     The odds against no mark are doubled for a pause of `pause` seconds, and again for each further one, up to eight
     times.
     """
+    lengths = pause_lengths(times)
     doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
-    weighed = np.array(probabilities, dtype=np.float64)
-    weighed[:, 1:] *= 2.0 ** doublings[:, None]
-    return weighed / weighed.sum(axis=1, keepdims=True)
+    probabilities[:, 1:] *= 2.0 ** doublings[:, None]
+    return probabilities / probabilities.sum(axis=1, keepdims=True)

@@ -79,30 +79,21 @@ def change(text: str, start: int, inserted: str, source: str) -> Edit:
 
 def _removals(text: str, start: int, end: int, marks: Container[str]) -> tuple[list[Edit], bool]:
     """The edits that empty a gap of marks; and whether what stays after the word before it wants no mark beside it."""
-    places = mark_places(text, start, end, marks)
+    places = set(mark_places(text, start, end, marks))
     if not places:
         return [], bool(marks) and bool(typed_dashes(text, start, end))  # dashes are not in the table, and stay
-    edits, stays_alone = [], False
-    run_end, fuses = start, False
-    for place in places:
-        if place >= run_end:
-            first, run_end = _run_of_signs(text, place, max(start, run_end), end, marks)
+    edits: list[Edit] = []
+    stays_alone = False
+    for is_run, group in itertools.groupby(range(start, end), lambda n: text[n] in marks or text[n] in ENCLOSING):
+        run = list(group)
+        first, after = run[0], run[-1] + 1
+        if is_run and (gone := [place for place in run if place in places]):
             # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
-            fuses = first > 0 and run_end < len(text) and bool(WORD_SIGNS.fullmatch(text[first - 1] + text[run_end]))
-            stays_alone = stays_alone or (fuses and first == start)
-        if not fuses:
-            edits.append(change(text, place, "", "removal"))
+            if first > 0 and after < len(text) and WORD_SIGNS.fullmatch(text[first - 1] + text[after]):
+                stays_alone = stays_alone or first == start
+            else:
+                edits += [change(text, place, "", "removal") for place in gone]
     return edits, stays_alone or bool(typed_dashes(text, start, end))
-
-
-def _run_of_signs(text: str, place: int, start: int, end: int, marks: Container[str]) -> tuple[int, int]:
-    """The stretch of marks, quotes and brackets around a place, between two offsets."""
-    first, last = place, place
-    while first > start and (text[first - 1] in marks or text[first - 1] in ENCLOSING):
-        first -= 1
-    while last < end and (text[last] in marks or text[last] in ENCLOSING):
-        last += 1
-    return first, last
 
 
 def ascending(edits: Iterable[Edit]) -> list[Edit]:

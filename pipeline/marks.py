@@ -1,9 +1,7 @@
 """Punctuated text -> words + marks: which marks a text has, and after or before which words. The way into training.
 
-Takes text, its words and the table of marks; gives one label, or none, for each word. Knows nothing of pieces.
-
-    text      hola,  ¿cómo          estás?          ¿bien?
-    labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
+text      hola,  ¿cómo          estás?          ¿bien?
+labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
 """
 
 import functools

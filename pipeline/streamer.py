@@ -42,11 +42,14 @@ class StreamStep:
 class PunctuationStreamer:
     """Restores punctuation in words as they come.
 
+    One step is one call of the model on at most `left_context` committed words and the open ones, however long the
+    session has lasted; a model that keeps a memory reads the open ones alone. Not safe for several threads.
+
     Args:
         restore: a `PunctuationRestorationPipeline`.
-        look_ahead: number of finished words that must follow a word before it is committed; 0 commits at once. Words
-            beyond the model's right context change little. A model that keeps a memory waits for as many words as its
-            shift has pieces at most.
+        look_ahead: number of finished words that must follow a word before it is committed; 0 commits at once. More
+            than the model's right context gain little; a model that keeps a memory waits for as many words as its shift
+            has pieces at most.
         left_context: committed words that are shown to the model again. None: the model's own setting, and with less
             look-ahead than its right context more words, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
@@ -54,9 +57,6 @@ class PunctuationStreamer:
             The option `pause` needs them.
         turns: characters of all text fed, in order, where another speaker begins: the sentence before ends there.
         **options: keywords of the pipeline, such as `marks` or `thresholds`; `truecase` needs `condition`.
-
-    One step is one call of the model on at most `left_context` committed words and the open ones, however long the
-    session has lasted; a model that keeps a memory reads the open ones alone. Not safe for several threads.
 
     Raises:
         ValueError: a setting that cannot work.
@@ -201,7 +201,23 @@ class PunctuationStreamer:
 
     def _restored(self, shown: str, found: Sequence[Word], is_last: bool) -> tuple[list[dict[str, Any]], list[Edit]]:
         """The open words of a text and its edits, without the marks of words before them, which are decided."""
-        item, boundary = self._item(shown, found, is_last), self._boundary
+        begins, boundary = self._n_dropped, self._boundary
+        ends = begins + len(shown)
+        turns = self._turns[bisect_right(self._turns, begins) : bisect_right(self._turns, ends)]
+        spans: list[TimedSpan] | None = None
+        if self._spans:
+            near = slice(*(bisect_left(self._spans, place, key=itemgetter(0)) for place in (begins, ends)))
+            spans = [TimedSpan(a - begins, b - begins, time) for a, b, time in self._spans[near] if b <= ends]
+        labels: Mapping[int, str] = self._labels if self.condition else {}
+        item = Item(
+            shown,
+            {index: labels[word.end] for index, word in enumerate(found) if word.end in labels},
+            spans,
+            turns=tuple(turn - begins for turn in turns),
+            unfinished=not is_last,
+            decides_last=not is_last,
+            words=found,
+        )
         if self._memory:
             read = self._memory.reads_from(sum(word.end <= boundary for word in found))
             result = self._restore.restore_read(item, read, **self._options)
@@ -211,24 +227,6 @@ class PunctuationStreamer:
         first = words[0]["start"] if words else len(shown)
         edits = [edit for edit in result["edits"] if edit["start"] >= boundary]
         return words, [edit for edit in edits if edit["start"] > first or not follows(edit)]
-
-    def _item(self, shown: str, words: Sequence[Word], is_last: bool) -> Item:
-        from_, to = self._n_dropped, self._n_dropped + len(shown)
-        turns = self._turns[bisect_right(self._turns, from_) : bisect_right(self._turns, to)]
-        spans: list[TimedSpan] | None = None
-        if self._spans:
-            first, last = (bisect_left(self._spans, place, key=itemgetter(0)) for place in (from_, to))
-            spans = [TimedSpan(a - from_, b - from_, time) for a, b, time in self._spans[first:last] if b <= to]
-        labels: Mapping[int, str] = self._labels if self.condition else {}
-        return Item(
-            shown,
-            {index: labels[word.end] for index, word in enumerate(words) if word.end in labels},
-            spans,
-            turns=tuple(turn - from_ for turn in turns),
-            unfinished=not is_last,
-            decides_last=not is_last,
-            words=words,
-        )
 
     def _commit_to(self, cut: int, word_starts: Sequence[int]) -> None:
         """Move the boundary, and drop what no step will see again: all committed words but the last ones."""

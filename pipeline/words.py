@@ -1,8 +1,7 @@
 """Text -> words with character offsets: jieba for runs of Han characters, white space and signs elsewhere.
 
-Marks that the text already has are read over: the words are the same with them and without them, which is what makes
-restored text, restored again, come back unchanged. This stage knows which signs are marks, not what they mean, and
-nothing of pieces or models.
+The words are the same with marks and without: so restored text, restored again, comes back unchanged. This stage
+knows which signs are marks, not what they mean.
 
     text     he  said  "hello"  我们用    Python
     words    he  said   hello   我们 用   Python

@@ -23,8 +23,7 @@ class DefaultModel(dict[str, Any]):
 def register_configuration() -> None:
     from transformers import AutoConfig
 
-    from .modeling.configuration_punctuation import PunctuationRestorationConfig
-    from .modeling.lstm_configuration import PunctuationLSTMConfig
+    from .modeling.configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
 
     for kind in (PunctuationRestorationConfig, PunctuationLSTMConfig):
         AutoConfig.register(kind.model_type, kind, exist_ok=True)

@@ -13,8 +13,10 @@ from transformers import AutoModel, AutoTokenizer, pipeline
 from examples.from_nothing import main as start
 from punctuation_restoration import export as exporting
 from punctuation_restoration.cli.train import main as train
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
+from punctuation_restoration.modeling.configuration_punctuation import (
+    PunctuationLSTMConfig,
+    PunctuationRestorationConfig,
+)
 from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder

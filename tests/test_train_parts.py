@@ -8,8 +8,10 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, BertConfig, LlamaConfig
 
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
+from punctuation_restoration.modeling.configuration_punctuation import (
+    PunctuationLSTMConfig,
+    PunctuationRestorationConfig,
+)
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.backends import cpu_has_bf16
 from punctuation_restoration.training.building import set_dropout

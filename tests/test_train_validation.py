@@ -7,8 +7,10 @@ from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, Sampling
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.lstm_configuration import PunctuationLSTMConfig
+from punctuation_restoration.modeling.configuration_punctuation import (
+    PunctuationLSTMConfig,
+    PunctuationRestorationConfig,
+)
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
