@@ -1,10 +1,12 @@
 """Where the default model and the fast one are. Imports neither transformers nor torch."""
 
 import os
+import re
 from pathlib import Path
 
 HUB_MODEL, HUB_FAST = "punctuation-restoration/en-zh-ms", "punctuation-restoration/en-zh-ms-fast"
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"  # of a checkout; a wheel has none
+HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 VARIABLE = "PUNCTUATION_RESTORATION_MODEL"
 
 
@@ -22,9 +24,11 @@ def find_model(name: str | None = None) -> str:
     """Folder or Hub id for a command's `--model`: "fast", a name of the user's, or None for the default model.
 
     Raises:
-        OSError: it is one of our models, and can neither be found nor downloaded.
+        OSError: it names a folder that is not there, or one of our models, which can neither be found nor downloaded.
     """
     model = FAST if name == "fast" else name or DEFAULT_MODEL
+    if not HUB_ID.fullmatch(model) and not Path(model).exists():
+        raise OSError(f"Expected a model's folder or Hub id, got {model}, where nothing is. Check the path.")
     check_model(model)
     return model
 

@@ -177,6 +177,13 @@ def test_links_between_documents_lead_to_a_file_and_a_heading() -> None:
                 assert anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, target
 
 
+def test_every_file_that_a_document_names_is_there() -> None:
+    there = [path.as_posix() for path in ROOT.glob("**/*") if path.suffix in (".py", ".yaml", ".json", ".tsv")]
+    for document, text in TEXTS.items():
+        for name in re.findall(r"`([\w/+-]+\.(?:py|yaml|tsv))`|`(results/[\w+-]+\.json)`", BLOCK.sub("", text)):
+            assert any(path.endswith("/" + "".join(name)) for path in there), f"{document}: {name}"
+
+
 def test_every_document_that_code_names_is_there_and_every_picture_is_shown() -> None:
     code = [path.read_text(encoding="utf-8") for path in ROOT.glob("*/**/*.py") if ".venv" not in path.parts]
     named = {name for text in (*code, *TEXTS.values()) for name in re.findall(r"docs/\w+\.md", text)}

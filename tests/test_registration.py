@@ -115,3 +115,5 @@ def test_an_environment_variable_names_the_default_model_and_commands_know_the_f
     monkeypatch.setattr(default_models, "FAST", str(tmp_path))
     assert default_models.find_model("fast") == str(tmp_path)
     assert default_models.find_model("me/mine") == "me/mine"
+    with pytest.raises(OSError, match="got runs/mine/best, where nothing is"):
+        default_models.find_model("runs/mine/best")

@@ -1,13 +1,9 @@
 """Loads the pipeline for the commands, with one line for each way in which that may fail. It knows transformers."""
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..default_models import find_model
-
-HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 
 
 class ModelError(RuntimeError):
@@ -34,9 +30,6 @@ def load_pipeline(
         model = find_model(model)
     except OSError as error:
         raise ModelError(str(error)) from error
-    if model and not HUB_ID.fullmatch(str(model)) and not Path(model).exists():
-        wrong = f"Expected a model's folder or Hub id, got {model}, where nothing is."
-        raise ModelError(f"{wrong} Correct the path (--model).")
     import torch  # seconds to import; mistakes in options need not wait for it
     import transformers
     from transformers import logging
@@ -63,6 +56,8 @@ def load_pipeline(
         restore("", **options or {})
     except (TypeError, ValueError) as error:
         raise OptionError(str(error)) from error
+    except (ImportError, OSError) as error:  # the backend writes its file with the first text
+        raise ModelError(first_line(error)) from error
     return restore
 
 
