@@ -62,22 +62,13 @@ def by_pair(table: np.ndarray) -> dict[tuple[str, str], int]:
 # English clitics: joined for the model, scored at the original tokens.
 
 
-def test_split_clitics_are_joined_before_the_model_and_keep_their_own_units():
-    example = from_tokens(("we", O), ("'re", O), ("here", P), ("i", O), ("do", O), ("n't", O), ("'the", O), ("end", P))
+def test_split_clitics_are_joined_before_the_model_and_scored_at_their_own_units():
+    example = from_tokens(("we", O), ("'re", C), ("here", P), ("i", O), ("do", C), ("n't", O), ("'the", O), ("end", P))
     assert example.text == "we're here i don't 'the end"
     assert units(example) == ["we", "'re", "here", "i", "do", "n't", "'the", "end"]
-
-
-def test_a_mark_after_a_joined_word_is_scored_at_its_clitic_and_every_token_once():
-    example = from_tokens(("we", O), ("'re", C), ("here", P))
-    counts = counts_of(example, words(example.text, ("we're", C), ("here", P)))
-    assert by_pair(counts.sum(axis=0)) == {(O, O): 1, (C, C): 1, (P, P): 1}
-
-
-def test_a_mark_before_a_clitic_is_out_of_reach_and_counts_as_a_miss():
-    example = from_tokens(("we", C), ("'re", O))
-    counts = counts_of(example, words(example.text, ("we're", O)))
-    assert by_pair(counts.sum(axis=0)) == {(C, O): 1, (O, O): 1}
+    given = words(example.text, ("we're", C), ("here", P), ("i", O), ("don't", O), ("the", O), ("end", P))
+    # The comma before `n't` is out of reach, and counts as a miss.
+    assert by_pair(counts_of(example, given).sum(axis=0)) == {(O, O): 4, (C, C): 1, (P, P): 2, (C, O): 1}
 
 
 def test_tokens_give_no_mark_away_and_those_without_a_word_are_still_scored():
@@ -117,41 +108,23 @@ def test_systems_that_find_other_words_are_scored_on_the_same_places():
 # What the text must not tell, and what its marks mean.
 
 
-def test_input_is_lower_case_and_without_marks():
-    assert (
-        from_text('He said: "Hello, World!" It costs $3.50 at 12:30.').text
-        == "he said hello world it costs $3.50 at 12:30"
-    )
-
-
-def test_marks_mean_what_the_table_says():
+def test_input_is_lower_case_and_without_marks_and_these_mean_what_the_table_says():
+    text = from_text('He said: "Hello, World!" It costs $3.50 at 12:30.').text
+    assert text == "he said hello world it costs $3.50 at 12:30"
     # The mapping of the IWSLT data: colons and dashes are commas, exclamation marks and semicolons periods.
-    example = from_text("one: two — three; four! five? six")
-    assert example.labels == (C, C, P, P, Q, O)
+    assert from_text("one: two — three; four! five? six").labels == (C, C, P, P, Q, O)
 
 
-def test_a_model_with_other_labels_is_scored_in_the_labels_of_the_benchmark():
-    exclamation = {"name": "EXCLAMATION", "before": "", "after": "!", "fill": "!"}
+@pytest.mark.parametrize(("sign", "name", "means"), [("!", "EXCLAMATION", P), ("~", "TILDE", O)])
+def test_a_model_with_other_labels_is_scored_in_the_labels_of_the_benchmark(sign, name, means):
+    more = {"name": name, "before": "", "after": sign, "fill": sign}
     config = PunctuationRestorationConfig(
-        labels=[*DEFAULT_LABELS, exclamation], mark_labels={**DEFAULT_MARK_LABELS, "!": "EXCLAMATION"}
+        labels=[*DEFAULT_LABELS, more], mark_labels={**DEFAULT_MARK_LABELS, sign: name}
     )
-    example = from_text("stop! no")
-    assert example.labels == (P, O)
-    prediction = align(example, words(example.text, ("stop", "EXCLAMATION"), ("no", O)), standard_labels(config))
-    assert prediction.labels == [P, O]
+    prediction = align(from_text("stop no"), words("stop no", ("stop", name), ("no", P)), standard_labels(config))
+    assert prediction.labels == [means, P]
     own = own_labels(config)
-    example = example_from_text("doc", "stop! no", WordFinder(own.mark_labels), own)
-    assert example.labels == ("EXCLAMATION", O)
-
-
-def test_a_mark_that_means_nothing_in_a_benchmark_counts_as_none():
-    config = PunctuationRestorationConfig(
-        labels=[*DEFAULT_LABELS, {"name": "TILDE", "before": "", "after": "~", "fill": "~"}],
-        mark_labels={**DEFAULT_MARK_LABELS, "~": "TILDE"},
-    )
-    example = from_text("stop no")
-    prediction = align(example, words(example.text, ("stop", "TILDE"), ("no", P)), standard_labels(config))
-    assert prediction.labels == [O, P]
+    assert example_from_text("doc", f"stop{sign} no", WordFinder(own.mark_labels), own).labels == (name, O)
 
 
 # Putting words beside units.

@@ -77,12 +77,9 @@ def test_a_mark_inside_a_word_is_an_insertion_but_no_word() -> None:
     assert scores.slot_error_rate == 2
 
 
-def test_a_mark_that_the_reference_never_uses_is_left_out_of_the_macro_mean() -> None:
+def test_what_is_not_there_divides_nothing() -> None:
     scores = score_labels([C, O, O], [C, Q, O])
-    assert (scores.macro.f1, scores.micro.f1) == (1, pytest.approx(2 / 3))
-
-
-def test_nothing_to_score_gives_zeros_instead_of_a_division_by_zero() -> None:
+    assert (scores.macro.f1, scores.micro.f1) == (1, pytest.approx(2 / 3))  # no question in the reference
     scores = score_labels([], [])
     assert (scores.micro.f1, scores.macro.f1, scores.weighted.f1, scores.slot_error_rate) == (0, 0, 0, None)
 
@@ -136,19 +133,6 @@ def test_whole_documents_are_drawn_and_blocks_of_words_where_there_are_few() -> 
     # Drawn in blocks, the interval of documents whose blocks agree would be narrower than it is.
     whole, narrow = (bootstrap(own, NAMES)["micro"] for own in (units, alone))
     assert whole[1] - whole[0] > 3 * (narrow[1] - narrow[0])
-
-
-def test_a_rare_mark_has_a_wide_interval() -> None:
-    # 46 questions among 830 commas, as in the English test; both are found half of the time.
-    units = []
-    for index in range(83):
-        questions = [Q] * (index < 46)
-        found = questions if index % 2 else [O] * len(questions)
-        units.append(count_labels([C] * 10 + questions, [C, O] * 5 + found, NAMES))
-    marks = bootstrap(units, NAMES)["marks"]
-    assert marks[Q][1] - marks[Q][0] > 0.15
-    assert marks[C][1] - marks[C][0] < 0.01
-    assert bootstrap(units, NAMES)["marks"] == marks  # always the same draws
 
 
 def test_a_difference_that_is_the_same_everywhere_has_no_interval() -> None:

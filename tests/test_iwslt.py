@@ -37,6 +37,7 @@ TALKS = """<?xml version="1.0" encoding="UTF-8"?>
 </mteval>
 """
 TALKS_NAME = "IWSLT17.TED.tst2010.zh-en.zh.xml"
+LABELS = standard_labels(PunctuationRestorationConfig())
 
 
 def packed(files):
@@ -50,52 +51,37 @@ def packed(files):
     return stream.getvalue()
 
 
-@pytest.fixture
-def downloads(tmp_path):
-    folder = tmp_path / "downloads"
-    folder.mkdir()
-    with zipfile.ZipFile(folder / "LREC.zip", "w") as archive:
+def test_archives_as_downloaded_become_benchmarks_that_can_be_read(tmp_path, capsys):
+    downloads, bench = tmp_path / "downloads", tmp_path / "bench"
+    downloads.mkdir()
+    with zipfile.ZipFile(downloads / "LREC.zip", "w") as archive:
         archive.writestr("LREC/test2011", TOKENS)
         archive.writestr("LREC/_ReadMe_.txt", "Dear Sir or Madam")
     inner = packed({f"zh-en/{TALKS_NAME}": TALKS.encode(), "zh-en/IWSLT17.TED.tst2010.zh-en.en.xml": b"<"})
-    (folder / "2017-01-trnted.tgz").write_bytes(packed({"texts/zh/en/zh-en.tgz": inner, "README": b"read me"}))
-    return folder
-
-
-def test_archives_as_downloaded_become_benchmarks_that_can_be_read(downloads, tmp_path, capsys):
-    bench = tmp_path / "bench"
+    (downloads / "2017-01-trnted.tgz").write_bytes(packed({"texts/zh/en/zh-en.tgz": inner, "README": b"read me"}))
     assert main([str(downloads), "--output", str(bench)]) == 0
     shown = capsys.readouterr().out
     assert "5 tokens; NOT the copy that our figures were measured on" in shown
     assert f"--bench-root {bench} --benchmark iwslt2011-test zh-tst2010 zh-tst2010-punctuated\n" in shown
-    labels = standard_labels(PunctuationRestorationConfig())
-    [stream] = load_examples("iwslt2011-test", labels, bench, tmp_path / "none.yaml")
+    [stream] = load_examples("iwslt2011-test", LABELS, bench, tmp_path / "none.yaml")
     assert (stream.text, stream.labels) == ("we're here ok", ("O", "O", "COMMA", "COMMA", "PERIOD"))
-    assert [talk.id for talk in load_examples("zh-tst2010", labels, bench, tmp_path)] == ["ted-12", "ted-7"]
-    [talk] = load_examples("zh-tst2010-punctuated", labels, bench, tmp_path)
+    assert [talk.id for talk in load_examples("zh-tst2010", LABELS, bench, tmp_path)] == ["ted-12", "ted-7"]
+    [talk] = load_examples("zh-tst2010-punctuated", LABELS, bench, tmp_path)
     assert talk.labels.count("PERIOD") == 4  # 可以 真的 再见 谢谢
-
-
-def test_the_content_by_hand(downloads):
-    made = convert([downloads])
-    assert made["en/iwslt2011-test.tsv"] == TOKENS.replace(b"\r\n", b"\n")
-    rows = [json.loads(line) for line in made["zh/iwslt-tst2010.jsonl"].splitlines()]
+    assert (bench / "en" / "iwslt2011-test.tsv").read_bytes() == TOKENS.replace(b"\r\n", b"\n")
+    rows = [json.loads(line) for line in (bench / "zh" / "iwslt-tst2010.jsonl").read_text("utf-8").splitlines()]
     assert rows == [
         {
-            "id": "ted-12",
-            "language": "zh",
-            "punctuated": True,
+            "id": "ted-12", "language": "zh", "punctuated": True,
             "share_of_segments_ending_in_a_stop": 0.8,  # all but the third, which ends in dots
             "text": "大家好，今天讲 AT&T, 好不好？他说：“可以。”真的。..再见！谢谢。",
         },
         {
-            "id": "ted-7",
-            "language": "zh",
-            "punctuated": False,
+            "id": "ted-7", "language": "zh", "punctuated": False,
             "share_of_segments_ending_in_a_stop": 0.33,  # a Latin dot is none
             "text": "没有 标点OK.完了。",
         },
-    ]
+    ]  # fmt: skip
 
 
 def test_of_two_files_for_one_benchmark_our_copy_is_taken(tmp_path, monkeypatch):
@@ -149,18 +135,13 @@ def test_a_wrong_file_is_named_and_nothing_is_written(tmp_path, capsys, name, co
     assert not (tmp_path / "bench").exists()
 
 
-def test_a_path_with_nothing_at_it_is_named(tmp_path):
+def test_where_nothing_is_the_error_says_what_to_do(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"at .*nowhere, found none"):
         convert([tmp_path / "nowhere"])
-
-
-def test_until_the_data_is_there_the_error_says_how_to_get_it(tmp_path):
     says = "benchmark 'zh-dev2010' at .*iwslt-dev2010.jsonl, found none. docs/benchmarks.md .*tools.iwslt"
     with pytest.raises(ValueError, match=says):
-        load_examples("zh-dev2010", standard_labels(PunctuationRestorationConfig()), tmp_path, tmp_path / "none.yaml")
-
-
-def test_what_was_written_here_is_scored_without_naming_it(tmp_path, monkeypatch):
+        load_examples("zh-dev2010", LABELS, tmp_path, tmp_path / "none.yaml")
+    # What was written here is scored without naming it.
     monkeypatch.chdir(tmp_path)
     assert str(default_root()) == "../shared/bench"
     (tmp_path / "bench").mkdir()

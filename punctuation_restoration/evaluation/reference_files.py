@@ -6,7 +6,7 @@ Takes a path, gives examples. Knows nothing about models or about which benchmar
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from punctuation_restoration.data import readers
@@ -24,12 +24,9 @@ def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list
     it is false are left out, perhaps all.
 
     Raises:
-        ValueError: if the file is missing, empty or not in its format.
+        ValueError: if the file is empty or not in its format.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"Expected a file to score at {path}, found none. Check the path or --bench-root.")
-    examples = [example for example in _read_file(path, label_set, only) if example.spans]
+    examples = [example for example in _read_file(Path(path), label_set, only) if example.spans]
     if not (examples or only):
         raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
     return examples
@@ -80,18 +77,17 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
     missing = sorted(set(names) - set(sources))
     if missing:
         raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
-    finder, found = WordFinder(label_set.mark_labels), list[Example]()
+    found: list[Example] = []
     for source in (sources[name] for name in names):
         listed, filters = read_hashes(source.held_out), source.filters
         validation, _ = held_out_shares(source, made)
-        for document in readers.read_documents(Path(made.root) / source.path, source.text_field):
-            number = hash_id(document.id)
-            if number not in listed if listed else split_of(number, validation) != "validation":
-                continue
-            example = _example_of(document, finder, label_set, source.casing if casing else False)
-            density = sum(label != NO_MARK for label in example.labels) / max(len(example.labels), 1)
+        documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
+        hashed = ((hash_id(one.id), one) for one in documents)
+        kept = (one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation"))
+        for example in _examples(kept, label_set, source.casing if casing else False):
+            density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
             is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
-            if example.spans and is_usual and (any(example.cased) or not casing):
+            if is_usual and (any(example.cased) or not casing):
                 found.append(example)
     return found
 
@@ -104,7 +100,7 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
     Raises:
         ValueError: if it has none, or their texts are no longer where they were.
     """
-    finder, found = WordFinder(label_set.mark_labels), list[Example]()
+    found: list[Example] = []
     for row in read_index(folder)["sources"]:
         shards = row["splits"].get("test", {"shards": ()})["shards"]
         kept = {hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()}
@@ -115,9 +111,7 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
                 f"Expected {len(kept)} documents for test of {row['name']} in {row['read_from'][0]}, found "
                 f"{len(mine)}. The texts have changed: prepare the data again."
             )
-        found += [
-            example for example in (_example_of(one, finder, label_set) for one in mine.values()) if example.spans
-        ]
+        found += _examples(mine.values(), label_set)
     if not found:
         raise ValueError(f"Expected documents kept for test in {folder}, found none. Prepare the data with --test 0.1.")
     return found
@@ -133,10 +127,15 @@ def digest_of(examples: Sequence[Example]) -> str:
     return digest.hexdigest()
 
 
-def _example_of(
-    document: readers.SourceDocument, finder: WordFinder, label_set: LabelSet, has_casing: bool | None = False
-) -> Example:
-    """A document of training text as an example."""
-    if document.words:
-        return example_from_tokens(document.id, document.words, document.labels, label_set)
-    return example_from_text(document.id, document.text, finder, label_set, has_casing)
+def _examples(
+    documents: Iterable[readers.SourceDocument], label_set: LabelSet, has_casing: bool | None = False
+) -> Iterator[Example]:
+    """Documents of training text as examples; those without words are left out."""
+    finder = WordFinder(label_set.mark_labels)
+    for document in documents:
+        if document.words:
+            example = example_from_tokens(document.id, document.words, document.labels, label_set)
+        else:
+            example = example_from_text(document.id, document.text, finder, label_set, has_casing)
+        if example.spans:
+            yield example

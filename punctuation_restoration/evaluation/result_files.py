@@ -12,15 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from punctuation_restoration.evaluation import scores
 from punctuation_restoration.evaluation.runner import Evaluation
-from punctuation_restoration.evaluation.scores import (
-    bootstrap,
-    calibration_error,
-    mark_numbers,
-    paired_bootstrap,
-    score,
-    units_of,
-)
 from punctuation_restoration.whole_files import write_whole
 
 FORMAT = 4
@@ -35,7 +28,7 @@ def to_result(
     beside; empty where they are not scored.
     """
     names, counts = evaluation.label_names, evaluation.counts
-    unit, units = units_of(evaluation.blocks)
+    unit, units = scores.units_of(evaluation.blocks)
     return {
         "format": FORMAT,
         "benchmark": name,
@@ -43,21 +36,21 @@ def to_result(
         "signature": signed,
         "label_names": list(names),
         "n_documents": len({block.document for block in evaluation.blocks}),
-        "scores": asdict(score(counts, names)),
-        "intervals_95": {"unit": unit, "n_units": len(units), **bootstrap(units, names)},
+        "scores": asdict(scores.score(counts, names)),
+        "intervals_95": {"unit": unit, "n_units": len(units), **scores.bootstrap(units, names)},
         "calibration": {decisions: _calibration(bins) for decisions, bins in evaluation.calibration.items()},
         "casing": casing,
         "confusion": counts[:2].sum(axis=0).tolist(),  # rows: reference, columns: predicted
         # Of every unit of the intervals how many marks are right, in the reference, and predicted.
-        "units": [mark_numbers(one.sum(axis=0)).sum(axis=0).tolist() for one in units],
+        "units": [scores.mark_numbers(one.sum(axis=0)).sum(axis=0).tolist() for one in units],
     }
 
 
 def _calibration(bins: np.ndarray) -> dict[str, Any]:
     """Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all."""
-    n, n_right, score_sums = bins
-    found = {"n": n.astype(int).tolist(), "n_right": n_right.astype(int).tolist()}
-    return {**found, "score_sums": score_sums.round(6).tolist(), "expected_calibration_error": calibration_error(bins)}
+    n, n_right = bins[:2].astype(int).tolist()
+    error = scores.calibration_error(bins)
+    return {"n": n, "n_right": n_right, "score_sums": bins[2].round(6).tolist(), "expected_calibration_error": error}
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -83,15 +76,11 @@ def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Mappi
     Raises:
         ValueError: if it is not.
     """
-    for what, expected, got in (
-        ("data", data_sha256, earlier["signature"]["data_sha256"]),
-        ("labels", list(label_names), earlier["label_names"]),
-    ):
-        if expected != got:
-            raise ValueError(
-                f"Expected --against to name a result on the same {what}, {expected}, got {got}. Evaluate the earlier "
-                "model with the same --benchmark and --limit."
-            )
+    if (data_sha256, list(label_names)) != (earlier["signature"]["data_sha256"], earlier["label_names"]):
+        raise ValueError(
+            f"Expected --against to name a result on the same data and labels, got one on {earlier['benchmark']} that "
+            "differs. Evaluate the earlier model with the same --benchmark and --limit."
+        )
 
 
 def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,7 +91,7 @@ def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, 
     """
     check_same_test(result["signature"]["data_sha256"], result["label_names"], earlier)
     signed = {key: earlier["signature"][key] for key in ("model", "model_sha256", "commit")}
-    return {**signed, **paired_bootstrap(result["units"], earlier["units"])}
+    return {**signed, **scores.paired_bootstrap(result["units"], earlier["units"])}
 
 
 def write_result(result: Mapping[str, Any], path: Path) -> None:

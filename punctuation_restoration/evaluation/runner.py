@@ -20,6 +20,7 @@ from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.scores import BLOCK_WORDS, Block, count_labels, count_reliability
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 
+Restore = Callable[..., Iterator[dict[str, Any]]]  # the pipeline
 N_AROUND = 8  # units shown on each side of a mistake
 SIGNS = {NO_MARK: "", "COMMA": ",", "PERIOD": ".", "QUESTION": "?"}  # other labels are shown by name
 
@@ -48,12 +49,11 @@ class Prediction(NamedTuple):
 
 
 def evaluate_examples(
-    restore: Callable[..., Iterator[dict[str, Any]]],
+    restore: Restore,
     examples: Sequence[Example],
     label_set: LabelSet,
     title: str = "",
-    *,
-    n_mistakes: int = 50,
+    n_mistakes: int = 0,
     **settings: Any,
 ) -> Evaluation:
     """Run the pipeline over the texts and compare with the reference, in the labels of a set.
@@ -75,11 +75,7 @@ def evaluate_examples(
 
 
 def restored(
-    restore: Callable[..., Iterator[dict[str, Any]]],
-    examples: Sequence[Example],
-    items: Iterator[Any],
-    title: str,
-    **settings: Any,
+    restore: Restore, examples: Sequence[Example], items: Iterator[Any], title: str, **settings: Any
 ) -> Iterator[tuple[Example, dict[str, Any]]]:
     """Examples with what the pipeline gives for their items, one at a time, so that no more are in memory."""
     with ProgressBar(title, sum(len(example.spans) for example in examples)) as bar:

@@ -7,11 +7,6 @@ intervals, and the calibration error. Knows nothing about texts, models or files
     predicted   COMMA   COMMA  O       O
     counted     hit     insertion      deletion      a wrong mark in the right place is a substitution
 
-    >>> names = ["O", "COMMA", "PERIOD", "QUESTION"]
-    >>> scores = score(count_labels([0, 1, 0, 2, -100], [0, 1, 1, 2, 0], names), names)   # -100: not scored
-    >>> round(scores.micro.f1, 3), scores.n_words
-    (0.8, 4)
-
 Counts are arrays (3, M, M) of whole numbers, by reference and predicted label, the no-mark label first: of every word
 but the last of each text; of the last words, where a stop is easy to guess; and of marks predicted inside a word of the
 reference, which are insertions but no words of their own.
