@@ -51,10 +51,6 @@ def test_a_high_threshold_makes_a_mark_rarer():
     assert _decode([row], thresholds={"PERIOD": 0.6}) == ([1], [0.4])
 
 
-def test_a_label_that_is_not_allowed_is_not_chosen_for_its_threshold():
-    assert _decode([ROW], ["PERIOD"], {"COMMA": 0.1}) == ([0], [0.85])
-
-
 @pytest.mark.parametrize(
     ("marks", "thresholds", "message"),
     [

@@ -5,7 +5,7 @@ import pytest
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.conventions import known_marks
 from punctuation_restoration.pipeline.edits import Edit, edited, edited_between, marks_of, restoring_edits
-from punctuation_restoration.pipeline.marks import find_marks, mark_places, strip_marks, typed_dashes
+from punctuation_restoration.pipeline.marks import find_marks, strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
 
 NAMES = ["O", "COMMA", "PERIOD", "QUESTION"]
@@ -133,26 +133,6 @@ def test_a_mark_may_stand_for_no_label():
     marks = find_marks("a ~ b", words, {"~": None, ".": "PERIOD"}, NAMES)
     assert [mark and mark.label for mark in marks] == [None, None]
     assert (marks[0].start, marks[1]) == (2, None)
-
-
-def test_an_opening_mark_belongs_to_the_word_behind_it():
-    table = {"¿": None, "?": "QUESTION"}
-    text = "hola ¿qué tal?"
-    marks = find_marks(text, WordFinder(table)(text), table, NAMES)
-    assert [mark and mark.label for mark in marks] == [None, None, "QUESTION"]
-
-
-def test_places_of_marks_leave_typed_faces_out():
-    text = "a. :) , b"
-    assert mark_places(text, 1, 8, set(".,:")) == [1, 6]
-    assert mark_places(text, 2, 5, set(".,:")) == []
-
-
-def test_typed_dashes_stand_between_two_words():
-    assert typed_dashes("a - b", 1, 4) == [(2, 3)]
-    assert typed_dashes("a--b", 1, 3) == [(1, 3)]
-    assert typed_dashes("a - ", 1, 4) == []
-    assert typed_dashes("a, b", 1, 3) == []
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,6 @@ def test_stages_import_only_stages_before_them(folder):
     assert not any("restoration_pipeline" in stages for stages in before.values())  # it alone composes
 
 
-def test_only_the_backends_import_the_exporter():
-    using = {path.stem for path in FILES for level, module, _ in _imports(path) if level and module == "onnx_export"}
-    assert using == {"backends"}
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_no_line_of_prose_looks_like_an_import(path):
     # transformers looks for relative imports with a pattern, in comments and docstrings too.

@@ -166,17 +166,6 @@ def test_a_stream_is_read_without_windows(restore: Any) -> None:
     assert streamed == restore(text, window=1000)["text"] != restore(text)["text"]
 
 
-def test_with_another_head_it_streams_by_reading_again(tiny_tokenizer: Any) -> None:
-    build: Any = pipeline
-    model = make_model(tiny_tokenizer, head="bilstm")
-    again = build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
-    streamer = PunctuationStreamer(again, look_ahead=3)
-    for word in WORDS:
-        streamer.feed_words([word])
-    assert streamer.look_ahead == 3
-    assert streamer.flush().tail == ""
-
-
 @pytest.fixture(scope="module")
 def started(texts: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model from nothing, with the pieces of a small text."""

@@ -9,14 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spanish import CONFIG, IDS, LABEL_KEYS, LABELS, NAMES, SHORT, find_words
-from test_properties import texts as any_texts
 from transformers import pipeline
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
-from punctuation_restoration.pipeline.decisions import LEAST_CHANCE, make_choice, match_pairs
+from punctuation_restoration.pipeline.decisions import LEAST_CHANCE, match_pairs
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
-from punctuation_restoration.pipeline.marks import find_marks, strip_marks
+from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from punctuation_restoration.training.building import with_labels
 
@@ -70,18 +69,6 @@ def test_what_is_read_is_written_again(text):
     decided = [{"label": label, "score": 1.0, "source": "model"} for label in labels]
     assert edited(bare, restoring_edits(bare, words, marks_of(words, rows), decided)) == text
     assert matched(labels) == labels  # whole pairs stay as they are
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(any_texts)
-def test_signs_before_words_change_nothing_else_of_what_is_read(text):
-    words = find_words(text)
-    with_opening = find_marks(text, words, CONFIG.mark_labels, NAMES)
-    closing = {mark: label for mark, label in CONFIG.mark_labels.items() if mark[0] not in PAIRS}
-    without = find_marks(text, words, closing, NAMES)
-    for one, other in zip(with_opening, without, strict=True):
-        if one is None or one.label is None or NAMES.index(one.label) not in (IDS["¿"], IDS["¡"], IDS["¿?"], IDS["¡!"]):
-            assert one == other
 
 
 def test_the_configuration_knows_what_the_signs_of_its_labels_mean():
@@ -140,12 +127,6 @@ def test_what_is_given_stays_and_counts():
     assert matched(("¿", "¿", "?"), free=[0, 1, 1]) == ["¿", "-", "?"]
     assert matched(("¿", "-", "."), free=[0, 1, 1]) == ["¿", "-", "."]
     assert matched(("-", "-", "?"), [(1, "¿", 0.3), (0, "¿", 0.9)], free=[0, 1, 0]) == ["-", "¿", "?"]
-
-
-def test_what_opens_an_unfinished_text_may_be_closed_later():
-    assert matched(("¿", "-", ".", "¿", "-"), unfinished=True) == ["-", "-", ".", "¿", "-"]
-    assert matched(("¿", "-", ".", "¿", "-")) == ["-", "-", ".", "-", "-"]
-    assert matched(("¿", "-", "."), unfinished=True) == ["-", "-", "."]
 
 
 def test_labels_without_pairs_are_left_alone():
@@ -230,18 +211,6 @@ def test_marks_that_are_there_take_part(knowing):
     assert knowing({"text": "you are you", "known": {2: "CLOSE_QUESTION"}})["text"] == "¿you are you?"
     word = knowing("you awak")["words"][0]
     assert (word["label"], word["mark"], round(word["score"], 6)) == ("OPEN_QUESTION", "", 0.05)
-
-
-def test_the_sets_of_marks_have_what_opens_with_what_closes():
-    allowed = {
-        marks: {NAMES[label] for label in set(make_choice(CONFIG, marks).goes_to.tolist())}
-        for marks in ("basic", "sentence-ends")
-    }
-    questions, exclamations = (
-        {f"{kind}_{name}" for kind in ("OPEN", "FULL", "CLOSE")} for name in ("QUESTION", "EXCLAMATION")
-    )
-    assert allowed["basic"] == {"O", "COMMA", "PERIOD"} | questions
-    assert allowed["sentence-ends"] == {"O", "PERIOD"} | questions | exclamations
 
 
 def test_live_words_keep_what_opens_until_it_is_closed(knowing):

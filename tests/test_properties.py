@@ -171,18 +171,6 @@ def test_windows_of_any_size_agree_where_the_whole_text_fits(tiny_pipeline, some
 
 
 @through_the_model
-@given(
-    st.lists(st.sampled_from(["hello", "saya", "it's", "3.5", "you", "Dr", "我们", "今天", "写", "API"]), max_size=12)
-)
-def test_words_give_what_their_text_gives(tiny_pipeline, words):
-    result = tiny_pipeline({"words": words})
-    marks = set(DEFAULT_MARK_LABELS) - {".", ":"}
-    text = "".join(sign for sign in result["text"] if sign not in marks)
-    assert text.replace(".", "").replace(" ", "") == "".join(words).replace(".", "")
-    assert result == tiny_pipeline({"words": tuple(words)})
-
-
-@through_the_model
 @given(texts)
 def test_truecasing_changes_the_case_of_letters_only(tiny_pipeline, text):
     plain, cased = tiny_pipeline(text), tiny_pipeline(text, truecase=True)

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.data.conversion import Converter
-from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.pipeline import segmentation
 from punctuation_restoration.pipeline.segmentation import HanSegmenter
 from punctuation_restoration.pipeline.simplified import SIMPLIFIED, SIMPLIFIED_FORMS, TRADITIONAL
@@ -110,18 +108,3 @@ def test_traditional_text_gets_the_marks_of_simplified_text_and_keeps_its_charac
         assert [one[key] for key in same] == [other[key] for key in same]
         assert one["word"] == given[one["start"] : one["end"]]
     assert "".join(sign for sign in found["text"] if sign not in "，。？") == given
-
-
-def test_prepared_documents_are_those_that_serving_shows_the_encoder(tiny_tokenizer: Any, tiny_config: Any) -> None:
-    converter = Converter(tiny_tokenizer, tiny_config)
-    packed = []
-    for text in PAIRS[0]:
-        words, labels = converter.words_and_labels(SourceDocument("a", f"{text}，{text}。", ""), "zh")
-        assert "".join(words) == text * 2
-        packed.append(converter.pack("a", words, labels))
-    one, other = packed
-    assert one.words.piece_ids.tolist() == other.words.piece_ids.tolist()
-    assert one.words.piece_counts.tolist() == other.words.piece_counts.tolist()
-    assert one.words.labels.tolist() == other.words.labels.tolist()
-    assert one.words.labels.any()
-    assert one.word_hash == other.word_hash  # so that a copy in other characters is found

@@ -204,31 +204,10 @@ def test_parts_cut_anywhere_give_the_text_with_marks(tiny_pipeline, places):
     assert without_marks(restored) == without_marks(LONG)
 
 
-def test_a_text_that_fits_one_window_is_restored_as_in_one_call(tiny_pipeline):
-    text = "hello how are you saya awak"
-    assert "".join(tiny_pipeline.stream(text)) == tiny_pipeline(text)["text"]
-
-
 def test_an_endless_stream_gives_text_and_keeps_little(tiny_pipeline):
     stream = tiny_pipeline.stream(f"hello{number} you are " for number in itertools.count())
     texts = [next(stream) for _ in range(6)]
     assert all(len(text) > 100 for text in texts[1:])
-
-
-@pytest.mark.parametrize("options", [{}, {"existing": "replace"}, {"truecase": True, "condition": True}])
-def test_edits_and_words_have_offsets_in_the_whole_text(tiny_pipeline, options):
-    text = LONG.replace("are you", "are, you.").replace("the end", "the end?! “hello”")
-    results = list(tiny_pipeline.stream_results([text], **options))
-    assert len(results) > 5
-    parts, place = [], 0
-    for edit in (edit for result in results for edit in result["edits"]):
-        assert place <= edit["start"]
-        parts += [text[place : edit["start"]], edit["inserted"]]
-        place = edit["start"] + len(edit["removed"])
-        assert text[edit["start"] : place] == edit["removed"]
-    assert "".join([*parts, text[place:]]) == "".join(result["text"] for result in results) != text
-    words = [word for result in results for word in result["words"]]
-    assert [(word["start"], word["end"]) for word in words] == [word[:2] for word in tiny_pipeline.find_words(text)]
 
 
 def test_pauses_count_in_every_block(tiny_pipeline):
@@ -246,8 +225,3 @@ def test_pauses_count_in_every_block(tiny_pipeline):
     assert min(raised) < 50
     assert max(raised) > len(text) - 50
     assert len(raised) < len(pairs)
-
-
-def test_settings_that_cannot_work_in_a_stream_are_refused(tiny_pipeline):
-    with pytest.raises(ValueError, match="condition=True beside truecase"):
-        list(tiny_pipeline.stream(["a"], truecase=True))
