@@ -10,7 +10,6 @@ from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler, stream_probabilities
 from punctuation_restoration.data.shards import (
     PackedDocument,
-    ShardWriter,
     WordStream,
     make_words,
     open_shard,
@@ -72,10 +71,7 @@ def n_places(window: CutWindow) -> int:
 def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None:
     documents = [document(500 * n, [0, 1, 2] * 10, n) for n in range(4)]
     n_bytes = sum(array.nbytes for array in documents[0].words)
-    writer = ShardWriter(tmp_path, "s", max_bytes=2 * n_bytes + 4096 + 100)
-    for each in documents:
-        writer.add(each)
-    row = writer.finish()
+    row = write_split(tmp_path, "s", documents, max_bytes=2 * n_bytes + 4096 + 100)
     assert [shard["n_documents"] for shard in row["shards"]] == [2, 2]
     assert (row["n_words"], row["n_labels"]) == (120, [40, 40, 40])
     arrays = open_shard(tmp_path / row["shards"][1]["file"])

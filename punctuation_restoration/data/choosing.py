@@ -6,7 +6,7 @@
 
 After Fu et al. (2021) and Zhu et al. (2022). Takes a small sample of the text that a model is to read (it needs no
 marks) and prepared data; writes prepared data with the documents of lowest perplexity, and all held-out documents as
-they were. Prints the sample's distribution of stops for a recipe's `sampling`.
+they were.
 
 The n-gram model is interpolated Kneser-Ney (Chen & Goodman 1999). No library's: KenLM needs a program in C++, and
 nltk.lm goes through all its n-grams again for each word that it scores.
@@ -14,11 +14,9 @@ nltk.lm goes through all its n-grams again for each word that it scores.
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from transformers import AutoTokenizer
@@ -27,21 +25,19 @@ from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.leaks import mixed
 from punctuation_restoration.data.preparation import clear_folder, explain, slot_config
-from punctuation_restoration.data.readers import SourceDocument, read_documents
+from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 
-MOST_STOPS = 20  # an utterance with more does not fit into a window
 POWERS = np.cumprod(np.full(256, 0x9E3779B97F4A7C15, dtype=np.uint64))  # modulo 2^64; no word has more pieces
 ORDER = 4  # words of the longest n-gram: Fu et al. (2021)
 START = np.uint64(2**64 - 1)  # in the place of the words before a text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Rank, write the choice, print the stops. Gives 0, or 1 after an error message."""
+    """Rank and write the choice. Gives 0, or 1 after an error message."""
     parser = argparse.ArgumentParser(prog="choosing", description="Training text that is like a sample.")
-    lines = "text to be like: files or folders; a line of a document is an utterance"
-    parser.add_argument("--sample", required=True, nargs="+", help=lines)
+    parser.add_argument("--sample", required=True, nargs="+", help="text to be like: files or folders")
     parser.add_argument("--pool", required=True, nargs="+", help="prepared data to choose from")
     parser.add_argument("--language", required=True, help="of the sample; the pool's other languages are left out")
     parser.add_argument("--words", required=True, type=int, help="how many words to choose, in whole documents")
@@ -49,22 +45,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tokenizer", help="of the pool, where it is not where it was: folder or Hub id")
     args = parser.parse_args(argv)
     try:
-        index = of_language(shards.read_index(*args.pool), args.language)
+        index = shards.read_index(*args.pool)
+        rows = [row for row in index["sources"] if row["language"] == args.language]
+        if not rows:
+            raise ValueError(f"Expected --language to be one of {index['languages']}, got {args.language!r}.")
+        index |= {"languages": [args.language], "sources": rows}
         sample = read_sample(args.sample, build_converter(index, args.tokenizer), args.language)
-        print(f"Sample: {len(sample.starts):,} documents, {len(sample.words):,} words. {describe_stops(sample.stops)}")
-        write_choice(index, best(rank(index, sample), args.words), args.output)
+        write_choice(index, best(*rank(index, *sample), args.words), args.output)
     except (ValueError, OSError, MemoryError) as error:
         print(f"choosing: {explain(error)}", file=sys.stderr)
         return 1
     return 0
-
-
-def of_language(index: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """The index with the sources of one language."""
-    rows = [row for row in index["sources"] if row["language"] == language]
-    if not rows:
-        raise ValueError(f"Expected --language to be one of {index['languages']}, got {language!r}. Correct it.")
-    return {**index, "languages": [language], "sources": rows}
 
 
 def build_converter(index: Mapping[str, Any], tokenizer: str | None = None) -> Converter:
@@ -74,46 +65,18 @@ def build_converter(index: Mapping[str, Any], tokenizer: str | None = None) -> C
     return Converter(AutoTokenizer.from_pretrained(name), slot_config(name, Recipe("sample", (), model=model)))
 
 
-class Sample(NamedTuple):
-    """Words of the text that a model is to read."""
-
-    words: np.ndarray  # (n_words,) uint64
-    starts: np.ndarray  # (n_documents,) first word of each
-    hashes: np.ndarray  # (n_documents,) uint64, of its words, as in a shard
-    stops: Counter[int]  # how many utterances have so many stops
-
-
-def read_sample(paths: Iterable[str | Path], converter: Converter, language: str) -> Sample:
-    """Words and stops of the sample's texts; a `ValueError` if they cannot be read, or have no words."""
-    documents: list[shards.PackedDocument] = []
-    stops: Counter[int] = Counter()
-    for document in (document for path in paths for document in read_documents(path)):
-        spoken, labels = converter.words_and_labels(document, language)
-        if spoken:
-            documents.append(converter.pack(document.id, spoken, labels))
-        for utterance in utterances(document):
-            labels = labels if utterance is document else converter.words_and_labels(utterance, language)[1]
-            stops[int(np.isin(labels, converter.stop_ids).sum())] += 1
-    if not documents:
+def read_sample(
+    paths: Iterable[str | Path], converter: Converter, language: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Words of the sample's texts (n_words,), the first of each text, and hashes of its words, (n_texts,)."""
+    documents = [document for path in paths for document in read_documents(path)]
+    spoken = [converter.words_and_labels(document, language)[0] for document in documents]
+    texts = [converter.pack("", own, np.zeros(len(own), dtype=np.uint8)) for own in spoken if own]
+    if not texts:
         raise ValueError(f"Expected words in the sample, got none in {[str(path) for path in paths]}. Give text.")
-    words = [word_hashes(one.words.piece_ids, one.words.piece_counts) for one in documents]
-    hashes = np.array([one.word_hash for one in documents], dtype=np.uint64)
-    return Sample(np.concatenate(words), np.cumsum([0, *map(len, words[:-1])]), hashes, stops)
-
-
-def utterances(document: SourceDocument) -> list[SourceDocument]:
-    """The lines of a text; a text of one line, and words with labels, are one utterance."""
-    lines = [line for line in document.text.splitlines() if line.strip()]
-    return [replace(document, text=line) for line in lines] if len(lines) > 1 else [document]
-
-
-def describe_stops(stops: Counter[int]) -> str:
-    """How many utterances have how many stops, as a recipe has it."""
-    fitting = {number: n for number, n in sorted(stops.items()) if 1 <= number <= MOST_STOPS}
-    total = sum(fitting.values())
-    head = f"Of {stops.total():,} utterances {total:,} have 1 to {MOST_STOPS} stops"
-    listed = ", ".join(f"{number}: {n / total:.3g}" for number, n in fitting.items())
-    return f"{head}. For a recipe:\nsampling:\n  stops: {{{listed}}}" if total else f"{head}."
+    words = [word_hashes(text.words.piece_ids, text.words.piece_counts) for text in texts]
+    starts = np.cumsum([0, *map(len, words[:-1])])
+    return np.concatenate(words), starts, np.array([text.word_hash for text in texts], dtype=np.uint64)
 
 
 def word_hashes(piece_ids: np.ndarray, piece_counts: np.ndarray) -> np.ndarray:
@@ -123,46 +86,37 @@ def word_hashes(piece_ids: np.ndarray, piece_counts: np.ndarray) -> np.ndarray:
     return np.add.reduceat((piece_ids.astype(np.uint64) + np.uint64(1)) * POWERS[places], starts)
 
 
-class Ranking(NamedTuple):
-    """The training documents of a pool in the order of its index; arrays (n_documents,)."""
-
-    n_words: np.ndarray
-    surprisals: np.ndarray  # mean -ln p of a word; the perplexity is its exponential
-    is_sample: np.ndarray  # the same document is in the sample
-
-
-def rank(index: Mapping[str, Any], sample: Sample) -> Ranking:
-    """How surprising each training document of a pool is to the n-gram model of a sample."""
-    model, parts = NgramModel(sample.words, sample.starts), []
+def rank(
+    index: Mapping[str, Any], words: np.ndarray, starts: np.ndarray, hashes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Words and mean -ln p of a word of each training document of a pool, (n_documents,); infinite in the sample."""
+    model, parts = NgramModel(words, starts), []
     for shard in (shard for row in index["sources"] for shard in row["splits"]["train"]["shards"]):
         arrays = shards.open_shard(shard["file"])
         starts = arrays["document_starts"].astype(np.int64)
         n_words = np.diff([*starts, len(arrays["labels"])])
         logs = model.log_probabilities(word_hashes(arrays["piece_ids"], arrays["piece_counts"]), starts)
-        is_sample = np.isin(arrays["word_hashes"], sample.hashes)
-        parts.append((n_words, -np.add.reduceat(logs, starts) / n_words, is_sample))
+        is_sample = np.isin(arrays["word_hashes"], hashes)
+        parts.append((n_words, np.where(is_sample, np.inf, -np.add.reduceat(logs, starts) / n_words)))
     if not parts:
         raise ValueError("Expected training documents in the pool, got none. Prepare some text of this language.")
-    return Ranking(*map(np.concatenate, zip(*parts, strict=True)))
+    n_words, surprisals = map(np.concatenate, zip(*parts, strict=True))
+    return n_words, surprisals
 
 
-def best(ranking: Ranking, n_words: int) -> np.ndarray:
-    """The documents of lowest perplexity outside the sample, until they have `n_words` words; (n_documents,) bool."""
-    order = np.argsort(ranking.surprisals, kind="stable")
-    order = order[~ranking.is_sample[order]]
-    ends = np.cumsum(ranking.n_words[order])
-    n_there = int(ends[-1]) if len(ends) else 0
-    if not 1 <= n_words <= n_there:
-        raise ValueError(f"Expected --words from 1 to the pool's {n_there:,} outside the sample, got {n_words:,}.")
-    chosen = np.zeros(len(ranking.n_words), dtype=bool)
-    chosen[order[: int(ends.searchsorted(n_words)) + 1]] = True
-    return chosen
+def best(n_words: np.ndarray, surprisals: np.ndarray, n_wanted: int) -> np.ndarray:
+    """The documents of lowest perplexity outside the sample, until they have so many words; (n_documents,) bool."""
+    order = np.argsort(surprisals, kind="stable")
+    ends = np.cumsum(n_words[order] * np.isfinite(surprisals[order]))
+    if not 1 <= n_wanted <= ends[-1]:
+        raise ValueError(f"Expected --words from 1 to the pool's {ends[-1]:,} outside the sample, got {n_wanted:,}.")
+    return np.argsort(order) <= ends.searchsorted(n_wanted)
 
 
 def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path) -> None:
     """Write the chosen training documents, and all held-out ones, as prepared data of their own.
 
-    `chosen` is (n_documents,) bool, in the order of `Ranking`; `out` may hold an earlier choice.
+    `chosen` is (n_documents,) bool, in the order of the index; `out` may hold an earlier choice.
     """
     splits = (counts for row in index["sources"] for counts in row["splits"].values())
     if out.resolve() in {Path(shard["file"]).resolve().parent for counts in splits for shard in counts["shards"]}:
@@ -190,8 +144,6 @@ class NgramModel:
     """
 
     def __init__(self, words: np.ndarray, starts: np.ndarray, order: int = ORDER):
-        if not len(words):
-            raise ValueError("Expected words to count n-grams of, got none. Give a text.")
         self.order, self.vocabulary = order, np.unique(words)
         grams, is_word = self._grams(words, starts)
         self._levels = []

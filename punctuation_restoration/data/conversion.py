@@ -19,6 +19,7 @@ import numpy as np
 
 from punctuation_restoration.data.casings import casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
+from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.progress import mapped_ahead
 from punctuation_restoration.data.readers import SourceDocument
@@ -31,6 +32,7 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import Word, WordFinder
 
 N_AHEAD = 64  # documents sent before the first comes back
+speller = functools.cache(NumberSpeller)  # by language
 
 
 class Conversion(NamedTuple):
@@ -109,14 +111,6 @@ class Converter:
             "too many marks a word": density > filters.max_marks_per_word,
         }
         return next((reason for reason, is_failed in failed.items() if is_failed and is_labelled), None)
-
-
-@functools.cache
-def speller(language: str) -> Callable[[str], str]:
-    """What spells the numbers of a language."""
-    from punctuation_restoration.data.normalisation import NumberSpeller  # here, because it needs num2words
-
-    return NumberSpeller(language)
 
 
 _convert: Callable[[SourceDocument, Source], Conversion]  # one a worker process

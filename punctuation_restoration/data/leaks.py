@@ -11,7 +11,7 @@ Tables of sentences (a .tsv file with a column `sentence`) are too short for tha
 """
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +32,17 @@ class LeakCheck:
     def __init__(self, paths: Iterable[str | Path]):
         hashes, sentences = [np.zeros(0, dtype=np.uint64)], {""}
         for file in (file for path in paths for file in list_files(Path(path))):
-            table = sentence_table(file)
-            sentences.update(map(letters_of, table))
-            hashes += [stretch_hashes(letters_of(text)) for text in ([] if table else benchmark_texts(file))]
+            lines = [line for _, line in numbered_lines(file)]
+            table = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            texts = ["\n".join(lines)]
+            if "json" in plain_suffix(file):
+                texts = [str(row.get("text") or " ".join(row.get("words", ()))) for _, row in json_rows(file)]
+            elif plain_suffix(file) == ".tsv" and "sentence" in (table.fieldnames or ()):
+                texts = []
+                sentences.update(letters_of(row["sentence"]) for row in table)
+            elif plain_suffix(file) == ".tsv":
+                texts = [" ".join(word for _, words, _ in labelled_words(file) for word in words)]
+            hashes += [stretch_hashes(letters_of(text)) for text in texts]
         self.hashes, self.sentences = np.unique(np.concatenate(hashes)), sorted(sentences - {""})
 
     def found_in(self, text: str, max_share: float) -> str | None:
@@ -72,20 +80,3 @@ def mixed(values: np.ndarray) -> np.ndarray:
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return values ^ (values >> np.uint64(33))
-
-
-def benchmark_texts(file: Path) -> Iterator[str]:
-    """The texts of a benchmark file; the words of label files are joined."""
-    if plain_suffix(file) == ".tsv":
-        yield " ".join(word for _, words, _ in labelled_words(file) for word in words)
-    elif "json" in plain_suffix(file):
-        yield from (str(row.get("text") or " ".join(row.get("words", ()))) for _, row in json_rows(file))
-    else:
-        yield "\n".join(line for _, line in numbered_lines(file))
-
-
-def sentence_table(file: Path) -> list[str]:
-    """The sentences of a table with a column `sentence`; other files have none."""
-    lines = (line for _, line in numbered_lines(file)) if plain_suffix(file) == ".tsv" else ()
-    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    return [row["sentence"] for row in rows] if "sentence" in (rows.fieldnames or ()) else []

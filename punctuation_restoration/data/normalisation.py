@@ -10,7 +10,6 @@ can be read in several ways, such as `3/4/2020`, stays.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 
 from num2words import CONVERTER_CLASSES, num2words
@@ -25,23 +24,13 @@ HAN_UNITS = ("", "十", "百", "千")
 HAN_GROUPS = ("", "万", "亿", "万亿")
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """How a language says what is not a plain number; `{}` is where the number goes."""
-
-    percent: str
-    dot: str
-    slash: str
-    at: str
-    currencies: str  # names, in the order of `CURRENCY_SIGNS`
-
-
 CURRENCY_SIGNS = ("$", "US$", "S$", "£", "€", "¥", "￥", "RM", "Rp")
+# How a language says a percentage, the signs of a link (`. / @`), and the currencies in the order of their signs.
 WORDINGS = {
-    "en": Wording("{} percent", "dot", "slash", "at", "dollars dollars dollars pounds euros yuan yuan ringgit rupiah"),
-    "ms": Wording("{} peratus", "titik", "garis miring", "di", "dolar dolar dolar paun euro yuan yuan ringgit rupiah"),
-    "id": Wording("{} persen", "titik", "garis miring", "at", "dolar dolar dolar pound euro yuan yuan ringgit rupiah"),
-    "zh": Wording("百分之{}", "点", "斜杠", "at", "美元 美元 新元 英镑 欧元 元 元 令吉 盾"),
+    "en": ("{} percent", "dot, slash, at", "dollars dollars dollars pounds euros yuan yuan ringgit rupiah"),
+    "ms": ("{} peratus", "titik, garis miring, di", "dolar dolar dolar paun euro yuan yuan ringgit rupiah"),
+    "id": ("{} persen", "titik, garis miring, at", "dolar dolar dolar pound euro yuan yuan ringgit rupiah"),
+    "zh": ("百分之{}", "点, 斜杠, at", "美元 美元 新元 英镑 欧元 元 元 令吉 盾"),
 }
 
 _LINK = r"(?P<link>(?:https?://|www\.)[^\s<>\"，。、？！]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
@@ -68,34 +57,34 @@ class NumberSpeller:
 
     def __init__(self, language: str):
         self.language, self.is_han = language, language == "zh"
-        self.wording = WORDINGS.get(language)
         self.spell: Callable[[str], str] = han_number if self.is_han else number_words(language)
         self.joint = "" if self.is_han else " "
+        self.percent, signs, currencies = WORDINGS.get(language, ("", "", ""))
+        self.link_signs = dict(zip("./@", signs.split(", "), strict=False))
+        self.currencies = dict(zip(CURRENCY_SIGNS, currencies.split(), strict=False))
 
     def __call__(self, text: str) -> str:
         """The text with numbers in words. Marks are neither added nor lost."""
         return _ANY.sub(self._replace, text)
 
     def _replace(self, match: re.Match[str]) -> str:
-        found, wording = match.group(), self.wording
+        found = match.group()
         if match["phone"]:
             return self.joint.join(self.spell(digit) for digit in found if digit.isdigit())
-        if match["year"]:
-            return "".join(HAN_DIGITS[int(digit)] for digit in found) if self.is_han else self.spell(found)
+        if match["year"] and self.is_han:
+            return "".join(HAN_DIGITS[int(digit)] for digit in found)
+        if match["year"] or match["plain"]:
+            return self.spell(found)
         if match["ordinal"]:
             return self._ordinal(match)
-        if match["plain"]:
-            return self.spell(found)
-        if not wording:
+        if not self.percent:
             return found
         if match["percent"]:
-            return wording.percent.format(self.spell(match["share"]))
+            return self.percent.format(self.spell(match["share"]))
         if match["link"]:  # www.example.com/a -> www dot example dot com slash a
-            said = {".": wording.dot, "/": wording.slash, "@": wording.at}
             parts = re.split(r"([./@])", re.sub(r"^https?://", "", found).rstrip("/"))
-            return " ".join(said.get(part, part) for part in parts if part)
-        name = dict(zip(CURRENCY_SIGNS, wording.currencies.split(), strict=True))[match["sign"]]
-        return self.spell(match["amount"]) + (match["scale"] or "") + self.joint + name
+            return " ".join(self.link_signs.get(part, part) for part in parts if part)
+        return self.spell(match["amount"]) + (match["scale"] or "") + self.joint + self.currencies[match["sign"]]
 
     def _ordinal(self, match: re.Match[str]) -> str:
         """`21st` -> `twenty first`, `ke-3` -> `ketiga`; as it is where the form is another language's."""

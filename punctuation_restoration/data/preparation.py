@@ -7,7 +7,7 @@ not needed. A hash of its id puts a document into train, validation or, on reque
 import errno
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -86,15 +86,7 @@ def prepare(
     if not any(row["splits"]["train"]["n_words"] for row in rows):
         why = "; ".join(describe(row, config.labels) for row in rows)
         raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
-    if missing := missing_labels(index):
-        print(f"Warning: no source has a word with these labels: {', '.join(missing)}.", file=sys.stderr)
-        # The usual labels stay, and so do those of a trained model, which learned them from other text.
-        usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
-        named = {label["name"]: (label["before"], label["after"]) for label in config.labels}
-        if rare := [name for name in missing if "labels" in recipe.model and named[name] not in usual]:
-            leave_out(index, rare, out)
-            what_to_do = "To learn them, add text with their marks, or say in mark_labels which signs mean them."
-            print(f"Warning: left out of the labels: {', '.join(rare)}. {what_to_do}", file=sys.stderr)
+    leave_out_labels(index, out, "labels" in recipe.model)
     shards.write_index(out, index)
     return shards.read_index(out)
 
@@ -107,21 +99,38 @@ def prepare_source(
     `seen` holds the hashes of texts already used; `capitalised` counts the documents to train on that have a word with
     capitals. Both grow.
     """
-    writers = {split: shards.ShardWriter(out, f"{source.name}-{split}") for split in SPLITS[: 3 if source.test else 2]}
-    skipped, n_words = Counter[str](), 0
-    documents = usable(read_documents(source.path, source.text_field), source.held_out, seen, skipped)
-    for packed, reason, with_capitals in convert((document, source) for document in documents):
-        if packed is None:
-            skipped[reason] += 1
-            continue
-        shares = source.validation or 0.0, source.test or 0.0
-        split = shards.split_of(packed.hash, *shares) if source.labelled else "train"
-        writers[split].add(packed)
-        capitalised.update(sorted(with_capitals) if split == "train" else ())
-        n_words += len(packed.words.labels)
-        bar.count(n_words, "words", source.name)
-        if n_words >= (source.max_words or sys.maxsize):
-            break
+    held_out: dict[str, list[shards.PackedDocument]] = {split: [] for split in SPLITS[1 : 3 if source.test else 2]}
+    skipped, left_out = Counter[str](), shards.read_hashes(source.held_out)
+
+    def usable() -> Iterator[tuple[SourceDocument, Source]]:
+        for document in read_documents(source.path, source.text_field):
+            key = shards.hash_id("".join(document.text.split()).lower())  # texts that differ in blanks and case are one
+            reason = "held out for a benchmark" if shards.hash_id(document.id) in left_out else "duplicate"
+            if reason == "duplicate" and key not in seen:
+                seen.add(key)
+                yield document, source
+            else:
+                skipped[reason] += 1
+
+    def to_train_on() -> Iterator[shards.PackedDocument]:
+        n_words, shares = 0, (source.validation or 0.0, source.test or 0.0)
+        for packed, reason, with_capitals in convert(usable()):
+            if packed is None:
+                skipped[reason] += 1
+                continue
+            split = shards.split_of(packed.hash, *shares) if source.labelled else "train"
+            if split == "train":
+                capitalised.update(sorted(with_capitals))
+                yield packed
+            else:
+                held_out[split].append(packed)
+            n_words += len(packed.words.labels)
+            bar.count(n_words, "words", source.name)
+            if n_words >= (source.max_words or sys.maxsize):
+                return
+
+    splits = {"train": shards.write_split(out, f"{source.name}-train", to_train_on())}
+    splits |= {split: shards.write_split(out, f"{source.name}-{split}", found) for split, found in held_out.items()}
     return {
         "name": source.name,
         "language": source.language,
@@ -130,45 +139,34 @@ def prepare_source(
         "filters": asdict(source.filters),
         "skipped": dict(skipped),
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
-        "splits": {split: writer.finish() for split, writer in writers.items()},
+        "splits": splits,
     }
 
 
-def usable(
-    documents: Iterable[SourceDocument], held_out: str | None, seen: set[int], skipped: Counter[str]
-) -> Iterator[SourceDocument]:
-    """Leave out, and count, ids in the file `held_out`, and texts that, but for white space and case, came before."""
-    hashes = shards.read_hashes(held_out)
-    for document in documents:
-        key = shards.hash_id("".join(document.text.split()).lower())
-        if shards.hash_id(document.id) in hashes:
-            skipped["held out for a benchmark"] += 1
-        elif key in seen:
-            skipped["duplicate"] += 1
-        else:
-            seen.add(key)
-            yield document
-
-
-def missing_labels(index: Mapping[str, Any]) -> list[str]:
-    """Names of the labels that no labelled source has; held-out documents count too."""
+def leave_out_labels(index: dict[str, Any], out: Path, are_asked_for: bool) -> None:
+    """Warn of labels that no labelled source has. Where they are asked for, those besides the usual four are left out
+    of the index and the numbering of the shards in `out`; those of a trained model stay: it learned them elsewhere.
+    """
+    labels, splits = index["labels"], [split for row in index["sources"] for split in row["splits"].values()]
     labelled = [row["splits"].values() for row in index["sources"] if row["is_labelled"]]
-    counts = [_label_counts(split, index["labels"]) for splits in labelled for split in splits]
-    return [label["name"] for n, label in enumerate(index["labels"]) if counts and not any(own[n] for own in counts)]
-
-
-def leave_out(index: dict[str, Any], names: Sequence[str], out: Path) -> None:
-    """Take labels that no word has out of an index, and out of the numbering of its shards in `out`."""
-    kept = [number for number, label in enumerate(index["labels"]) if label["name"] not in names]
-    new_ids = np.zeros(len(index["labels"]), dtype=np.uint8)
-    new_ids[kept] = np.arange(len(kept))
-    for split in (split for row in index["sources"] for split in row["splits"].values()):
-        split["n_labels"] = np.array(_label_counts(split, index["labels"]))[kept].tolist()
-        for shard in split["shards"]:
-            arrays = shards.open_shard(out / shard["file"])
-            shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, out / shard["file"])
-    index["labels"] = [index["labels"][number] for number in kept]
-    index["left_out"] = list(names)
+    counts = [_label_counts(split, labels) for own in labelled for split in own]
+    missing = [n for n in range(len(labels)) if counts and not any(own[n] for own in counts)]
+    usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
+    rare = [n for n in missing if are_asked_for and (labels[n]["before"], labels[n]["after"]) not in usual]
+    for what, numbers in (("no source has a word with these labels", missing), ("left out of the labels", rare)):
+        if numbers:
+            print(f"Warning: {what}: {', '.join(labels[n]['name'] for n in numbers)}.", file=sys.stderr)
+    if rare:
+        print("To learn them, add text with their marks, or say in mark_labels which signs mean them.", file=sys.stderr)
+        kept = [number for number in range(len(labels)) if number not in rare]
+        new_ids = np.zeros(len(labels), dtype=np.uint8)
+        new_ids[kept] = np.arange(len(kept))
+        for split in splits:
+            split["n_labels"] = np.array(_label_counts(split, labels))[kept].tolist()
+            for shard in split["shards"]:
+                arrays = shards.open_shard(out / shard["file"])
+                shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, out / shard["file"])
+        index |= {"labels": [labels[n] for n in kept], "left_out": [labels[n]["name"] for n in rare]}
 
 
 def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:

@@ -73,7 +73,7 @@ class WindowSampler:
         languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
         self._edges = np.cumsum(self.probabilities)
-        self._borders = cache(lambda number: SentenceBorders(self.streams[number], self.stop_ids, self.slot_cost))
+        self._sentences = cache(self._find_sentences)
         with_questions = any(self.sampling.questions.values())
         self._questions = find_questions(self.streams, self.stop_ids) if with_questions else {}
 
@@ -113,16 +113,23 @@ class WindowSampler:
         n_stops = _draw(self.sampling.stops, generator, UTTERANCE_DRAWS)
         firsts, ends, lengths = np.zeros((3, UTTERANCE_DRAWS), dtype=np.int64)
         for stream_id in np.unique(stream_ids):
-            own = stream_ids == stream_id
-            borders = self._borders(int(stream_id))
-            places = generator.integers(max(len(borders.words) - 1, 1), size=int(own.sum()))
-            firsts[own], ends[own], lengths[own] = borders.utterances(places, n_stops[own], longest)
+            own, (first_words, pieces) = stream_ids == stream_id, self._sentences(int(stream_id))
+            places = generator.integers(max(len(pieces) - 1, 1), size=int(own.sum()))
+            fitting = pieces.searchsorted(pieces[places] + longest - 2, side="right") - 1
+            stops = np.minimum(np.minimum(places + n_stops[own], fitting), len(pieces) - 1)
+            firsts[own], ends[own] = first_words[places], first_words[stops]
+            lengths[own] = np.where(stops > places, pieces[stops] - pieces[places] + 2, 0)
         if not lengths.any():  # no sentence fits: windows as in any other step
             return StepPlan(step, longest, stream_ids[: max(1, self.pieces_per_step // longest)])
         high = generator.choice(lengths, p=lengths / lengths.sum())
         alike = np.flatnonzero((lengths >= UTTERANCE_SPREAD * high) & (lengths <= high))
         rows = alike[: max(1, self.pieces_per_step // int(high))]
         return StepPlan(step, longest, stream_ids[rows], np.stack([firsts[rows], ends[rows]], axis=1))
+
+    def _find_sentences(self, stream_id: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where the sentences of a stream begin, in words and in pieces with slots, (n_sentences + 1,)."""
+        words = sentence_borders(self.streams[stream_id], self.stop_ids)
+        return words, self.streams[stream_id].offsets[words] + self.slot_cost * words
 
     def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> np.ndarray:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
@@ -212,26 +219,9 @@ def _draw(shares: Mapping[int, float], generator: np.random.Generator, size: int
     return generator.choice(values, size, p=weights / weights.sum())
 
 
-class SentenceBorders:
-    """Where the sentences of a stream begin and end, in words and in pieces; what follows the last is left out."""
-
-    def __init__(self, stream: WordStream, stop_ids: Sequence[int], slot_cost: int):
-        self.words = np.concatenate([[0], np.isin(stream.labels, stop_ids).nonzero()[0] + 1])  # (n_sentences + 1,)
-        self.pieces = np.concatenate([[0], np.cumsum(stream.piece_counts + np.int64(slot_cost))])[self.words]
-
-    def utterances(
-        self, places: np.ndarray, n_sentences: np.ndarray, longest: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Utterances that begin with sentence `places` (n,) and have `n_sentences` (n,), fewer if too long.
-
-        Returns:
-            First word, end word (exclusive) and pieces with slots and both ends, each (n,); the length is 0 where not
-            even one sentence fits into `longest` pieces.
-        """
-        fitting = self.pieces.searchsorted(self.pieces[places] + longest - 2, side="right") - 1
-        stops = np.minimum(np.minimum(places + n_sentences, fitting), len(self.words) - 1)
-        lengths = np.where(stops > places, self.pieces[stops] - self.pieces[places] + 2, 0)
-        return self.words[places], self.words[stops], lengths
+def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:
+    """The first word of each sentence, and the end of the last one that has a stop, (n_sentences + 1,)."""
+    return np.concatenate([[0], np.isin(stream.labels, stop_ids).nonzero()[0] + 1])
 
 
 def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> dict[str, np.ndarray]:
@@ -242,7 +232,7 @@ def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> di
     """
     found: dict[str, list[np.ndarray]] = {}
     for stream_id, stream in enumerate(streams):
-        borders = SentenceBorders(stream, stop_ids, 0).words
+        borders = sentence_borders(stream, stop_ids)
         starts, ends = borders[:-1], borders[1:]
         is_question = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
         if not stream.is_pseudo:

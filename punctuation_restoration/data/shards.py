@@ -34,7 +34,6 @@ from punctuation_restoration.whole_files import write_whole, written_whole
 INDEX_NAME = "index.json"
 MAX_SHARD_BYTES, HEADER_BYTES = 30_000_000, 4096
 COUNTS = ("n_documents", "n_words", "n_pieces", "n_cased")
-OFFSET_WORDS = 256  # the offset of pieces is kept for every so many words, and added up from there
 
 
 class Words(NamedTuple):
@@ -75,13 +74,10 @@ class PackedDocument(NamedTuple):
 
 
 class WordStream:
-    """The words of one shard as a ring: after the last document the first one follows.
+    """The words of one shard, whose path is given, as a ring: after the last document the first one follows.
 
-    Args:
-        path: the shard.
-        language: its code.
-        is_pseudo: whether its labels are those that a model finds likeliest, by `soft`.
-        soft: a model's probabilities, (n_words, M) uint8, zeros where it has not labelled; None for none.
+    `soft` are a model's probabilities, (n_words, M) uint8, zeros where it has not labelled; None for none. Where the text
+    `is_pseudo`, the likeliest of them are its labels.
     """
 
     def __init__(self, path: str | Path, language: str = "", is_pseudo: bool = False, soft: np.ndarray | None = None):
@@ -91,78 +87,61 @@ class WordStream:
         if is_pseudo and soft is not None:
             self.labels = soft.argmax(axis=1).astype(np.uint8)
         self.n_words, self.borders = len(self.labels), document_borders(arrays)
-        self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
         self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
-        sums = np.add.reduceat(self.piece_counts, np.arange(0, self.n_words, OFFSET_WORDS), dtype=np.int64)
-        self._block_offsets = np.concatenate([[0], np.cumsum(sums)])
+        self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
+        self.offsets = np.zeros(self.n_words + 1, dtype=np.uint32)  # of each word's pieces
+        np.cumsum(self.piece_counts, out=self.offsets[1:])
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
         end = first + n_words
         if end > self.n_words and first:
             return joined(self.words(first, self.n_words - first), self.words(0, min(end - self.n_words, first)))
-        counts = self.piece_counts[first:end]
-        block = first // OFFSET_WORDS
-        offset = int(self._block_offsets[block] + self.piece_counts[block * OFFSET_WORDS : first].sum(dtype=np.int64))
-        ids = self.piece_ids[offset : offset + int(counts.sum(dtype=np.int64))]
-        return Words(ids, counts, self.labels[first:end], self.casings[first:end], self.soft[first:end])
+        end = min(end, self.n_words)
+        rows = (array[first:end] for array in (self.piece_counts, self.labels, self.casings, self.soft))
+        return Words(self.piece_ids[self.offsets[first] : self.offsets[end]], *rows)
 
 
-class ShardWriter:
-    """Collects the documents of one source and split, and writes a shard whenever one is full."""
-
-    def __init__(self, folder: Path, stem: str, max_bytes: int = MAX_SHARD_BYTES):
-        self.folder, self.stem, self.max_bytes = folder, stem, max_bytes
-        self.waiting: list[PackedDocument] = []
-        self.n_bytes = HEADER_BYTES
-        self.row: dict[str, Any] = {"shards": [], **dict.fromkeys(COUNTS, 0), "n_labels": [], "n_rows": 0}
-
-    def add(self, document: PackedDocument) -> None:
-        """Take a document; writes a shard first if it would not fit any more."""
-        n_bytes = sum(array.nbytes for array in document.words) + 20
-        if self.waiting and self.n_bytes + n_bytes > self.max_bytes:
-            self.flush()
-        self.waiting.append(document)
-        self.n_bytes += n_bytes
-
-    def finish(self) -> dict[str, Any]:
-        """Write what is left; gives the row of the split: its shards, and how much is in them."""
-        if self.waiting:
-            self.flush()
-        return self.row
-
-    def flush(self) -> None:
-        """Write what is waiting."""
-        hashes, words, word_hashes = zip(*self.waiting, strict=True)
-        starts = np.cumsum([0, *(len(own.labels) for own in words[:-1])])
-        all_words = joined(*words)
+def write_split(
+    folder: Path, stem: str, documents: Iterable[PackedDocument], max_bytes: int = MAX_SHARD_BYTES
+) -> dict[str, Any]:
+    """Write the documents of a source's split as shards; gives its row of the index: they, and how much is in them."""
+    row: dict[str, Any] = {"shards": [], **dict.fromkeys(COUNTS, 0), "n_labels": [], "n_rows": 0}
+    n_labels = np.zeros(256, dtype=np.int64)
+    for part in _parts(documents, max_bytes):
+        hashes, own_words, word_hashes = zip(*part, strict=True)
+        words = joined(*own_words)
+        starts = np.cumsum([0, *(len(own.labels) for own in own_words[:-1])])
         arrays = {
-            **{key: getattr(all_words, key) for key in ("piece_ids", "piece_counts", "labels")},
+            **{key: getattr(words, key) for key in ("piece_ids", "piece_counts", "labels")},
             "document_starts": starts.astype(np.uint32),
             "document_hashes": np.array(hashes, dtype=np.uint64),
             "word_hashes": np.array(word_hashes, dtype=np.uint64),
         }
-        if n_cased := int(np.count_nonzero(all_words.casings != UNKNOWN)):
-            arrays["casings"] = all_words.casings
-        name = f"{self.stem}-{len(self.row['shards']):04d}.safetensors"
-        save_arrays(arrays, self.folder / name)
-        sizes = len(hashes), len(all_words.labels), len(all_words.piece_ids), n_cased
-        shard = {"file": name, **dict(zip(COUNTS, sizes, strict=True))}
-        self.row["shards"].append(shard)
-        for key in COUNTS:
-            self.row[key] += shard[key]
-        both = itertools.zip_longest(self.row["n_labels"], np.bincount(all_words.labels).tolist(), fillvalue=0)
-        self.row["n_labels"] = list(map(sum, both))
-        self.row["n_rows"] = max(self.row["n_rows"], 1 + int(all_words.piece_ids.max()))  # that an embedding needs
-        self.waiting, self.n_bytes = [], HEADER_BYTES
+        if n_cased := int(np.count_nonzero(words.casings != UNKNOWN)):
+            arrays["casings"] = words.casings
+        name = f"{stem}-{len(row['shards']):04d}.safetensors"
+        save_arrays(arrays, folder / name)
+        counts = dict(zip(COUNTS, (len(part), len(words.labels), len(words.piece_ids), n_cased), strict=True))
+        row["shards"].append({"file": name, **counts})
+        row |= {key: row[key] + n for key, n in counts.items()}
+        row["n_rows"] = max(row["n_rows"], 1 + int(words.piece_ids.max()))  # what an embedding needs
+        n_labels += np.bincount(words.labels, minlength=256)
+    return {**row, "n_labels": np.trim_zeros(n_labels, "b").tolist()}
 
 
-def write_split(folder: Path, stem: str, documents: Iterable[PackedDocument]) -> dict[str, Any]:
-    """Write the documents of a source's split as shards; gives its row of the index."""
-    writer = ShardWriter(folder, stem)
+def _parts(documents: Iterable[PackedDocument], max_bytes: int) -> Iterator[list[PackedDocument]]:
+    """Documents in lists that fit into a file each."""
+    part, n_bytes = list[PackedDocument](), HEADER_BYTES
     for document in documents:
-        writer.add(document)
-    return writer.finish()
+        n_own = sum(array.nbytes for array in document.words) + 20
+        if part and n_bytes + n_own > max_bytes:
+            yield part
+            part, n_bytes = [], HEADER_BYTES
+        part.append(document)
+        n_bytes += n_own
+    if part:
+        yield part
 
 
 def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -185,9 +164,9 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
         lengths = {len(arrays[key]) for key in ("labels", "piece_counts", *({"casings"} & arrays.keys()))}
         if len(lengths) > 1 or not min(lengths) or not len(arrays["word_hashes"]):
             raise ValueError("labels, piece_counts and casings differ in length or are empty")
+        return arrays
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
-    return arrays
 
 
 def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
@@ -243,12 +222,12 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
             raise ValueError(f"it lacks {sorted(missing)}")
         for shard in (shard for row in index["sources"] for own in row["splits"].values() for shard in own["shards"]):
             shard["file"] = str(folder / shard["file"])
+        return index
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what_to_do = "Run `punctuation-restoration prepare --output` with this folder first."
         raise ValueError(
             f"Expected prepared data in {folder}, could not read {path} ({error}). {what_to_do}"
         ) from error
-    return index
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

@@ -42,20 +42,18 @@ def extend_model(start: str, texts: Sequence[str], n_pieces: int, out: Path) -> 
         words.update(as_shown(spoken, model.config.lowercase, model.config.digits_as_zero))
     found = missing_pieces(words, tokenizer, n_pieces)
     # A word takes the blank before it along, and is no part of another one; where words have no blanks it may be.
-    tokenizer.add_tokens(
-        [AddedToken(piece, single_word=script_of(piece) not in UNSPACED, lstrip=True) for piece in found]
-    )
-    ids = list(range(len(tokenizer) - len(found), len(tokenizer)))
+    is_word = {piece: script_of(piece) not in UNSPACED for piece in found}
+    tokenizer.add_tokens([AddedToken(piece, single_word=alone, lstrip=True) for piece, alone in is_word.items()])
+    ids = range(len(tokenizer) - len(found), len(tokenizer))
     model.resize_token_embeddings(max(len(tokenizer), model.get_input_embeddings().num_embeddings), mean_resizing=False)
     rows = model.get_input_embeddings().weight
     with torch.no_grad():
         for index, old in zip(ids, found.values(), strict=True):
             known = [piece for piece in old if piece != tokenizer.unk_token_id]
-            rows[index] = rows[known].mean(0) if known else rows[: min(ids)].mean(0)
-    out.mkdir(parents=True, exist_ok=True)
+            rows[index] = rows[known].mean(0) if known else rows[: ids.start].mean(0)
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
-    (out / NEW_PIECES_FILE).write_text(json.dumps(ids), encoding="utf-8")
+    (out / NEW_PIECES_FILE).write_text(json.dumps(list(ids)), encoding="utf-8")
     return list(found)
 
 
@@ -65,19 +63,16 @@ def missing_pieces(words: Counter[str], tokenizer: Any, n_pieces: int) -> dict[s
     Candidates are words cut into three pieces or more, and unknown signs. A word is worth the pieces it saves times
     how often it occurs; a sign, of which the model sees nothing so far, ten times how often it occurs.
     """
-    found: dict[str, tuple[int, list[int]]] = {}  # what a piece is worth, and the pieces that it stands as
-    characters: Counter[str] = Counter()
-    for word, n in words.items():
-        if n < MIN_COUNT:
-            continue
-        ids = tokenizer(word, add_special_tokens=False, split_special_tokens=True).input_ids
-        if tokenizer.unk_token_id in ids:
-            characters.update({character: n * word.count(character) for character in set(word)})
-        elif len(ids) >= 3:
-            found[word] = n * (len(ids) - 1), ids
-    for character, n in characters.items():
-        ids = tokenizer(character, add_special_tokens=False).input_ids
-        if tokenizer.unk_token_id in ids:
-            found[character] = 10 * n, ids
-    best = sorted(found, key=lambda piece: (-found[piece][0], piece))
-    return {piece: found[piece][1] for piece in best[:n_pieces]}
+
+    def split(text: str) -> list[int]:
+        return tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids
+
+    old = {word: split(word) for word, n in words.items() if n >= MIN_COUNT}
+    unknown = {word for word, ids in old.items() if tokenizer.unk_token_id in ids}
+    worth = {word: words[word] * (len(ids) - 1) for word, ids in old.items() if len(ids) >= 3 and word not in unknown}
+    for sign in set("".join(unknown)):
+        old[sign] = split(sign)
+        if tokenizer.unk_token_id in old[sign]:
+            worth[sign] = 10 * sum(words[word] * word.count(sign) for word in unknown)
+    best = sorted(worth, key=lambda piece: (-worth[piece], piece))
+    return {piece: old[piece] for piece in best[:n_pieces]}
