@@ -76,8 +76,8 @@ class PackedDocument(NamedTuple):
 class WordStream:
     """The words of one shard, whose path is given, as a ring: after the last document the first one follows.
 
-    `soft` are a model's probabilities, (n_words, M) uint8, zeros where it has not labelled; None for none. Where the text
-    `is_pseudo`, the likeliest of them are its labels.
+    `soft` are a model's probabilities, (n_words, M) uint8, zeros where it has not labelled, or None. The likeliest of
+    them are the labels where these are pseudo labels.
     """
 
     def __init__(self, path: str | Path, language: str = "", is_pseudo: bool = False, soft: np.ndarray | None = None):
