@@ -1,6 +1,5 @@
-"""The page of `space/`, served by a process of its own, and visitors who call its endpoint."""
+"""The page of `space/`, served by a process of its own, and a caller of its endpoint."""
 
-import concurrent.futures
 import contextlib
 import json
 import os
@@ -11,14 +10,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SPACE = ROOT / "space"
-OPTIONS = ("all", "keep", False, 0.0, "accurate")  # marks, existing, truecase, threshold, model
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +67,3 @@ def ask(url: str, *arguments: object) -> tuple[str, Any]:
         events = re.findall(r"event: (\w+)\ndata: (.*)\n", stream.read().decode())
     name, value = events[-1]
     return name, json.loads(value)
-
-
-def visit_at_once(url: str, texts: Sequence[str]) -> list[str | None]:
-    """For each text what its visitor got, None for an error; all ask at the same moment."""
-
-    def visit(text: str) -> str | None:
-        name, value = ask(url, text, *OPTIONS)
-        return value[0]["text"] if name == "complete" else None
-
-    with concurrent.futures.ThreadPoolExecutor(len(texts)) as visitors:
-        return list(visitors.map(visit, texts))

@@ -103,9 +103,6 @@ def test_an_archive_is_restored_in_parts_and_goes_on_where_it_stopped(
     (noted,) = (out / "failures").iterdir()
     assert json.loads(noted.read_text())["row"] == 5
     assert list(done[0]) == ["id", "text"]
-    getattr(rows.remove_columns("id"), write)(str(tmp_path / f"alone{ending}"))
-    example.main([str(tmp_path / f"alone{ending}"), str(tmp_path / "alone"), "--model", tiny_checkpoint])
-    assert len(getattr(datasets.Dataset, read)(str(tmp_path / "alone" / f"part-00000{ending}"))) == 6
     parts[0].write_text("as it was")
     example.main(command)
     assert parts[0].read_text() == "as it was", "what is done is not done again"
@@ -134,34 +131,6 @@ def test_youtube_captions_are_marked_in_every_copy(tiny_checkpoint: str, capsys:
     assert MARKS.sub("", times.sub("", captions)).strip() == MARKS.sub("", times.sub("", original)).strip()
     assert times.findall(captions) == times.findall(original)
     assert letters(text) == "hieveryonewelcomebacktodaywe'regoingtobakebreadareyouready[Music]firstweneedflour"
-
-
-def test_the_websocket_server_answers_step_by_step(tiny_pipeline: Any) -> None:
-    websockets = pytest.importorskip("websockets.asyncio.client", reason="the example needs `pip install websockets`")
-    example = load("websocket_server")
-
-    async def talk() -> list[dict[str, str]]:
-        server = await example.start(tiny_pipeline, 1, 0)
-        port = server.sockets[0].getsockname()[1]
-        answers = []
-        async with websockets.connect(f"ws://127.0.0.1:{port}", proxy=None) as connection:
-            for message in (
-                '{"words": ["hello", "you", "are"]}',
-                '{"hypothesis": "the"}',
-                "nonsense",
-                '{"flush": true}',
-            ):
-                await connection.send(message)
-                answers.append(json.loads(await connection.recv()))
-        server.close()
-        await server.wait_closed()
-        return answers
-
-    first, second, third, last = asyncio.run(talk())
-    assert MARKS.sub("", first["committed"]) == "hello you"
-    assert (MARKS.sub("", second["tail"]), second["committed"]) == (" are the", "")
-    assert "Expecting value" in third["error"]
-    assert MARKS.sub("", last["committed"]) == " are the"
 
 
 def test_the_websocket_client_sees_text_that_only_grows(tiny_pipeline: Any, capsys: pytest.CaptureFixture[str]) -> None:
