@@ -216,11 +216,9 @@ def test_a_fine_tuned_model_drops_thresholds_and_temperature_of_its_old_weights(
 def tuned(model, tokenizer, prepared, labels, rows):
     """The temperature and the thresholds that a run finds where its model says `rows` of words with these labels."""
     config = copy.deepcopy(model.config)
-    validation, nothing = (
-        Validation(read_index(prepared), SlotEncoder(tokenizer, config), 50),
-        np.zeros(len(labels), int),
-    )
-    set_tuned(config, validation, Reading(nothing, np.array(labels), np.array(rows), np.full((len(labels), 2), -100)))
+    validation, n_words = Validation(read_index(prepared), SlotEncoder(tokenizer, config), 50), len(labels)
+    casings = np.full((n_words, 2), -100)
+    set_tuned(config, validation, Reading(np.full(n_words, "en"), np.array(labels), np.array(rows), casings))
     return config.calibration_temperature, config.thresholds
 
 

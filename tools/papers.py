@@ -137,7 +137,7 @@ class PaperRuns:
         self.run(made.module, out, self.filled(arguments, seed=1), ())
         return out
 
-    def trained(self, name: str, seed: int) -> Path:
+    def trained(self, name: str, seed: int) -> str:
         """The model of an arm, at its best on validation."""
         arm, out = self.paper.arms[name], self.place / f"{place_name(name)}-{seed}"
         arguments = {**self.paper.arguments, **arm.arguments}
@@ -160,9 +160,9 @@ class PaperRuns:
         return {
             "arm": name,
             "seed": seed,
-            "model_sha256": shown_model(str(model))["model_sha256"],
+            "model_sha256": shown_model(model)["model_sha256"],
             **cost(out),
-            "held_out": self.held_out(model, out, [self.made(one) for one in arm.data]),
+            "held_out": self.held_out(model, out, [str(self.made(one)) for one in arm.data]),
             "sets": {one: shown_scores(result["scores"]) for one, result in results.items()},
             "against_baseline": {
                 one: compare(results[one], read_result(path)) for one, path in baseline.items() if path.is_file()
@@ -210,20 +210,22 @@ class PaperRuns:
 
         return {key: PLACE.sub(path, one) if isinstance(one, str) else one for key, one in arguments.items()}
 
-    def score(self, model: Path, path: Path, name: str) -> dict[str, Any]:
+    def score(self, model: str, path: Path, name: str) -> dict[str, Any]:
         """The result of a model on a set; one that is there is not made again."""
-        call = ["--model", str(model), "--benchmark", name, "--output", str(path)]
+        call = ["--model", model, "--benchmark", name, "--output", str(path)]
         given = {"--device": self.options.device, "--limit": self.options.limit}
         call += [str(part) for option, value in given.items() if value for part in (option, value)]
         if not path.is_file() and evaluate(call) != 0:
             raise ValueError(f"Expected a score on {name}, got none; the message above says what is wrong.")
         return read_result(path)
 
-    def held_out(self, model: Path, out: Path, folders: Sequence[Path]) -> dict[str, dict[str, float]]:
+    def held_out(self, model: str, out: Path, data: Sequence[str]) -> dict[str, dict[str, float]]:
         """F1 of all marks and of each on held-out words of the arm's data, by language, in points of 100."""
         done = out / "held-out.json"
         if not done.is_file():
-            found = score_model(model, folders, HELD_OUT_WORDS, self.options.device or "cpu")["languages"]
+            found = score_model(model, data, HELD_OUT_WORDS, self.options.device or "cpu")[
+                "languages"
+            ]
             write_json({name: {key: round(one, 2) for key, one in row.items()} for name, row in found.items()}, done)
         return dict(json.loads(done.read_text(encoding="utf-8")))
 
@@ -271,12 +273,12 @@ def place_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name)
 
 
-def best_model(out: Path) -> Path:
+def best_model(out: Path) -> str:
     """The model of a run: the best student of a self-training, the best or else the last weights of a training."""
     if (out / ROUNDS_FILE).is_file():
         rounds = json.loads((out / ROUNDS_FILE).read_text(encoding="utf-8"))
-        return Path(max(rounds[1:], key=lambda row: row["f1"])["model"])
-    return out / "best" if (out / "best" / "config.json").is_file() else out / "final"
+        return str(max(rounds[1:], key=lambda row: row["f1"])["model"])
+    return str(out / "best" if (out / "best" / "config.json").is_file() else out / "final")
 
 
 def cost(out: Path) -> dict[str, Any]:

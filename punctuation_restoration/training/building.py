@@ -14,6 +14,7 @@ from punctuation_restoration.data.preparation import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 
 # How likely a new mark is at first, beside the one that it starts from: rare, so that the likeliest label stays that.
@@ -58,6 +59,12 @@ def load_own_model(name: str, **settings: Any) -> Any:
         return PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32, **settings)
     except OSError as error:
         raise ValueError(f"Expected a punctuation model at {name!r}, could not load it: {error}") from error
+
+
+def load_with_slots(name: str, device: str) -> tuple[Any, SlotEncoder]:
+    """A punctuation model of ours, ready to serve, and its slot encoder."""
+    model = load_own_model(name).eval().to(device)
+    return model, SlotEncoder(AutoTokenizer.from_pretrained(name), model.config)
 
 
 def with_labels(

@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer
 
 from punctuation_restoration.data import shards
-from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder, write_part
 from punctuation_restoration.pipeline.onnx_export import fingerprint
-from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.building import check_pieces_fit, load_own_model
+from punctuation_restoration.training.building import check_pieces_fit, load_with_slots
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
-from punctuation_restoration.training.validation import decided_words, source_windows
+from punctuation_restoration.training.validation import read_windows, source_windows
 
 WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
 
@@ -30,10 +27,10 @@ def write_probabilities(name: str, data: Sequence[str], out: Path, device: str =
     Raises:
         ValueError: if the data has other pieces than the model, or `out` holds the probabilities of another one.
     """
-    model, index = load_own_model(name).eval().to(device), shards.read_index(*data)
+    (model, slots), index = load_with_slots(name, device), shards.read_index(*data)
     check_pieces_fit(model, index, name)
     use_fp32_attention(model)
-    slots, names = SlotEncoder(AutoTokenizer.from_pretrained(name), model.config), model.config.label_names
+    names = model.config.label_names
     claim_folder(out, {"model": name, "weights": fingerprint(model), "labels": names})
     known, n_new, splits = SoftLabels(out, names).places, 0, [row["splits"]["train"] for row in index["sources"]]
     with ProgressBar("labelling", sum(split["n_words"] for split in splits)) as bar:
@@ -55,12 +52,8 @@ def write_probabilities(name: str, data: Sequence[str], out: Path, device: str =
 
 def document_probabilities(model: Any, slots: Any, path: Path, documents: Sequence[int]) -> np.ndarray:
     """A model's probabilities (n_words, M) of the words of some documents of a shard, in turn."""
-    windows = source_windows(path, slots, documents=documents)
-    firsts = np.cumsum([0, *(scored.kept.stop - scored.kept.start for scored in windows)])
-    probabilities = np.zeros((firsts[-1], len(model.config.label_names)), dtype=np.float32)
-    kind = model.device.type
+    kind, windows = model.device.type, source_windows(path, slots, documents=documents)
     # A byte a label is kept: half precision loses nothing of that.
     with torch.autocast(kind, torch.bfloat16, enabled=choose_format("auto", kind) == "bf16"):
-        for number, _, logits, _ in decided_words(model, WindowCollator(slots), windows, model.device):
-            probabilities[firsts[number] : firsts[number + 1]] = logits.softmax(-1).numpy()
-    return probabilities
+        found = read_windows(model, slots, windows)
+    return np.concatenate([found[number].probabilities for number in range(len(windows))])

@@ -94,7 +94,7 @@ class TrainingRun:
         """Score the validation words, keep the best model, and count evaluations without progress."""
         # Validation computes as serving does: not compiled.
         with self.averages.applied(), torch.compiler.set_stance("force_eager"):
-            self._reading = self.validation.read(self.model, self.accelerator.device)
+            self._reading = self.validation.read(self.model)
         self.scores = self.validation.scores(self._reading)
         is_best = bool(self.scores["languages"]) and self.scores["mean_f1"] > self.state.best_f1
         self.state.n_stale = 0 if is_best else self.state.n_stale + 1
