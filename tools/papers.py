@@ -65,7 +65,6 @@ class Arm:
     data: list[str] = field(default_factory=lambda: ["data"])  # names in `made`
     recipe: dict[str, Any] = field(default_factory=dict)
     arguments: dict[str, Any] = field(default_factory=dict)
-    module: str = TRAIN
     steps: float = 1.0  # share of `max-steps`
     seeds: list[int] | None = None  # default: those of the paper
     sets: list[str] | None = None
@@ -147,7 +146,7 @@ class PaperRuns:
         arguments |= {"device": self.options.device} if self.options.device else {}
         if "model" not in arguments:  # what a run starts from
             arguments.setdefault("encoder", "{encoder}")
-        self.run(arm.module, out, self.filled(arguments, seed), [str(self.made(one)) for one in arm.data])
+        self.run(TRAIN, out, self.filled(arguments, seed), [str(self.made(one)) for one in arm.data])
         return best_model(out)
 
     def scored(self, name: str, seed: int) -> dict[str, Any]:
@@ -223,9 +222,7 @@ class PaperRuns:
         """F1 of all marks and of each on held-out words of the arm's data, by language, in points of 100."""
         done = out / "held-out.json"
         if not done.is_file():
-            found = score_model(model, data, HELD_OUT_WORDS, self.options.device or "cpu")[
-                "languages"
-            ]
+            found = score_model(model, data, HELD_OUT_WORDS, self.options.device or "cpu")["languages"]
             write_json({name: {key: round(one, 2) for key, one in row.items()} for name, row in found.items()}, done)
         return dict(json.loads(done.read_text(encoding="utf-8")))
 

@@ -4,23 +4,24 @@
     python train.py --model checkpoints/en-zh-ms --data my_language/ --language xx --output runs/xx
     torchrun --nproc-per-node 2 train.py ...          several processes, on GPUs or CPUs
 
-The same command started again goes on from the last checkpoint. Every expected failure ends in one line that says what
+The same command started again resumes from the last checkpoint. Every expected failure ends in one line that says what
 to do.
 """
 
 import sys
 from collections.abc import Sequence
 
+from punctuation_restoration.training.settings import parse_args
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Train as the command line says. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
-    from punctuation_restoration.training.settings import parse_args
-
     args = parse_args(argv)
+    from punctuation_restoration.training.self_training import self_train
     from punctuation_restoration.training.starting import failure_message, train
 
     try:
-        train(args)
+        (self_train if args.unlabelled else train)(args)
     except Exception as error:
         print(f"train: {failure_message(error)}", file=sys.stderr)
         return 1
