@@ -64,28 +64,22 @@ def test_a_file_is_scored_and_the_result_carries_its_signature(
     assert scores["micro"]["n_correct"] == n_right
 
 
-def test_a_quick_look_writes_nothing_and_all_else_a_file_in_results(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_several_benchmarks_write_a_file_each_and_a_quick_look_none(
+    run: Run, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("--limit", 60) == 0
-    assert not (tmp_path / "results").exists()
-    assert run() == 0
-    assert [path.name for path in (tmp_path / "results").iterdir()] == ["talks-jsonl.json"]
-
-
-def test_several_benchmarks_write_a_file_each(tiny_checkpoint: str, texts: Path, tmp_path: Path) -> None:
-    bench = tmp_path / "bench" / "en"
-    bench.mkdir(parents=True)
+    (tmp_path / "bench" / "en").mkdir(parents=True)
     rows = [("we", "O"), ("'re", "O"), ("here", "PERIOD"), ("you", "O"), ("see", "QUESTION")] * 30
-    (bench / "iwslt2011-test.tsv").write_text("".join(f"{word}\t{label}\n" for word, label in rows), encoding="utf-8")
-    arguments = ["--model", tiny_checkpoint, "--bench-root", str(tmp_path / "bench"), "--output", str(tmp_path / "out")]
-    assert main([*arguments, "--benchmark", "iwslt2011-test", str(texts), "--limit", "100", "--details"]) == 0
+    (tmp_path / "bench" / "en" / "iwslt2011-test.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    names = ("--benchmark", "iwslt2011-test", texts)
+    assert run(*names, "--limit", 100) == 0
+    assert not (tmp_path / "results").exists()
+    assert run(*names, "--limit", 100, "--output", tmp_path / "out", "--details") == 0
     result = read_result(tmp_path / "out" / "iwslt2011-test.json")
-    assert result["scores"]["n_words"] == 100
+    assert result["scores"]["n_words"] == result["signature"]["settings"]["limit"] == 100
     assert result["intervals_95"]["unit"] == "blocks of 200 words"
-    assert result["signature"]["settings"]["limit"] == 100
-    assert read_result(tmp_path / "out" / "talks-jsonl.json")["scores"]["n_words"] == 100
+    assert run(*names) == 0
+    assert read_result(tmp_path / "results" / "talks-jsonl.json")["scores"]["n_words"] == 13 * 21
 
 
 def test_settings_reach_the_pipeline_and_pictures_are_written(run: Run, tmp_path: Path) -> None:

@@ -58,14 +58,11 @@ def test_the_temperature_makes_three_in_four_three_in_four(odds: float, temperat
     found = best_temperature(lambda power: likelihood_slope(rows, labels, power))
     assert found == pytest.approx(temperature, abs=0.001)
     assert calibrated(rows, found)[0, 0] == pytest.approx(0.75, abs=0.001)
-
-
-def test_without_text_or_at_the_edge_the_temperature_stays_in_its_bounds() -> None:
-    nothing = np.zeros((0, 2))
+    # Without text, or where the model is always right or always wrong, it stays in its bounds.
+    nothing, sure = np.zeros((0, 2)), np.array([[0.6, 0.4]])
     assert best_temperature(lambda power: likelihood_slope(nothing, np.zeros(0, int), power)) == 1.0
-    sure, labels = np.array([[0.6, 0.4]]), np.array([0])  # always right: no temperature is too low
-    assert best_temperature(lambda power: likelihood_slope(sure, labels, power)) == 0.25
-    assert best_temperature(lambda power: likelihood_slope(sure, 1 - labels, power)) == 4.0
+    assert best_temperature(lambda power: likelihood_slope(sure, np.array([0]), power)) == 0.25
+    assert best_temperature(lambda power: likelihood_slope(sure, np.array([1]), power)) == 4.0
 
 
 def test_rows_of_a_benchmark_are_those_of_its_words(read: list[ReadExample], tiny_config: Any) -> None:
