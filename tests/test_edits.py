@@ -49,30 +49,6 @@ def test_an_abbreviation_gets_no_second_point():
     assert _render("Dr. No", ["COMMA", "PERIOD"]) == "Dr., No."
 
 
-@pytest.mark.parametrize(
-    ("text", "labels", "restored"),
-    [
-        ("a, b. c", "O PERIOD O", "a b. c"),
-        ("...a?! b", "O O", "a b"),
-        ('"a." b', "COMMA O", '"a", b'),
-        ("a :), b", "O O", "a :) b"),
-        ("a,b c", "O O O", "a,b c"),
-        ("a,b c", "PERIOD O O", "a,b c"),
-        ("a.'b c", "COMMA O O", "a.'b c"),
-        ("a,& b", "QUESTION O", "a,& b"),
-        ("great!👍 b", "PERIOD O", "great.👍 b"),
-        ("a(bcd) e", "COMMA O O", "a,(bcd) e"),
-        ("你，好", "O O", "你好"),
-        ("a，你", "O O", "a你"),
-        ("a - b", "COMMA O", "a - b"),
-        ("3.5, U.S.", "O O", "3.5 U.S."),
-        ("a ។ b", "O O", "a  b"),
-    ],
-)
-def test_known_marks_are_replaced(text, labels, restored):
-    assert _render(text, labels.split(), DEFAULT_MARK_LABELS) == restored
-
-
 def test_a_part_of_an_edited_text_has_the_edits_that_belong_to_it():
     changes = [(3, "", "."), (4, "", "¿"), (4, "t", "T"), (7, "", "?")]
     edits = [
