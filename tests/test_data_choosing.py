@@ -48,18 +48,6 @@ def by_definition(texts: list[list[int]], order: int, context: tuple[Any, ...], 
     return probability
 
 
-def test_probabilities_are_those_counted_by_hand() -> None:
-    a, b, c, unknown = 7, 8, 9, 100
-    model = NgramModel(*flat([[a, b], [a, c]]), order=2)
-    # Pairs: "<s> a" twice, "a b" and "a c" once, so half is taken from each; a, b and c follow one word each, so all
-    # is taken from them, and each of the three and the unknown word has a quarter.
-    after_start, after_a = (2 - 0.5) / 2 + 0.5 / 2 / 4, (1 - 0.5) / 2 + 0.5 * 2 / 2 / 4
-    found = np.exp(model.log_probabilities(*flat([[a, b], [a, c], [a, unknown], [unknown, b]])))
-    assert found == pytest.approx(
-        [after_start, after_a, after_start, after_a, after_start, 0.5 / 4, 0.25 * 0.25, 0.25], abs=1e-9
-    )
-
-
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 4))
 def test_probabilities_are_those_of_the_definition(texts: list[list[int]], text: list[int], order: int) -> None:
@@ -161,29 +149,25 @@ def test_documents_of_the_sample_are_not_chosen(pool: Path, tmp_path: Path) -> N
         ({"language": "xx"}, "Expected --language to be one of ['en', 'ms'], got 'xx'"),
         ({"words": 0}, "Expected --words from 1 to the pool's"),
         ({"sample": "nowhere.txt"}, "Expected text at nowhere.txt"),
+        ({"sample": "marks.txt"}, "Expected words in the sample, got none"),
         ({"pool": "nowhere"}, "Expected prepared data in nowhere"),
+        ({"output": "pool"}, "Expected --output to be another folder than the pool"),
+        ({"output": "."}, "Choose another --output"),
     ],
 )
 def test_what_is_wrong_is_said(
-    changed: dict[str, Any], message: str, pool: Path, sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changed: dict[str, Any],
+    message: str,
+    pool: Path,
+    sample: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(arguments(pool, sample, tmp_path / "out", changed)) == 1
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_neither_the_pool_nor_another_folder_is_written_over(
-    pool: Path, sample: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    monkeypatch.chdir(sample.parent)
+    Path("marks.txt").write_text("?! …\n", encoding="utf-8")
+    changed = {key: pool if value == "pool" else value for key, value in changed.items()}
     before = sorted(path.name for path in pool.iterdir())
-    assert main(arguments(pool, sample, pool)) == 1
-    assert "Expected --output to be another folder than the pool" in capsys.readouterr().err
-    assert main(arguments(pool, sample, sample.parent)) == 1
-    assert "Choose another --output" in capsys.readouterr().err
+    assert main(arguments(pool, sample, Path("out"), changed)) == 1
+    assert message in capsys.readouterr().err
+    assert not Path("out").exists()
     assert sorted(path.name for path in pool.iterdir()) == before
-
-
-def test_a_sample_without_words_is_an_error(pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "marks.txt").write_text("?! …\n", encoding="utf-8")
-    assert main(arguments(pool, tmp_path / "marks.txt", tmp_path / "out")) == 1
-    assert "Expected words in the sample, got none" in capsys.readouterr().err

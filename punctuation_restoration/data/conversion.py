@@ -49,11 +49,11 @@ class Converter:
 
     tokenizer: Any  # the encoder's
     config: Any  # a `PunctuationRestorationConfig`: its labels, marks and casing
-    # How text is changed first, and how much of a benchmark a document may have.
+    # How text is changed first, and which benchmarks documents may not repeat.
     recipe: Recipe = field(default_factory=lambda: Recipe(name="default", sources=()))
-    leak_check: LeakCheck | None = None  # benchmarks that documents may not repeat
 
     def __post_init__(self) -> None:
+        self.leak_check = LeakCheck(self.recipe.leak_check) if self.recipe.leak_check else None
         self.finder = WordFinder(self.config.mark_labels)
         self.slots = SlotEncoder(self.tokenizer, self.config)
         self.stop_ids = stop_label_ids(self.config.labels)

@@ -18,7 +18,6 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter, start_workers
-from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
 from punctuation_restoration.data.recipe import LABEL_KEYS, Filters, Recipe, Source, held_out_shares
@@ -58,8 +57,7 @@ def prepare(
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
     clear_folder(out)
     config = slot_config(tokenizer, recipe)
-    leak_check = LeakCheck(recipe.leak_check) if recipe.leak_check else None
-    converter = Converter(AutoTokenizer.from_pretrained(tokenizer), config, recipe, leak_check)
+    converter = Converter(AutoTokenizer.from_pretrained(tokenizer), config, recipe)
     rows: list[dict[str, Any]] = []
     capitalised: Counter[str] = Counter()
     seen: set[int] = set()
@@ -147,26 +145,27 @@ def leave_out_labels(index: dict[str, Any], out: Path, are_asked_for: bool) -> N
     """Warn of labels that no labelled source has. Where they are asked for, those besides the usual four are left out
     of the index and the numbering of the shards in `out`; those of a trained model stay: it learned them elsewhere.
     """
-    labels, splits = index["labels"], [split for row in index["sources"] for split in row["splits"].values()]
-    labelled = [row["splits"].values() for row in index["sources"] if row["is_labelled"]]
-    counts = [_label_counts(split, labels) for own in labelled for split in own]
-    missing = [n for n in range(len(labels)) if counts and not any(own[n] for own in counts)]
+    labels, counts = index["labels"], np.zeros(len(index["labels"]), dtype=np.int64)
+    for row in index["sources"]:
+        for split in row["splits"].values() if row["is_labelled"] else ():
+            counts[: len(split["n_labels"])] += split["n_labels"]
+    missing = [n for n in range(len(labels)) if counts.any() and not counts[n]]
     usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
     rare = [n for n in missing if are_asked_for and (labels[n]["before"], labels[n]["after"]) not in usual]
     for what, numbers in (("no source has a word with these labels", missing), ("left out of the labels", rare)):
         if numbers:
             print(f"Warning: {what}: {', '.join(labels[n]['name'] for n in numbers)}.", file=sys.stderr)
-    if rare:
-        print("To learn them, add text with their marks, or say in mark_labels which signs mean them.", file=sys.stderr)
-        kept = [number for number in range(len(labels)) if number not in rare]
-        new_ids = np.zeros(len(labels), dtype=np.uint8)
-        new_ids[kept] = np.arange(len(kept))
-        for split in splits:
-            split["n_labels"] = np.array(_label_counts(split, labels))[kept].tolist()
-            for shard in split["shards"]:
-                arrays = shards.open_shard(out / shard["file"])
-                shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, out / shard["file"])
-        index |= {"labels": [labels[n] for n in kept], "left_out": [labels[n]["name"] for n in rare]}
+    if not rare:
+        return
+    print("To learn them, add text with their marks, or say in mark_labels which signs mean them.", file=sys.stderr)
+    new_ids = np.cumsum([n not in rare for n in range(len(labels))], dtype=np.uint8) - np.uint8(1)
+    for split in (split for row in index["sources"] for split in row["splits"].values()):
+        split["n_labels"] = [count for n, count in enumerate(split["n_labels"]) if n not in rare]
+        for shard in split["shards"]:
+            arrays = shards.open_shard(out / shard["file"])
+            shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, out / shard["file"])
+    index["labels"] = [label for n, label in enumerate(labels) if n not in rare]
+    index["left_out"] = [labels[n]["name"] for n in rare]
 
 
 def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
@@ -186,25 +185,19 @@ def describe(row: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> str
     parts = [
         f"{name} {own['n_documents']:,} documents, {own['n_words']:,} words" for name, own in row["splits"].items()
     ]
-    marks = list(zip(labels, _label_counts(row["splits"]["train"], labels), strict=True))
-    parts[0] += "".join(f", {label['name']} {n:,}" for label, n in marks[1:])
+    marks = zip(labels[1:], row["splits"]["train"]["n_labels"][1:], strict=False)
+    parts[0] += "".join(f", {label['name']} {n:,}" for label, n in marks)
     if row["skipped"]:
         parts.append("skipped " + ", ".join(f"{n:,} ({why})" for why, n in sorted(row["skipped"].items())))
     return f"{row['name']}: {'; '.join(parts)}"
-
-
-def _label_counts(split: Mapping[str, Any], labels: Sequence[Any]) -> list[int]:
-    """How many words have each label; a split's `n_labels` ends with the last one that it has."""
-    return [*split["n_labels"], *[0] * (len(labels) - len(split["n_labels"]))]
 
 
 def clear_folder(out: Path) -> None:
     """Make the folder `out`, or empty it if it was prepared before."""
     out.mkdir(parents=True, exist_ok=True)
     if any(path.is_dir() or path.suffix not in OWN_FILES for path in out.iterdir()):
-        raise FileExistsError(
-            f"Expected an empty or prepared folder at {out}, got other files. Choose another --output."
-        )
+        wanted = f"an empty or prepared folder at {out}"
+        raise FileExistsError(f"Expected {wanted}, got other files. Choose another --output.")
     for path in out.iterdir():
         path.unlink()
 

@@ -1,7 +1,6 @@
-"""Files of text -> documents. Knows formats; knows nothing about words, labels or pieces.
+"""Files of text -> documents: JSONL, plain text and label files, gzipped or not, and folders of them.
 
-Reads JSONL (`{"text": ...}` a line), plain text and label files (`word<TAB>LABEL` a line), gzipped or not, and folders
-of them. Everything is read as a stream, so a source may be larger than memory.
+Everything is read as a stream, so a source may be larger than memory.
 """
 
 import codecs
@@ -34,12 +33,11 @@ class SourceDocument:
 def read_documents(path: str | Path, text_field: str = "text") -> Iterator[SourceDocument]:
     """Read the documents of a file or a folder.
 
-    JSONL: one document a line. Plain text: paragraphs between blank lines are documents; a text without blank lines is
-    cut every 200 lines. Label files: blank lines separate documents.
+    JSONL: one document a line, `{"text": ...}`. Plain text: paragraphs between blank lines, or
+    every 200 lines. Label files (`word<TAB>LABEL` a line): blank lines separate documents.
 
     Raises:
-        ValueError: if a file is missing, empty, binary, mixes encodings or has a wrong line; the message names file
-            and line.
+        ValueError: if a file is missing, empty, binary or has a wrong line; the message names file and line.
     """
     for file in list_files(Path(path)):
         is_empty = True

@@ -1,8 +1,7 @@
 """Which windows a training step sees: a pure function of the seed and the step.
 
-Takes prepared shards and a recipe's sampling settings, gives the places of windows and cuts them out. Nothing
-is remembered between steps: a run resumes exactly from its step number, and processes divide the rows of a step.
-Knows nothing of masks, tensors or text.
+Takes prepared shards and a recipe's sampling settings, gives windows of words. Nothing is remembered between steps: a
+run resumes exactly from its step number, and processes divide the rows of a step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
