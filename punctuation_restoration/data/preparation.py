@@ -148,7 +148,7 @@ def leave_out_labels(index: dict[str, Any], out: Path, are_asked_for: bool) -> N
     labels, counts = index["labels"], np.zeros(len(index["labels"]), dtype=np.int64)
     for row in index["sources"]:
         for split in row["splits"].values() if row["is_labelled"] else ():
-            counts[: len(split["n_labels"])] += split["n_labels"]
+            counts[: len(split["n_labels"])] += np.array(split["n_labels"], dtype=np.int64)
     missing = [n for n in range(len(labels)) if counts.any() and not counts[n]]
     usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
     rare = [n for n in missing if are_asked_for and (labels[n]["before"], labels[n]["after"]) not in usual]
