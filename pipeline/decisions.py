@@ -29,7 +29,7 @@ from .conventions import PAIRS, SENTENCE_ENDS
 from .items import Item
 from .marks import FoundMark
 from .speech import Time, TimedSpan
-from .spoken_forms import Form, unbroken
+from .spoken_forms import Forms
 from .words import Word
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
@@ -75,7 +75,7 @@ class PreparedItem:
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
     fixed: list[Decision | None]  # what is decided already
-    forms: list[Form]  # numbers, times and addresses as they are spoken
+    forms: Forms  # numbers, times and addresses as they are spoken
     replaced: Set[str] = frozenset()  # the signs that are taken out first
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
 
@@ -144,7 +144,7 @@ def decide(
         probabilities = weigh_pauses(probabilities, prepared.times, pause)
     probabilities = end_sentences(probabilities, item.spoken, item.turns, words, config)
     nothing = np.eye(len(config.labels))[0]
-    probabilities[unbroken(prepared.forms)] = nothing
+    probabilities[prepared.forms.unbroken] = nothing
     if words and item.unfinished and not (item.decides_last or config.open_ends):
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)

@@ -21,7 +21,7 @@ from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
 from .results import make_result
 from .slots import SlotEncoder
-from .spoken_forms import find_forms, in_addresses
+from .spoken_forms import find_forms
 from .streamer import PunctuationStreamer, in_blocks
 from .windows import Window, batches_by_length, collate, windows_of
 from .words import WordFinder
@@ -252,8 +252,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         choice = make_choice(config, marks, config.thresholds if thresholds is None else thresholds)
         decided, labels = decide(prepared, labels, config, choice, pause)
         scores = [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()] if all_scores else None
-        as_they_are = in_addresses(prepared.forms)
-        cased = cased_words(prepared.words, casings, config.mixed_case or (), as_they_are) if truecase else ()
+        addresses = prepared.forms.addresses
+        cased = cased_words(prepared.words, casings, config.mixed_case or (), addresses) if truecase else ()
         return make_result(prepared, decided, scores, cased, **wanted)
 
     def get_iterator(self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any) -> Iterator[Any]:

@@ -9,7 +9,7 @@ five dollars and fifty cents
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import regex
@@ -65,29 +65,21 @@ FORMS = regex.compile(
 )
 
 
-class Form(NamedTuple):
-    """Places of the words of a form."""
+class Forms(NamedTuple):
+    """Places of words of a text."""
 
-    words: range
-    is_address: bool
-
-
-def unbroken(forms: Iterable[Form]) -> list[int]:
-    """The words behind which a number, a time or an address goes on."""
-    return [index for form in forms for index in form.words[:-1]]
+    unbroken: list[int]  # those after which a number, a time or an address goes on
+    addresses: set[int]  # those of e-mail and web addresses, which have no capitals
 
 
-def in_addresses(forms: Iterable[Form]) -> set[int]:
-    """The words of e-mail and web addresses, which have no capitals."""
-    return {index for form in forms if form.is_address for index in form.words}
-
-
-def find_forms(spoken: Sequence[str]) -> list[Form]:
-    """The forms among the words of a text, in their order."""
+def find_forms(spoken: Sequence[str]) -> Forms:
+    """What is found among the words of a text."""
     places = itertools.accumulate((len(word) + 1 for word in spoken), initial=0)  # of words in the joined text
-    starts, forms = {place: index for index, place in enumerate(places)}, []
+    starts, forms = {place: index for index, place in enumerate(places)}, Forms([], set())
     for found in FORMS.finditer(" ".join(spoken).lower()):
         first = starts[found.start()]
         words = range(first, first + found.group().count(" ") + 1)
-        forms.append(Form(words, is_address=found["address"] is not None))
+        forms.unbroken.extend(words[:-1])
+        if found["address"] is not None:
+            forms.addresses.update(words)
     return forms

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punctuation_restoration.pipeline.spoken_forms import find_forms, in_addresses, unbroken
+from punctuation_restoration.pipeline.spoken_forms import find_forms
 
 
 @pytest.mark.parametrize(
@@ -48,24 +48,22 @@ def test_forms_go_on_until_their_last_word(text: str) -> None:
             inside.append(len(words))
         open_ = open_ and not token.endswith("]")
         words.append(token.strip("[]"))
-    assert sorted(set(unbroken(find_forms(words)))) == inside
+    assert sorted(set(find_forms(words).unbroken)) == inside
 
 
 def test_addresses_are_told_from_numbers() -> None:
     words = "call number four five or write to john dot smith at gmail dot com please".split()
-    assert [
-        words[index] for index in sorted(in_addresses(find_forms(words)))
-    ] == "john dot smith at gmail dot com".split()
+    assert [words[index] for index in sorted(find_forms(words).addresses)] == "john dot smith at gmail dot com".split()
 
 
 @given(st.lists(st.text(alphabet="ab0123 .@点", min_size=1).map(lambda word: word.replace(" ", "")).filter(bool)))
 def test_any_words_are_read(words: list[str]) -> None:
-    assert all(0 <= index < len(words) - 1 for index in unbroken(find_forms(words)))
+    assert all(0 <= index < len(words) - 1 for index in find_forms(words).unbroken)
 
 
 @pytest.mark.parametrize("words", ["x dot", "1", "five", "five and 1", "+", "at 1"])
 def test_what_never_becomes_a_form_is_read_once(words: str) -> None:  # a search that goes on to the end would not end
-    assert not unbroken(find_forms(words.split() * 50_000))
+    assert not find_forms(words.split() * 50_000).unbroken
 
 
 def test_the_pipeline_puts_no_mark_into_a_form_unless_it_stands_there(tiny_pipeline) -> None:
