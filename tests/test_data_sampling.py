@@ -9,42 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from punctuation_restoration.data import shards
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
-from punctuation_restoration.data.shards import (
-    PackedDocument,
-    WordStream,
-    make_words,
-    open_shard,
-    read_index,
-    save_arrays,
-    shard_documents,
-    write_index,
-    write_split,
-)
 from punctuation_restoration.training.batches import BatchSource, read_ahead
 
 STOPS = [2, 3]
 
 
-def document(first_piece: int, labels: list[int], seed: int = 0) -> PackedDocument:
+def document(first_piece: int, labels: list[int], seed: int = 0) -> shards.PackedDocument:
     """A document whose pieces count up, with one to three pieces a word."""
     counts = np.random.default_rng(seed).integers(1, 4, len(labels)).astype(np.uint8)
     ids = (first_piece + np.arange(counts.sum())).astype(np.uint16)
-    return PackedDocument(first_piece, make_words(ids, counts, np.array(labels, dtype=np.uint8)))
+    return shards.PackedDocument(first_piece, shards.make_words(ids, counts, np.array(labels, dtype=np.uint8)))
 
 
-def prepared(folder: Path, languages: dict[str, list[PackedDocument]], **fields: Any) -> dict[str, Any]:
+def prepared(folder: Path, languages: dict[str, list[shards.PackedDocument]], **fields: Any) -> dict[str, Any]:
     """An index of one source a language."""
     rows = []
     for language, documents in sorted(languages.items()):
         own = {"train": documents, "validation": []}
-        splits = {split: write_split(folder, f"{language}-{split}", found) for split, found in own.items()}
+        splits = {split: shards.write_split(folder, f"{language}-{split}", found) for split, found in own.items()}
         rows.append({"name": f"{language}-source", "language": language, "weight": 1.0, "splits": splits, **fields})
     index = {"labels": [], "lowercase": True, "n_vocabulary": 1 << 16, "languages": sorted(languages), "sources": rows}
     index |= {"words_alone": False, "digits_as_zero": False}
-    write_index(folder, index)
-    return read_index(folder)
+    shards.write_index(folder, index)
+    return shards.read_index(folder)
 
 
 @pytest.fixture
@@ -74,11 +64,11 @@ def n_places(window: CutWindow) -> int:
 def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None:
     documents = [document(500 * n, [0, 1, 2] * 10, n) for n in range(4)]
     n_bytes = sum(array.nbytes for array in documents[0].words)
-    row = write_split(tmp_path, "s", documents, max_bytes=2 * n_bytes + 4096 + 100)
+    row = shards.write_split(tmp_path, "s", documents, max_bytes=2 * n_bytes + 4096 + 100)
     assert [shard["n_documents"] for shard in row["shards"]] == [2, 2]
     assert (row["n_words"], row["n_labels"]) == (120, [40, 40, 40])
-    assert open_shard(tmp_path / row["shards"][1]["file"])["document_starts"].tolist() == [0, 30]
-    found = [one for shard in row["shards"] for one in shard_documents(tmp_path / shard["file"])]
+    assert shards.open_shard(tmp_path / row["shards"][1]["file"])["document_starts"].tolist() == [0, 30]
+    found = [one for shard in row["shards"] for one in shards.shard_documents(tmp_path / shard["file"])]
     for one, other in zip(found, documents, strict=True):
         assert one.hash == other.hash
         assert all(map(np.array_equal, one.words, other.words))
@@ -87,25 +77,26 @@ def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("left", [0, 5, 300, "casings", "word_hashes"])
 def test_what_is_no_whole_shard_is_an_error(tmp_path: Path, left: int | str) -> None:
-    row = write_split(tmp_path, "s", [document(0, [0, 1] * 40)])
+    row = shards.write_split(tmp_path, "s", [document(0, [0, 1] * 40)])
     path = tmp_path / row["shards"][0]["file"]
-    arrays = {name: array.copy() for name, array in open_shard(path).items() if name != left}
+    arrays = {name: array.copy() for name, array in shards.open_shard(path).items() if name != left}
     if isinstance(left, int):
         path.write_bytes(path.read_bytes()[:left])
     else:
-        save_arrays(arrays | ({left: arrays["labels"][1:].copy()} if left == "casings" else {}), path)
+        shards.save_arrays(arrays | ({left: arrays["labels"][1:].copy()} if left == "casings" else {}), path)
     with pytest.raises(ValueError, match=r"Expected a shard in .*Prepare the data again"):
-        open_shard(path)
+        shards.open_shard(path)
 
 
 @given(st.integers(0, 1199), st.integers(1, 1200))
 def test_a_stream_gives_the_words_of_any_place_and_goes_round(first: int, n_words: int) -> None:
     long = document(0, [0, 1, 2] * 400, 1).words
-    ends = np.cumsum(long.piece_counts, dtype=int)
+    soft, ends = np.arange(1200)[:, None], np.cumsum(long.piece_counts, dtype=int)
     with tempfile.TemporaryDirectory() as folder:
-        row = write_split(Path(folder), "s", [PackedDocument(0, long)])
-        words = WordStream(Path(folder) / row["shards"][0]["file"]).words(first, n_words)
-        order = np.arange(first, first + n_words) % 1200
+        row = shards.write_split(Path(folder), "s", [shards.PackedDocument(0, long)])
+        stream = shards.WordStream(Path(folder) / row["shards"][0]["file"], soft=soft)
+        words, order = stream.words(first, n_words), np.arange(first, first + n_words) % 1200
+        assert words.soft[:, 0].tolist() == order.tolist()
         assert words.labels.tolist() == long.labels[order].tolist()
         assert words.piece_counts.tolist() == long.piece_counts[order].tolist()
         pieces = [long.piece_ids[ends[n] - long.piece_counts[n] : ends[n]] for n in order]
@@ -201,8 +192,10 @@ def test_questions_are_put_in_after_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_word_longer_than_the_window_is_cut(tmp_path: Path) -> None:
-    words = make_words(np.arange(90, dtype=np.uint16), np.array([30, 30, 30], np.uint8), np.array([0, 1, 2], np.uint8))
-    index = prepared(tmp_path, {"en": [PackedDocument(1, words)]})
+    words = shards.make_words(
+        np.arange(90, dtype=np.uint16), np.array([30, 30, 30], np.uint8), np.array([0, 1, 2], np.uint8)
+    )
+    index = prepared(tmp_path, {"en": [shards.PackedDocument(1, words)]})
     cut = windows(sampler(index, 16, lengths={16: 1.0}), range(3))
     assert [(len(window.words.labels), len(window.words.piece_ids)) for window in cut] == [(1, 13)] * 3
 
@@ -222,8 +215,8 @@ def test_two_prepared_folders_read_as_one(tmp_path: Path) -> None:
     for name, language in (("a", "en"), ("b", "ms")):
         (tmp_path / name).mkdir()
         prepared(tmp_path / name, {language: [document(10, [0, 2] * 30)]})
-    index = read_index(tmp_path / "a", tmp_path / "b")
+    index = shards.read_index(tmp_path / "a", tmp_path / "b")
     assert index["languages"] == ["en", "ms"]
     assert {number for step in range(3) for number in sampler(index).plan(step).stream_ids.tolist()} == {0, 1}
     with pytest.raises(ValueError, match=r"Expected prepared data in .*prepare --out"):
-        read_index(tmp_path)
+        shards.read_index(tmp_path)

@@ -90,9 +90,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--soft-labels", help="folder of another model's probabilities to learn, by the command label")
     what = "texts, or a folder prepared with `labelled: false`, that --model labels first: self-training"
     parser.add_argument("--unlabelled", nargs="+", help=what)
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="of self-training; ends without a gain (5)"
-    )
+    parser.add_argument("--rounds", type=int, default=5, help="of self-training; ends without a gain (5)")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     hints = get_type_hints(TrainingSettings)
     for own in fields(TrainingSettings):
