@@ -36,7 +36,7 @@ def as_shown(spoken: Iterable[str], lowercase: bool, digits_as_zero: bool) -> li
 
 
 class SlotConfig(Protocol):
-    """What a `SlotEncoder` reads of a `PunctuationRestorationConfig`, which says what each field means."""
+    """What slots and windows read of a `PunctuationRestorationConfig`, which says what each field means."""
 
     labels: list[dict[str, str]]
     slot_style: str
@@ -46,6 +46,8 @@ class SlotConfig(Protocol):
     shift: int
     open_ends: bool
     max_window_pieces: int
+
+    def window_sizes(self, **sizes: int | None) -> tuple[int, int, int]: ...
 
 
 class SlotEncoder:
