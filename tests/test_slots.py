@@ -103,12 +103,6 @@ def test_without_masks_the_last_piece_of_a_word_is_its_slot_and_known_marks_stan
     assert slots.n_pieces(pieces, [1, None, 0]) == [2, 4, 1]
 
 
-def test_remembered_words_give_the_same_pieces(slots, monkeypatch):
-    monkeypatch.setattr("punctuation_restoration.pipeline.slots.CACHED_WORDS", 2)
-    words = ["hello", "josh", "is", "the", "hello"]
-    assert slots.pieces(words) == slots.pieces(words) == [slots.pieces([word])[0] for word in words]
-
-
 SENTENCES = [
     "hello josh you are the best",
     "what's the e-mail of doña 50 people don't know",
@@ -219,11 +213,6 @@ def test_no_piece_of_a_han_word_begins_with_a_blank(tokenizer):
             assert not piece.startswith(("▁", "Ġ"))
 
 
-def test_capitals_reach_a_tokenizer_that_keeps_them():
-    slots = _slots(_wordpiece(lowercase=False), lowercase=False)
-    assert slots.pieces(["Josh"]) != slots.pieces(["josh"])
-
-
 def test_every_tokenizer_tags_and_starts_and_ends_a_window(tokenizer):
     slots = _slots(tokenizer)
     ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
@@ -258,18 +247,6 @@ def test_masks_ask_for_a_tokenizer_that_has_one(tokenizer):
         slots = _slots(tokenizer, slot_style="mask", labels=DEFAULT_LABELS[:1])
         ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
         assert [ids[place] for place in positions] == [tokenizer.mask_token_id] * 2
-
-
-def test_where_no_piece_means_no_mark_the_slot_of_a_known_absence_is_left_out():
-    slots = _slots(_wordpiece(), slot_style="mask")
-    assert slots.fill_ids[0] is None
-    assert None not in slots.fill_ids[1:]
-    pieces = slots.pieces(["hello", "josh", "hello"])
-    filled = [0, 1, None]
-    ids, positions = slots.assemble(pieces, filled)
-    assert sum(slots.n_pieces(pieces, filled)) + 2 == len(ids)
-    assert ids[positions[0]] == pieces[0][-1]
-    assert [ids[place] for place in positions[1:]] == [slots.fill_ids[1], slots.mask_id]
 
 
 def test_a_fill_piece_must_exist_only_where_masks_stand_among_the_pieces(tokenizer):

@@ -115,45 +115,41 @@ def test_utterances_are_kept_apart_and_han_words_are_joined(tiny_pipeline: Any) 
     streamer.feed_words(["我们", "今天", "hello"])
     streamer.flush()
     streamer.feed_words("大家")
+    streamer.feed("you a")  # words that were fed as such are finished
+    streamer.feed("re")
     streamer.flush()
-    assert without_marks(streamer.committed) == "hello you are the 我们今天 hello 大家"
+    assert without_marks(streamer.committed) == "hello you are the 我们今天 hello 大家 you are"
+
+
+class Watched:
+    """A pipeline, and the items that it was called with."""
+
+    def __init__(self, restore: Any) -> None:
+        self.restore, self.model, self.find_words = restore, restore.model, restore.find_words
+        self.seen: list[Any] = []
+
+    def __call__(self, item: Any, **options: Any) -> Any:
+        self.seen.append(item)
+        return self.restore(item, **options)
 
 
 def test_committed_marks_are_shown_to_the_model_where_asked(tiny_pipeline: Any) -> None:
-    seen: list[Any] = []
-
-    class Watched:
-        model = tiny_pipeline.model
-        find_words = staticmethod(tiny_pipeline.find_words)
-
-        def __call__(self, item: Any, **options: Any) -> Any:
-            seen.append(item)
-            return tiny_pipeline(item, **options)
-
-    streamer = PunctuationStreamer(Watched(), look_ahead=0, left_context=2, condition=True)
+    watched = Watched(tiny_pipeline)
+    streamer = PunctuationStreamer(watched, look_ahead=0, left_context=2, condition=True)
     first = streamer.feed_words(["hello", "you", "are"])
     streamer.feed_words(["the"])
     labels = [word["label"] for word in first.words]
-    assert (seen[-1].text, seen[-1].known) == ("you are the", {0: labels[1], 1: labels[2]})
-    assert seen[-1].unfinished
+    assert (watched.seen[-1].text, watched.seen[-1].known) == ("you are the", {0: labels[1], 1: labels[2]})
+    assert watched.seen[-1].unfinished
 
 
 def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -> None:
-    lengths: list[int] = []
-
-    class Watched:
-        model = tiny_pipeline.model
-        find_words = staticmethod(tiny_pipeline.find_words)
-
-        def __call__(self, item: Any, **options: Any) -> Any:
-            lengths.append(len(item.text.split()))
-            return tiny_pipeline(item, **options)
-
-    streamer = PunctuationStreamer(Watched(), look_ahead=4, left_context=10)
+    watched = Watched(tiny_pipeline)
+    streamer = PunctuationStreamer(watched, look_ahead=4, left_context=10)
     for n in range(120):
         streamer.feed_words([WORDS[n % 8]])
-    assert len(lengths) == 120, "one call a step"
-    assert max(lengths) == 10 + 4 + 1
+    assert len(watched.seen) == 120, "one call a step"
+    assert max(len(item.text.split()) for item in watched.seen) == 10 + 4 + 1
 
 
 @pytest.mark.parametrize(
