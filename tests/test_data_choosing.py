@@ -57,18 +57,6 @@ def test_probabilities_are_those_of_the_definition(texts: list[list[int]], text:
     assert found == pytest.approx(wanted)
 
 
-@settings(max_examples=40, deadline=None)
-@given(TEXTS, st.lists(st.integers(0, 5), max_size=4))
-def test_probabilities_of_all_words_and_the_unknown_one_add_up_to_one(
-    texts: list[list[int]], before: list[int]
-) -> None:
-    model = NgramModel(*flat(texts))
-    after = [[*before, int(word)] for word in [*model.vocabulary, 99]]
-    words, starts = flat(after)
-    last = np.append(starts[1:], len(words)) - 1
-    assert np.exp(model.log_probabilities(words, starts))[last].sum() == pytest.approx(1)
-
-
 TALK = ["Hello, you are the best. ", "Is the day you say? ", "You say hello. ", "Are you the best? "]
 LETTER = ["Saya awak, saya awak. ", "Awak tidak kenal saya. ", "Apa kata awak, saya? ", "Kata saya awak kenal. "]
 

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not rows:
             raise ValueError(f"Expected --language to be one of {index['languages']}, got {args.language!r}.")
         index |= {"languages": [args.language], "sources": rows}
-        sample = read_sample(args.sample, build_converter(index, args.tokenizer), args.language)
+        sample = read_sample(args.sample, index, args.tokenizer or index["tokenizer"])
         write_choice(index, best(*rank(index, *sample), args.words), args.output)
     except (ValueError, OSError, MemoryError) as error:
         print(f"choosing: {explain(error)}", file=sys.stderr)
@@ -58,19 +58,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def build_converter(index: Mapping[str, Any], tokenizer: str | None = None) -> Converter:
-    """What made a pool's words, for the words of a sample."""
-    name = tokenizer or index["tokenizer"]
-    model = {key: index[key] for key in ("labels", *WORD_KEYS)}
-    return Converter(AutoTokenizer.from_pretrained(name), slot_config(name, Recipe("sample", (), model=model)))
-
-
 def read_sample(
-    paths: Iterable[str | Path], converter: Converter, language: str
+    paths: Iterable[str | Path], index: Mapping[str, Any], tokenizer: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words of the sample's texts (n_words,), the first of each text, and hashes of its words, (n_texts,)."""
+    """Words of the sample's texts (n_words,), made as the pool's; the first of each text and its hash, (n_texts,)."""
+    model = {key: index[key] for key in ("labels", *WORD_KEYS)}
+    config = slot_config(tokenizer, Recipe("sample", (), model=model))
+    converter = Converter(AutoTokenizer.from_pretrained(tokenizer), config)
     documents = [document for path in paths for document in read_documents(path)]
-    spoken = [converter.words_and_labels(document, language)[0] for document in documents]
+    spoken = [converter.words_and_labels(document, index["languages"][0])[0] for document in documents]
     texts = [converter.pack("", own, np.zeros(len(own), dtype=np.uint8)) for own in spoken if own]
     if not texts:
         raise ValueError(f"Expected words in the sample, got none in {[str(path) for path in paths]}. Give text.")

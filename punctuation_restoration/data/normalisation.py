@@ -75,9 +75,11 @@ class NumberSpeller:
             return "".join(HAN_DIGITS[int(digit)] for digit in found)
         if match["year"] or match["plain"]:
             return self.spell(found)
-        if match["ordinal"]:
-            return self._ordinal(match)
-        if not self.percent:
+        if match["rank"] and self.language == "en":  # 21st -> twenty first
+            return str(num2words(int(match["rank"]), to="ordinal")).replace("-", " ").replace(",", "")
+        if match["urutan"] and self.language in ("ms", "id"):  # ke-3 -> ketiga
+            return "pertama" if match["urutan"] == "1" else "ke" + self.spell(match["urutan"])
+        if match["ordinal"] or not self.percent:
             return found
         if match["percent"]:
             return self.percent.format(self.spell(match["share"]))
@@ -85,14 +87,6 @@ class NumberSpeller:
             parts = re.split(r"([./@])", re.sub(r"^https?://", "", found).rstrip("/"))
             return " ".join(self.link_signs.get(part, part) for part in parts if part)
         return self.spell(match["amount"]) + (match["scale"] or "") + self.joint + self.currencies[match["sign"]]
-
-    def _ordinal(self, match: re.Match[str]) -> str:
-        """`21st` -> `twenty first`, `ke-3` -> `ketiga`; as it is where the form is another language's."""
-        if match["rank"] and self.language == "en":
-            return str(num2words(int(match["rank"]), to="ordinal")).replace("-", " ").replace(",", "")
-        if match["urutan"] and self.language in ("ms", "id"):
-            return "pertama" if match["urutan"] == "1" else "ke" + self.spell(match["urutan"])
-        return match.group()
 
 
 def number_words(language: str) -> Callable[[str], str]:

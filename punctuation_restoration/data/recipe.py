@@ -129,24 +129,18 @@ def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
 
 
 def load_recipe(path: str | Path) -> Recipe:
-    """Read a recipe from a YAML file.
+    """Read a recipe from a YAML file; a `ValueError` names the file and what is wrong.
 
     A recipe may build on another in the same folder, named by `base`: its keys replace those of the base, and mappings
     are merged key by key. `only` chooses from the base's sources by name.
-
-    Raises:
-        ValueError: if it is not a recipe; the message names the file and the key.
     """
     return build_recipe(_read_content(Path(path)), str(path))
 
 
 def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
-    """Check the dictionary of a recipe and give the recipe.
+    """Check the dictionary of a recipe and give the recipe; a `ValueError` says what is wrong.
 
     `filters` at the top are the defaults of every source; a source without `name` takes that of its file.
-
-    Raises:
-        ValueError: for an unknown key, a value of the wrong type, a name twice or a number outside its range.
     """
     content = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
     defaults, sources = content.pop("filters", {}), []
@@ -159,11 +153,7 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
 
 
 def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
-    """Build the dataclass `kind` from keys and values; dataclasses in it are built likewise.
-
-    Raises:
-        ValueError: for unknown or missing keys, or a value that is not of the field's type.
-    """
+    """Build the dataclass `kind` and those in it; a `ValueError` for wrong keys, or values of another type."""
     # True and False, which Python takes for numbers, become text where a number belongs.
     hooks = dict.fromkeys((int, float), lambda value: str(value) if isinstance(value, bool) else value)
     try:

@@ -154,11 +154,7 @@ def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def open_shard(path: str | Path) -> dict[str, np.ndarray]:
-    """Map the arrays of a shard into memory; nothing is read before it is used.
-
-    Raises:
-        ValueError: if the file is missing, cut off or no shard.
-    """
+    """Map the arrays of a shard into memory; a `ValueError` if the file is missing, cut off or no shard."""
     try:
         arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
         lengths = {len(arrays[key]) for key in ("labels", "piece_counts", *({"casings"} & arrays.keys()))}
@@ -256,11 +252,7 @@ def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
 
 
 def read_hashes(path: str | None) -> frozenset[int]:
-    """The hashes in a file, 16 hexadecimal digits a line beside comments behind #; none without a file.
-
-    Raises:
-        ValueError: if the file is missing, or a line is no hash.
-    """
+    """The hashes in a file, 16 hexadecimal digits a line beside comments behind #; none without a file."""
     if path and not Path(path).is_file():
         raise ValueError(f"Expected a file of hashes at {path}, found none. Check held_out in the recipe.")
     found = set[int]()
