@@ -80,8 +80,7 @@ class PunctuationStreamer:
             raise ValueError(f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them.")
         if options.get("truecase") and not condition:
             raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
-        self._memory = Memory(restore) if restore.model.can_stream else None
-        self.look_ahead = min(look_ahead, config.shift) if self._memory else look_ahead
+        self.look_ahead = min(look_ahead, config.shift) if restore.model.can_stream else look_ahead
         self.left_context, self.condition = left_context, condition
         self._restore, self._spans, self._turns = restore, spans, turns
         self._options = {**options, "return_words": True}
@@ -89,8 +88,7 @@ class PunctuationStreamer:
 
     def reset(self) -> None:
         """Forget everything, as for a new recording."""
-        if self._memory:
-            self._memory.forget()
+        self._memory = Memory(self._restore) if self._restore.model.can_stream else None
         self.committed = ""  # all text that is final
         self._text = ""  # what was fed: the committed words that are still shown, and what is open
         self._boundary = 0  # where in it what is open begins
@@ -247,10 +245,6 @@ class Memory:
 
     def __init__(self, restore: Any) -> None:
         self._model, self._slots = restore.model, restore.slots
-        self.forget()
-
-    def forget(self) -> None:
-        """Begin a new text."""
         self._kept: torch.Tensor | None = None
         self._open: list[list[int]] = []  # pieces of the words read last
         self._begin = [self._slots.bos_id]  # not read yet
