@@ -68,6 +68,8 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         ({"augmentation": {"rate": 1.5}}, "shares from 0 to 1, got {'rate': 1.5}"),
         ({"augmentation": {"substitute": 0.7, "delete": 0.7}}, "substitute and delete"),
         ({"validation": 1.0}, "shares for validation and test"),
+        ({"validation": 0.5, "sources": [{**SOURCE, "test": 0.5}]}, "shares for validation and test"),
+        ({"test": -0.1}, "shares for validation and test"),
     ],
 )
 def test_wrong_recipes_are_named(changes: dict[str, Any], message: str) -> None:

@@ -22,7 +22,6 @@ from punctuation_restoration.data.shards import document_borders, hash_words, op
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training import labelling
 
 NAMES = ["O", "COMMA", "PERIOD", "QUESTION"]
 
@@ -81,26 +80,6 @@ def test_a_second_run_labels_only_documents_that_changed(texts, tiny_checkpoint,
     assert SoftLabels(out, NAMES).of_shard(_shard(str(data))).any(axis=1).all()
 
 
-def test_a_stopped_run_goes_on(prepared, tiny_checkpoint, soft, tmp_path, monkeypatch):
-    monkeypatch.setattr(labelling, "WORDS_PER_PART", 200)
-    write, written = labelling.write_part, []
-
-    def write_two(out, arrays):
-        if len(written) == 2:
-            raise KeyboardInterrupt
-        written.append(arrays)
-        write(out, arrays)
-
-    monkeypatch.setattr(labelling, "write_part", write_two)
-    out = tmp_path / "soft"
-    with pytest.raises(KeyboardInterrupt):
-        labelling.write_probabilities(tiny_checkpoint, [prepared], out)
-    monkeypatch.setattr(labelling, "write_part", write)
-    labelling.write_probabilities(tiny_checkpoint, [prepared], out)
-    whole, resumed = (SoftLabels(folder, NAMES).of_shard(_shard(prepared)) for folder in (soft, out))
-    assert np.abs(whole.astype(int) - resumed).max() <= 1
-
-
 def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoint, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(tiny_checkpoint, other)
@@ -109,9 +88,6 @@ def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoin
     model.save_pretrained(other)
     assert label(["--model", str(other), "--data", prepared, "--output", str(soft), "--device", "cpu"]) == 1
     assert "Choose another --output" in capsys.readouterr().err
-
-
-def test_probabilities_of_other_labels_are_refused(soft):
     with pytest.raises(ValueError, match=r"Expected in .* probabilities of the labels \['O', 'COMMA'\]"):
         SoftLabels(soft, ["O", "COMMA"])
 

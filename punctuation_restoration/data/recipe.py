@@ -96,6 +96,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         sampling, augmentation = self.sampling, self.augmentation
+        lengths, stops = sampling.lengths, sampling.stops
         names = [source.name for source in self.sources]
         held_out = [(self.validation, self.test), *(held_out_shares(source, self) for source in self.sources)]
         shares = {**asdict(sampling), **asdict(augmentation), **sampling.questions, "temperature": 0}
@@ -107,8 +108,9 @@ class Recipe:
             "shares for validation and test of 0 or more, below 1 together": all(
                 min(pair) >= 0 and sum(pair) < 1 for pair in held_out
             ),
-            f"lengths of 8 pieces or more with shares, got {sampling.lengths}": _are_shares(sampling.lengths, 8),
-            f"stops from 1 on with shares, got {sampling.stops}": _are_shares(sampling.stops, 1),
+            f"lengths of 8 pieces or more with shares, got {lengths}": min(lengths, default=0) >= 8
+            and min(lengths.values()) >= 0,
+            f"stops from 1 on with shares, got {stops}": min(stops, default=0) >= 1 and min(stops.values()) >= 0,
             f"a temperature above 0, got {sampling.temperature}": sampling.temperature > 0,
             f"shares from 0 to 1, got {outside}": not outside,
             f"starts and ends of documents and sentences of 1 at most together, got {kinds}": kinds <= 1,
@@ -116,10 +118,6 @@ class Recipe:
         }
         if wrong := [what for what, is_so in expected.items() if not is_so]:
             raise ValueError(f"Expected in recipe {self.name!r} {'; '.join(wrong)}. Correct it.")
-
-
-def _are_shares(shares: Mapping[int, float], least: int) -> bool:
-    return bool(shares) and min(shares) >= least and min(shares.values()) >= 0
 
 
 def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:

@@ -52,12 +52,10 @@ class Words(NamedTuple):
         return Words(*(array[:n] for array, n in rows)), Words(*(array[n:] for array, n in rows))
 
 
-def make_words(
-    piece_ids: np.ndarray, piece_counts: np.ndarray, labels: np.ndarray, casings: np.ndarray | None = None
-) -> Words:
+def make_words(ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, casings: np.ndarray | None = None) -> Words:
     """Words of which no model has said anything; without `casings` nothing is known of these."""
     casings = np.full(len(labels), UNKNOWN, dtype=np.uint8) if casings is None else casings
-    return Words(piece_ids, piece_counts, labels, casings, np.zeros((len(labels), 0), dtype=np.uint8))
+    return Words(ids, counts, labels, casings, np.zeros((len(labels), 0), dtype=np.uint8))
 
 
 def joined(*parts: Words) -> Words:
