@@ -8,6 +8,7 @@ from transformers import pipeline
 
 from punctuation_restoration.cli.options import parse_args
 from punctuation_restoration.pipeline.decisions import pause_lengths
+from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
 TEXT = "hello how are you 我们今天在北京 awak saya it's 3.5 the end"
 
@@ -147,6 +148,16 @@ def test_sentences_have_text_and_offsets(tiny_pipeline):
     texts = [sentence["text"] for sentence in result["sentences"]]
     assert texts == ["Hello you are.", "我们 today!", "The"]
     assert [(s["start"], s["end"]) for s in result["sentences"]] == [(0, 13), (14, 23), (24, 27)]
+
+
+def test_a_call_and_a_file_are_cut_into_the_same_sentences(tiny_pipeline):
+    text = "hello you; are the etc. (saya) “awak” u.s.a. 你好 我们。大家 “is it” he says... the best"
+    expected = [one["text"] for one in tiny_pipeline(text, sentences=True)["sentences"]]
+    transcript, _ = read_bytes(text.encode(), name="a.txt")
+    assert [one.text for one in restore_transcript(transcript, tiny_pipeline).speeches[0].sentences] == expected
+    assert any(one.endswith("you;") for one in expected)
+    turned = {"text": text, "turns": [text.index("you")]}
+    assert tiny_pipeline(turned, marks=["COMMA"], sentences=True)["sentences"][0]["text"].rstrip(",") == "hello"
 
 
 def test_times_stay_on_their_words(tiny_pipeline):
