@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import nn
 
-SCALE = "_scale"  # behind the name of a matrix
+SCALE = "_scale"  # follows the name of a matrix
 LARGEST = 127
 
 

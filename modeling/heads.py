@@ -1,6 +1,6 @@
 """Heads: from the states (B, W, H) of a window's slots to the scores (B, W, M) of their labels.
 
-Letters are those of `modeling_punctuation`. Padding stands after the slots of a text, and changes nothing of theirs.
+Letters are those of `modeling_punctuation`. Padding follows the slots of a text, and does not change them.
 """
 
 import math

@@ -31,7 +31,7 @@ class PunctuationLSTM(PreTrainedModel):
         self.post_init()
 
     def forward(self, input_ids: torch.Tensor, **kwargs: Any) -> BaseModelOutput:
-        """The states (B, P, H) of pieces (B, P); padding stands after a text."""
+        """The states (B, P, H) of pieces (B, P); padding follows a text."""
         return BaseModelOutput(last_hidden_state=self.stream_step(input_ids)[0])
 
     def stream_step(

@@ -29,7 +29,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 
 # Called with input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W)
-# -> probabilities (B, W, M) of labels; of a model with casings (B, W, M + C), those of the casings behind them
+# -> probabilities (B, W, M) of labels; of a model with casings (B, W, M + C), followed by those of the casings
 Backend = Callable[..., torch.Tensor]
 
 
@@ -87,7 +87,7 @@ def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tens
 
 @functools.lru_cache(maxsize=4)
 def _session(file: str, n_threads: int, process: int) -> Any:
-    """A session of this process: its threads stay behind when the process is forked."""
+    """A session of this process: a forked process has none of its threads."""
     from .onnx_export import import_package
 
     onnxruntime = import_package("onnxruntime")

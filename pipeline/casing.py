@@ -39,7 +39,7 @@ def casing_of(word: str) -> int | None:
 def agreed(probabilities: np.ndarray, words: Sequence[str]) -> np.ndarray:
     """Scores (W, C) of the casing of each word: its probabilities, and those of the same word elsewhere in the text.
 
-    A name is a name throughout a text, and one place tells it better than another (Krishnan & Manning 2006).
+    A name is a name throughout a text, and some places show it better than others (Krishnan & Manning 2006).
     """
     _, kinds, counts = np.unique(np.array(words, dtype=object), return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), probabilities.shape[1]))
@@ -49,7 +49,7 @@ def agreed(probabilities: np.ndarray, words: Sequence[str]) -> np.ndarray:
 
 
 def stem_of(word: str) -> str:
-    """A word without `'s` and its like: what stands in the list of mixed words."""
+    """A word without `'s` and its like, as it is in the list of mixed words."""
     return _ENDING.sub("", word)
 
 

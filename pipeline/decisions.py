@@ -60,7 +60,7 @@ class LabelConfig(Protocol):
 
 
 class Decision(NamedTuple):
-    """What stands after a word: its label, the probability of that, and who decided."""
+    """What is written after a word: its label, the probability of that, and who decided."""
 
     row: Label
     score: float

@@ -58,7 +58,7 @@ def restoring_edits(
     """
     edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
     for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):
-        if before and (removed or before not in text[word.mark_from : word.start]):  # else it stands there already
+        if before and (removed or before not in text[word.mark_from : word.start]):  # else it is there already
             edits.append(_insertion(word.mark_from, before, decided[index]))
         following = words[index + 1].start if index + 1 < len(words) else len(text)
         gone, stays_alone = _removals(text, word.end, following, removed)

@@ -18,7 +18,7 @@ MarkLabels = Mapping[str, str | None]  # each mark -> the name of the label that
 
 @dataclass(frozen=True, slots=True)
 class FoundMark:
-    """The mark after a word, or before it where none stands after it; from its first sign to behind its last one."""
+    """The mark after a word, or else before it, from its first sign to the end of its last one."""
 
     label: str | None
     start: int
@@ -64,7 +64,7 @@ def _tables(
 
 
 def _opened(signs: Sequence[str], after: str | None, mark_labels: MarkLabels, rank: dict[str, int]) -> str:
-    """The label of a word with these opening signs before it, and perhaps a mark of the label `after` behind it."""
+    """The label of a word with these opening signs before it, and perhaps a mark of the label `after` after it."""
     closed = {sign: PAIRS.get(sign, "") for sign in signs}
     whole = [mark_labels.get(sign + end) for sign, end in closed.items() if after and mark_labels.get(end) == after]
     labels = whole if any(whole) else [after, *(mark_labels[sign] for sign in signs)]
@@ -72,7 +72,7 @@ def _opened(signs: Sequence[str], after: str | None, mark_labels: MarkLabels, ra
 
 
 def _mark_between(text: str, start: int, end: int, labels_of: MarkLabels, rank: dict[str, int]) -> FoundMark | None:
-    """The mark in one gap, from the offset behind a word to that before the next."""
+    """The mark in one gap, from the end of a word to the start of the next."""
     if text[start:end] in _NO_MARKS:
         return None
     found = [(place, place + 1, labels_of[text[place]]) for place in mark_places(text, start, end, labels_of)]

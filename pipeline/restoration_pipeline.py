@@ -37,7 +37,7 @@ BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 BUDGET = {"cpu": 512}
 ACCELERATOR_BUDGET = 32_768
 STREAM_BLOCK = 40_000  # characters of a stream that are restored together: some 80 windows of English
-N_BATCHES_AHEAD = 16  # so many batches' windows, of several texts, are sorted by length together
+N_BATCHES_AHEAD = 16  # number of batches whose windows, of several texts, are sorted by length together
 
 
 class PunctuationRestorationPipeline(ChunkPipeline):
@@ -285,7 +285,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 yield self.postprocess(own, **postprocess_params)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what use leaves behind, so that `datasets.map` finds again what it has computed before."""
+        """Without traces of use, so that `datasets.map` finds again what it has computed before."""
         return {**self.__dict__, "call_count": 0}
 
     def restore_read(self, item: Any, read: Callable[[PreparedItem], np.ndarray], **options: Any) -> Any:

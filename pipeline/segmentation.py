@@ -61,7 +61,7 @@ class WordPatterns:
         word: everything that is or may be a word, and the pictures that are none. Its groups: `plain`, ASCII words with
             a blank before and after each; `picture`; `link`; `han`, Han characters without kana beside them, which
             marks and single blanks may interrupt; `other`, a word if it has a letter or a digit.
-        link_tail: what stands at the end of a link but does not belong to it: marks, brackets and pictures.
+        link_tail: what follows a link without a blank but does not belong to it: marks, brackets and pictures.
     """
 
     def __init__(self, marks: frozenset[str]) -> None:
@@ -85,7 +85,7 @@ class WordPatterns:
         self._before_capital, self._before_number = (regex.compile(rf"{mark}*+[ ]\p{{{kind}}}") for kind in ("Lu", "N"))
 
     def owns_point(self, word: str, text: str, end: int) -> bool:
-        """Whether the point behind a word, which ends at `end` of a text, belongs to it."""
+        """Whether the point after a word, which ends at `end` of a text, belongs to it."""
         if not text.startswith(".", end) or text.startswith("..", end):
             return False
         lower = word.lower()
@@ -97,7 +97,7 @@ class WordPatterns:
 
 
 def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
-    """One character of a word; and how a word goes on over signs that belong to it only between its characters."""
+    """One character of a word; and how a word continues after signs that belong to it only between its characters."""
     hyphen = _set(_HYPHENS)
     sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(ENCLOSING | marks | set(_HYPHENS))}]"
     core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"

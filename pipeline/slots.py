@@ -1,4 +1,4 @@
-"""Words -> pieces with a slot after each word, and where the slots stand. One path for training and serving.
+"""Words -> pieces with a slot after each word, and where the slots are. One path for training and serving.
 
 It knows nothing of text offsets, and of marks only the piece that fills a slot.
 
@@ -24,7 +24,7 @@ from .simplified import SIMPLIFIED
 
 MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
 CACHED_WORDS = 200_000  # about 50 MB
-BEFORE = "a"  # a word is split behind this one, which no vocabulary joins to a blank or to a Han character
+BEFORE = "a"  # a word is split after this one, which no vocabulary joins to a blank or to a Han character
 DIGIT = re.compile(r"\d")
 
 
@@ -174,7 +174,7 @@ class SlotEncoder:
         piece = self.tokenizer.convert_tokens_to_ids(label["fill"])
         if isinstance(piece, int) and piece != self.tokenizer.unk_token_id:
             return piece
-        if index == 0 or not self.has_masks:  # nothing has to stand there
+        if index == 0 or not self.has_masks:  # no piece is needed there
             return None
         raise ValueError(
             f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, it is "

@@ -1,4 +1,4 @@
-"""Numbers, times and addresses as they are spoken: where certainly no mark stands. Knows words, no marks.
+"""Numbers, times and addresses as they are spoken: where no mark can be. Knows words, no marks.
 
 call me at 012 345 6789              the groups of a telephone number
 at 3 30 pm, pukul 3 30 petang        hours and minutes
@@ -35,7 +35,7 @@ _DOT = r"(?:dot|titik|点|點)"
 _DOMAIN = r"(?:com|net|org|edu|gov|io|co|my|sg|uk|cn|tw|hk|id)"
 _ADDRESS = rf"(?:(?:\S+ {_DOT} ){{0,4}}\S+ at )?(?:\S+ {_DOT} ){{1,4}}{_DOMAIN}(?: {_DOT} {_DOMAIN})?(?: slash \S+)*"
 
-# Words are joined by one blank; a pattern holds whole words. No mark stands after any of them but the last. What may
+# Words are joined by one blank; a pattern holds whole words. No mark follows any of them but the last. What may
 # come before the word that decides has a limit: the search begins at each word, and must not read to the end each time.
 FORMS = regex.compile(
     "|".join(
@@ -68,7 +68,7 @@ FORMS = regex.compile(
 class Forms(NamedTuple):
     """Places of words of a text."""
 
-    unbroken: list[int]  # those after which a number, a time or an address goes on
+    unbroken: list[int]  # those after which a number, a time or an address continues
     addresses: set[int]  # those of e-mail and web addresses, which have no capitals
 
 

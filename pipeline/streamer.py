@@ -162,7 +162,7 @@ class PunctuationStreamer:
     def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None.
 
-        With `is_last` what stands after the last word is committed too.
+        With `is_last` what follows the last word is committed too.
         """
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
         found = self._restore.find_words(text)
@@ -258,7 +258,7 @@ class Memory:
             if not self._open:
                 return no_mark
             ids, places = self._slots.assemble(self._open, is_over=not prepared.item.unfinished)
-            n_read = 1 - len(self._begin)  # `<s>`, which stands first
+            n_read = 1 - len(self._begin)  # `<s>`, which comes first
             return np.concatenate([no_mark, self._read(ids[n_read:], [place - n_read for place in places])[0]])
 
         return read

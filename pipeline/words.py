@@ -30,12 +30,12 @@ class Word(NamedTuple):
 
     start: int  # character offsets in the text
     end: int
-    text: str  # what stands there
+    text: str  # that stretch of the text
     # What the encoder is shown: no blanks inside a Han word, plain apostrophes and hyphens, nothing invisible, no final
     # point.
     spoken: str
     mark_from: int  # where something before the word is written: in front of its opening quotes and brackets
-    mark_at: int  # where a mark after the word is written: behind its closing quotes and brackets
+    mark_at: int  # where a mark after the word is written: after its closing quotes and brackets
     script: str  # row of the table of conventions by which its marks are written
 
 
@@ -138,7 +138,7 @@ def before_openers(text: str, previous_end: int, start: int) -> int:
 
 
 def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: "_Quotes") -> int:
-    """Offset behind the quotes and brackets that close right after a word; marks between them are read over."""
+    """Offset after the quotes and brackets that close right after a word, and after marks between them."""
     run_end = end
     while run_end < following and (text[run_end] in ENCLOSING or text[run_end] in marks):
         run_end += 1
