@@ -24,10 +24,8 @@ def plan_jobs(
 ) -> tuple[list[Job], list[tuple[str, str]]]:
     """Pair every input with its target; gives what is to be done, and what cannot be: (file or folder, why).
 
-    Of a folder, all files whose extension is known are read, with its sub-folders.
-
     Args:
-        inputs: files and folders.
+        inputs: files and folders; of a folder, all files whose extension is known, with its sub-folders.
         output: a file for a single file, else a folder; None for standard output.
         suffix: what replaces the files' extensions, if the format changes.
         into_folder: whether the output is a folder, or was named as one, with a slash behind it.
@@ -59,10 +57,8 @@ def plan_jobs(
     for file, name in found:
         target = output / (name.with_suffix(suffix) if suffix else name)
         if target in sources:
-            raise OptionError(
-                f"Expected a place for every file, got {target} for both {sources[target]} and {file}. "
-                "Restore them into separate folders."
-            )
+            wrong = f"got {target} for both {sources[target]} and {file}"
+            raise OptionError(f"Expected a place for every file, {wrong}. Restore them into separate folders.")
         sources[target] = file
     return [Job(file, target) for target, file in sources.items()], problems
 

@@ -11,7 +11,7 @@ class ModelError(RuntimeError):
 
 
 class OptionError(Exception):
-    """The model does not take the options."""
+    """The options do not go together, or the model does not take them."""
 
 
 def load_pipeline(
@@ -48,9 +48,8 @@ def load_pipeline(
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         reason = first_line(error)
         if not reason.startswith("Expected "):  # ours say what to do
-            where = model or "the default place"
             what_to_do = "Give a folder or a Hub id (--model), or check the connection."
-            reason = f"Expected a model to load from {where}, got: {reason.rstrip('.')}. {what_to_do}"
+            reason = f"Expected a model to load from {model}, got: {reason.rstrip('.')}. {what_to_do}"
         raise ModelError(reason) from error
     try:
         restore("", **options or {})
@@ -63,5 +62,4 @@ def load_pipeline(
 
 def first_line(error: BaseException) -> str:
     """The gist of a long message."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
