@@ -142,14 +142,13 @@ class Part:
         values = listed(self.value)
         return None if values is None else [Part(value, (*self.way, n)) for n, value in enumerate(values)]
 
-    def strings(self, paths: Sequence[str] = TEXTS) -> "list[Part]":
+    def strings(self, paths: Sequence[str] = TEXTS) -> "Iterator[Part]":
         """The strings under these paths, by default the texts of a transcript."""
-        found = (self.at(path) for path in paths)
-        return [one for one in found if one is not None and isinstance(one.value, str)]
+        return (one for one in map(self.at, paths) if one is not None and isinstance(one.value, str))
 
     def said(self) -> "Part | None":
         """The text of a segment or word, which may be it itself."""
-        return self if isinstance(self.value, str) else next(iter(self.strings(PART_TEXTS)), None)
+        return self if isinstance(self.value, str) else next(self.strings(PART_TEXTS), None)
 
     def says(self) -> bool:
         """Whether it is a dictionary, or an object of which something was said."""

@@ -104,8 +104,8 @@ class _Reader:
     def _read_transcript(self, value: Part) -> None:
         """A transcript: its richest list, and everything else as its copies."""
         roots = filter(None, map(value.at, ROOTS))
-        root = next((one for one in roots if one.lists() or one.strings()), value)
-        lists, texts = root.lists(), root.strings()
+        root = next((one for one in roots if one.lists() or any(one.strings())), value)
+        lists, texts = root.lists(), list(root.strings())
         if not lists and not texts:
             if any(at.parts() == [] for name in ("segments", "chunks", "words", "result") if (at := root.at(name))):
                 return

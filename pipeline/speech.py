@@ -8,10 +8,11 @@ A file is never rebuilt from parts: marks are written into its own text at these
 This module knows nothing about formats or models.
 """
 
+import itertools
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
@@ -110,8 +111,7 @@ class Line:
 
     def letters(self, with_hidden: bool) -> list[int]:
         """Where its letters and signs stand: all of them, or those that are said."""
-        shown = self.text if with_hidden else self.spoken
-        return [n for n, sign in enumerate(shown) if not sign.isspace()]
+        return [n for n, sign in enumerate(self.text if with_hidden else self.spoken) if not sign.isspace()]
 
 
 class Said(NamedTuple):
@@ -128,10 +128,12 @@ class Said(NamedTuple):
         start, end, at = self.parts[-1]
         return self.parts[0][2], at + end - start
 
-    def letters(self, with_hidden: bool) -> list[tuple[str, int | None]]:
-        """Its letters and signs, and where they stand in the text; what is hidden stands nowhere."""
-        places = {n: at + n - start for start, end, at in self.parts for n in range(start, end)}
-        return [(self.line.text[n], places.get(n)) for n in self.line.letters(with_hidden)]
+    def letters(self, with_hidden: bool) -> list[int | None]:
+        """Where its letters and signs stand in the text; what is hidden stands nowhere."""
+        places: list[int | None] = [None] * len(self.line.text)
+        for start, end, at in self.parts:
+            places[start:end] = range(at, at + end - start)
+        return [places[n] for n in self.line.letters(with_hidden)]
 
 
 @dataclass(slots=True)
@@ -253,20 +255,21 @@ class SpeechBuilder:
         Either what is said in both is the same, or all that is written. Returns each copy's range in the text; None,
         and nothing is noted, where the letters differ.
         """
-        for with_hidden in (False, True):
-            own = [letter for said in originals for letter in said.letters(with_hidden)]
-            other = [(n, place) for n, line in enumerate(copies) for place in line.letters(with_hidden)]
-            if [sign for sign, _ in own] == [copies[n].text[place] for n, place in other]:
-                break
-        else:
+        lines = [said.line for said in originals]
+        with_hidden = _spelled(copies, False) != _spelled(lines, False)
+        if with_hidden and _spelled(copies, True) != _spelled(lines, True):
             return None
-        ranges: list[Span] = [(0, 0)] * len(copies)
-        for (_, at), (number, place) in zip(own, other, strict=True):
-            if at is not None:
-                begins, ends = ranges[number]
-                ranges[number] = (begins if ends else at, at + 1)
-                for run in copies[number].cut(place, place + 1):
-                    self.speech.add_run(at, at + 1, *run[2:])
+        own = (place for said in originals for place in said.letters(with_hidden))
+        ranges: list[Span] = []
+        for line in copies:
+            pairs = zip(line.letters(with_hidden), own, strict=False)
+            found = [(n, place) for n, place in pairs if place is not None]
+            for _, group in itertools.groupby(found, key=lambda pair: pair[1] - pair[0]):
+                (first, at), *others = group
+                last = others[-1][0] if others else first
+                for run in line.cut(first, last + 1):
+                    self.speech.add_run(run.start - first + at, run.end - first + at, *run[2:])
+            ranges.append((found[0][1], found[-1][1] + 1) if found else (0, 0))
         return ranges
 
     def build(self) -> Speech:
@@ -274,3 +277,7 @@ class SpeechBuilder:
         self.speech.text = "".join(self._parts)
         self.speech.spans.sort(key=attrgetter("start"))
         return self.speech
+
+
+def _spelled(lines: Iterable[Line], with_hidden: bool) -> str:
+    return "".join(part for line in lines for part in (line.text if with_hidden else line.spoken).split())

@@ -38,10 +38,6 @@ class Segment:
     words: list[Word] | None
 
 
-WordTuple = namedtuple("WordTuple", "start end word probability")
-SegmentTuple = namedtuple("SegmentTuple", "id start end text tokens words")
-
-
 def timed_words(kind: Any, said: str = SAID, lead: str = " ") -> list[Any]:
     return [kind(start=n, end=n + 0.3, word=lead + word, probability=0.9) for n, word in enumerate(said.split())]
 
@@ -53,6 +49,10 @@ def segments(kind: Any, kind_of_word: Any = None) -> list[Any]:
         kind(id=0, start=0.0, end=4.0, text=f" {SAID}", tokens=[50364, 1], words=words),
         kind(id=1, start=4.0, end=5.5, text=" saya awak the", tokens=[], words=None),
     ]
+
+
+WordTuple = namedtuple("WordTuple", "start end word probability")
+SegmentTuple = namedtuple("SegmentTuple", "id start end text tokens words")
 
 
 def whisper() -> dict[str, Any]:
@@ -73,7 +73,7 @@ def whisperx() -> dict[str, Any]:
 
 
 def attributes(thing: Any) -> dict[str, Any]:
-    return vars(thing) if hasattr(thing, "__dict__") else thing._asdict()
+    return thing if isinstance(thing, dict) else vars(thing) if hasattr(thing, "__dict__") else thing._asdict()
 
 
 def letters(text: str) -> str:
@@ -99,28 +99,20 @@ def test_whispers_dictionary_comes_back_with_the_same_marks_in_all_its_texts(res
     assert result.keys() == {*given, OURS}
 
 
-def test_all_else_of_a_dictionary_stays_and_the_callers_own_is_not_touched(restore):
-    for make in (whisper, whisperx):
-        given = make()
-        result = restore(given)
-        assert given == make()
-        del result[OURS]
-        for segment, own in zip(result["segments"], given["segments"], strict=True):
-            assert segment is not own
-            assert segment["text"] != own["text"]
-            assert {**segment, "text": own["text"], "words": own["words"]} == own
-            for word, own_word in zip(segment["words"] or [], own["words"] or [], strict=True):
-                assert letters(word["word"]) == letters(own_word["word"])
-                assert word["word"].startswith(" ") == own_word["word"].startswith(" ")
-                assert {**word, "word": own_word["word"]} == own_word
-
-
-def test_whisperx_marks_the_words_of_segments_and_those_beside_them_alike(restore):
-    result = restore(whisperx())
-    words = [word for segment in result["segments"] for word in segment["words"]]
-    assert words == result["word_segments"]
-    assert words[1].keys() == {"word"}
-    assert all(word["word"][-1] in ",.?" for word in words)
+@pytest.mark.parametrize("make", [whisper, whisperx])
+def test_all_else_of_a_dictionary_stays_and_the_callers_own_is_not_touched(restore, make):
+    given = make()
+    result = restore(given)
+    assert given == make()
+    assert restore(result) == {**result, OURS: {**result[OURS], **restore(result)[OURS]}}  # restored once and for all
+    for segment, own in zip(result["segments"], given["segments"], strict=True):
+        assert {**segment, "text": own["text"], "words": own["words"]} == own
+        for word, own_word in zip(segment["words"] or [], own["words"] or [], strict=True):
+            assert letters(word["word"]) == letters(own_word["word"])
+            assert word["word"].startswith(" ") == own_word["word"].startswith(" ")
+            assert {**word, "word": own_word["word"]} == own_word
+    if make is whisperx:
+        assert [word for segment in result["segments"] for word in segment["words"]] == result["word_segments"]
 
 
 @pytest.mark.parametrize("name", ["whisper", "whisperx", "whisper_mandarin", "faster_whisper", "words"])
@@ -148,58 +140,21 @@ def test_dictionaries_of_other_recognisers(restore):
     assert restore(restore(SAID))["text"] == text  # its own
 
 
-def test_a_change_of_speaker_ends_a_sentence(tiny_pipeline):
-    text = tiny_pipeline(whisperx())["segments"][0]["text"]
-    assert text[-1] in ".?"
-
-
-@pytest.mark.parametrize(
-    ("kind", "kind_of_word"),
-    [(Segment, Word), (SegmentTuple, WordTuple), (SimpleNamespace, SimpleNamespace), (dict, dict), (Segment, dict)],
-)
-def test_segments_come_back_as_what_they_were(restore, kind, kind_of_word):
-    given = segments(kind, kind_of_word)
-    before = copy.deepcopy(given)
-    result = restore(given)
-    assert given == before
-    assert [type(one) for one in result] == [kind, kind]
-    if kind is not dict:
-        assert {type(word) for word in attributes(result[0])["words"]} == {kind_of_word}
-        result = [
-            {**attributes(one), "words": one.words and [w if isinstance(w, dict) else attributes(w) for w in one.words]}
-            for one in result
-        ]
-    assert [dict(one) for one in result] == restore(whisper())["segments"]
-
-
-@pytest.mark.parametrize("kind", [Word, WordTuple, SimpleNamespace, dict])
-def test_a_list_of_words_is_one_transcript(restore, kind):
-    given = timed_words(kind)
-    before = copy.deepcopy(given)
-    result = restore(given)
-    assert given == before
-    assert [type(word) for word in result] == [kind] * len(given)
-    values = [word if kind is dict else attributes(word) for word in result]
-    assert values == restore(whisper())["segments"][0]["words"]
-
-
-def test_words_beside_the_segments_are_marked_too(restore):
-    given = {"text": SAID, "segments": [{"start": 0, "end": 9, "text": SAID}], "words": timed_words(dict, lead="")}
-    result = restore(given)
-    assert " ".join(word["word"] for word in result["words"]) == result["text"] == restore(SAID)["text"]
-
-
-def test_words_without_times_stay_without_also_where_the_first_is_one(restore):
-    given: list[dict[str, Any]] = [{"word": "2014"}, {"word": "was", "start": 0.1, "end": 0.4}, {"word": "21"}]
-    assert [word.keys() for word in restore(given)] == [word.keys() for word in given]
-
-
-def test_a_generator_of_segments_is_one_transcript_and_read_once(restore):
-    read = []
-    given = segments(Segment, Word)
-    result = restore(read.append(segment.id) or segment for segment in given)
-    assert read == [0, 1]
-    assert result == restore(given) == restore(tuple(given))
+@pytest.mark.parametrize("kind_of_word", [Word, WordTuple, SimpleNamespace, dict])
+@pytest.mark.parametrize("kind", [Segment, SegmentTuple, SimpleNamespace, dict])
+def test_segments_and_words_come_back_as_what_they_were(restore, kind, kind_of_word):
+    expected = restore(whisper())["segments"]
+    for given in (segments(kind, kind_of_word), timed_words(kind_of_word)):
+        before, read = copy.deepcopy(given), []
+        result = restore(read.append(one) or one for one in given)  # a generator is read once
+        assert given == before == read
+        assert [type(one) for one in result] == [type(one) for one in given]
+        assert result == restore(given) == restore(tuple(given))
+    words = [attributes(word) for word in result]
+    assert words == expected[0]["words"]
+    found = [attributes(one) for one in restore(segments(kind, kind_of_word))]
+    assert [one["text"] for one in found] == [one["text"] for one in expected]
+    assert [attributes(word) for word in found[0]["words"]] == words
 
 
 def test_what_faster_whisper_returns_comes_back_as_a_pair(restore):
@@ -234,12 +189,9 @@ def test_the_result_of_a_service_comes_back_as_such_an_object(restore):
     assert restore([Reply(text=SAID, words=timed_words(Word))])[0].words == restore(timed_words(Word))
 
 
-def test_an_object_without_text_is_refused_with_what_to_pass(restore):
+def test_mistakes_in_a_call_are_told_with_what_to_do(restore):
     with pytest.raises(TypeError, match=r"got SimpleNamespace.*model_dump"):
         restore(SimpleNamespace(results={"channels": []}))
-
-
-def test_mistakes_in_a_call_are_told_with_what_to_do(restore):
     with pytest.raises(TypeError, match=r"got bytes\. Pass the text itself"):
         restore(b"hello you")
     with pytest.raises(TypeError, match=r"got \['known'\]\. Put 'known' into the item"):
@@ -253,26 +205,12 @@ def test_several_transcripts_are_a_batch(restore):
     alone = [restore(one), restore(other)]
     for results in (restore([one, other]), list(restore(given for given in (one, other)))):
         assert [result["segments"] for result in results] == [result["segments"] for result in alone]
+    texts = ["hello you", {"text": "are the"}, {"words": ["hello", "saya"]}]
+    assert [result["text"] for result in restore(texts)] == [restore(text)["text"] for text in texts]
     lists = [segments(Segment, Word), timed_words(dict), []]
     assert restore(lists) == [*(restore(given) for given in lists[:2]), []]
     streamed, text = restore([(segment for segment in lists[0]), "hello"])
     assert (streamed, text["text"]) == (restore(lists[0]), restore("hello")["text"])
-
-
-def test_what_is_no_transcript_stays_a_batch(restore):
-    texts = ["hello you", {"text": "are the"}, {"words": ["hello", "saya"]}]
-    assert [result["text"] for result in restore(texts)] == [restore(text)["text"] for text in texts]
-    assert list(restore(text for text in [])) == []
-
-
-def test_restored_twice_is_restored_once(restore):
-    for given in (whisper(), whisperx(), segments(Segment, Word), timed_words(WordTuple)):
-        once = restore(given)
-        twice = restore(once)
-        if isinstance(given, dict):
-            assert twice.pop(OURS)["edits"] == []
-            del once[OURS]
-        assert twice == once
 
 
 def test_words_stay_letter_for_letter(restore):
@@ -292,11 +230,8 @@ def test_what_was_done_lies_beside_a_dictionary_and_is_ready_for_json(restore):
     assert [word["word"] for word in ours["words"]] == [word["word"] for word in plain["words"]]
     assert "timestamp" in ours["words"][0]
     assert "words" not in restore(whisper(), return_words=False)[OURS]
-    json.dumps(ours)
-
-
-def test_labels_may_be_given_with_a_dictionary(restore):
     assert restore({**whisper(), "known": {0: "QUESTION"}})["text"].startswith(" hello?")
+    json.dumps(ours)
 
 
 def test_pauses_between_the_words_count(tiny_pipeline):

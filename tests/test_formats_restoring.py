@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from restorers import marking
 
 from punctuation_restoration.pipeline import restoration_pipeline
 from punctuation_restoration.transcripts import read_source, restore_transcript, restored_parts, restoring
@@ -71,11 +70,3 @@ def test_opening_marks_and_capitals_stand_before_their_word_across_cues() -> Non
     assert restored.speeches[0].text == "hola. ¿Como estas?"
     assert [sentence.text for sentence in restored.speeches[0].sentences] == ["hola.", "¿Como estas?"]
 
-
-def test_words_that_do_not_spell_the_text_are_left_alone_and_reported() -> None:
-    source = '{"segments": [{"text": "hello there", "start": 0, "end": 1, "words": [{"word": "hallo"}]}]}'
-    transcript = read_source(source, "json")
-    assert transcript.warnings == ["segments[0]: the words of a segment do not spell its text; they get no marks"]
-    value = json.loads(restore_transcript(transcript, marking({"there": "."})).source())
-    assert value["segments"][0]["text"] == "hello there."
-    assert value["segments"][0]["words"] == [{"word": "hallo"}]
