@@ -156,7 +156,8 @@ class Part:
 
     def is_timed(self) -> bool:
         """Whether it has a start."""
-        return any(self.at(row.start) for row in TIMES)
+        starts = filter(None, (self.at(row.start) for row in TIMES))
+        return any(not isinstance(one.value, Mapping) and listed(one.value) is None for one in starts)
 
     def lists(self) -> "list[tuple[Listed, list[Part]]]":
         """The lists of a transcript that have something in them, richest first."""

@@ -67,14 +67,6 @@ class Aside(NamedTuple):
     leads: bool
 
 
-class Sound(NamedTuple):
-    """A cue in which nothing is said, such as `[music]`; in seconds."""
-
-    begins: float
-    ends: float
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line, a segment, a word or a whole text as it is shown, where it stands in the file, and what is not said.
@@ -147,7 +139,7 @@ class Speech:
     turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
     speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
     asides: list[Aside] = field(default_factory=list)  # in the order of the text
-    sounds: list[Sound] = field(default_factory=list)
+    sounds: list[tuple[float, float, str]] = field(default_factory=list)  # cues in which nothing is said, in seconds
 
     def add_run(self, start: int, end: int, source_start: int, source_end: int) -> None:
         """Append a run; one that goes on where the last one ended becomes part of it."""

@@ -382,5 +382,6 @@ def test_services_are_read_with_their_times(restore: Any, name: str) -> None:
     assert not item.recognised.warnings
     written = json.dumps(restore(OTHERS[name]))
     assert json.dumps("hello" + restore("hello you")["text"][5])[1:-1] in written
-    transcript, _ = read_bytes(json.dumps(OTHERS[name]).encode(), name="a.json")
-    assert transcript.speeches[0].text.split() == ["hello", "you"]
+    for several in (OTHERS[name], [OTHERS[name]]):
+        transcript, _ = read_bytes(json.dumps(several).encode(), name="a.json")
+        assert transcript.speeches[0].text.split() == ["hello", "you"]

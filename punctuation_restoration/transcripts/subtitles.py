@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..pipeline.speech import Line, Said, Sound, SpeechBuilder
+from ..pipeline.speech import Line, Said, SpeechBuilder
 from ..pipeline.unspoken import names_speakers
 from .cue_text import read_lines, shown_text
 from .file_text import LINE_END, FormatError, Transcript, line_of, n_line_ends
@@ -213,7 +213,7 @@ class _CueTrack:
         if not texts and not any(one.name for line in lines for one in line.hidden):
             shown = [_sound(line) for line in lines if line.text.strip() not in shown_above]
             if sound := " ".join(filter(None, shown)):
-                speech.sounds.append(Sound(cue.begins, cue.ends, sound))
+                speech.sounds.append((cue.begins, cue.ends, sound))
             return
         begins_at = self.builder.length
         for line in lines:
