@@ -139,8 +139,8 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
         return Item(text, known)
     times = listed(timestamps)
     if times is None or len(times) != len(words):
-        n_times = repr(timestamps) if times is None else len(times)
-        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {n_times}. Pair them first.")
+        got = timestamps if times is None else len(times)
+        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {got}. Pair them first.")
     spans, place = [], 0
     for index, (word, time) in enumerate(zip(words, times, strict=True)):
         place = text.index(word, place)

@@ -45,12 +45,6 @@ def marking(after: dict[str, str]) -> Any:
     return restore
 
 
-def leave_alone(texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
-    for text in plain(texts):
-        words = [{"start": m.start(), "end": m.end()} for m in re.finditer(r"\w+", text)]
-        yield {"text": text, "edits": [], "words": words}
-
-
 def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
     transcript, _ = read_bytes((RECORDED / name).read_bytes(), name=name)
     return restore_transcript(transcript, marking(after), **options).source()

@@ -51,14 +51,6 @@ def test_files_that_fail_are_named_and_the_others_are_done(
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["good.txt"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
-def test_unreadable_files_are_named(stand_in: StandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.txt").write_text("a")
-    (tmp_path / "a.txt").chmod(0)
-    assert punctuate.main([str(tmp_path / "a.txt")]) == 1
-    assert "a.txt: permission denied" in capfd.readouterr().err
-
-
 def test_an_unreadable_file_does_not_stop_the_others(
     stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

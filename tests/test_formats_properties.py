@@ -62,22 +62,16 @@ def without_signs(source: str) -> str:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(written(ANY_JSON))
-def test_json_changes_only_by_marks(source: str) -> None:
-    result = marked(read_source(source, "json"))
-    assert json.loads(without_signs(result)) == json.loads(source)
-    assert list(json.loads(result)) == list(json.loads(source)) or not isinstance(json.loads(source), dict)
-    if json.loads(source):
-        assert has_marks(json.loads(result)) == bool(ANY_WORD.search(" ".join(spoken_in(json.loads(source)))))
-
-
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(written(ANY_JSON))
-def test_sentences_that_are_added_leave_valid_json_with_the_rest_unchanged(source: str) -> None:
+def test_json_changes_only_by_marks_and_sentences(source: str) -> None:
     original = json.loads(source)
-    value = json.loads(restore_transcript(read_source(source, "json"), mark_everything).source())
-    if isinstance(value, dict):
-        for sentence in value.pop("sentences", []):
-            assert sentence["start"] <= sentence["end"]
+    restored = restore_transcript(read_source(source, "json"), mark_everything)
+    result, value = source_without_sentences(restored), json.loads(restored.source())
+    assert json.loads(without_signs(result)) == original
+    assert list(json.loads(result)) == list(original) or not isinstance(original, dict)
+    if original:
+        assert has_marks(json.loads(result)) == bool(ANY_WORD.search(" ".join(spoken_in(original))))
+    for sentence in value.pop("sentences", []) if isinstance(value, dict) else []:
+        assert sentence["start"] <= sentence["end"]
     assert json.loads(without_signs(json.dumps(value))) == original
 
 

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from restorers import RECORDED, leave_alone, marking
+from restorers import RECORDED, marking
 
 from punctuation_restoration.transcripts import CueLimits, read_bytes, read_source, restore_transcript, write_as
 
@@ -25,7 +25,7 @@ def test_sentences_end_where_another_speaks_and_name_the_speaker() -> None:
         {"start": n, "end": n + 1, "text": f" {text}", "speaker": speaker}
         for n, (text, speaker) in enumerate([("are you", "A"), ("there", "A"), ("yes", "B")])
     ]
-    restored = restore_transcript(read_source(json.dumps({"segments": segments}), "json"), leave_alone)
+    restored = restore_transcript(read_source(json.dumps({"segments": segments}), "json"), marking({}))
     assert json.loads(restored.source())["sentences"] == [
         {"start": 0.0, "end": 2.0, "text": "are you there", "speaker": "A"},
         {"start": 2.0, "end": 3.0, "text": "yes", "speaker": "B"},
@@ -51,7 +51,7 @@ def test_speakers_of_segments_and_words_are_shown_in_text_and_subtitles() -> Non
 
 def test_times_that_are_no_numbers_count_as_unknown() -> None:
     source = '{"segments": [{"start": NaN, "end": 1.0, "text": "hello"}, {"start": 1.0, "end": 2.0, "text": "you"}]}'
-    restored = restore_transcript(read_source(source, "json"), leave_alone)
+    restored = restore_transcript(read_source(source, "json"), marking({}))
     assert "NaN" in restored.source()
     assert restored.speeches[0].sentences[0].begins == 1.0
 
@@ -71,7 +71,7 @@ def test_sentences_of_several_recordings_have_their_names_in_a_table() -> None:
     rows = [
         {"id": name, "words": [{"word": word, "start": 0, "end": 0.5}]} for name, word in (("a", "hello"), ("b", "you"))
     ]
-    restored = restore_transcript(read_source("\n".join(map(json.dumps, rows)), "jsonl"), leave_alone)
+    restored = restore_transcript(read_source("\n".join(map(json.dumps, rows)), "jsonl"), marking({}))
     assert write_as(restored, "tsv") == "start\tend\ttext\tname\n0\t500\thello\ta\n0\t500\tyou\tb\n"
 
 

@@ -21,10 +21,7 @@ class Restorer(Protocol):
     """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
-        """For each item one `{"text", "edits", "words"}`, in order.
-
-        An item is a text, or `{"text", "turns"}` where speakers change; with `pause` also `"spans"`.
-        """
+        """`{"text", "edits", "words"}` for each text, or `{"text", "turns", "spans"}` with what is known of it."""
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
         """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""

@@ -109,12 +109,12 @@ def _check_head(source: str, end: int) -> None:
     """Before the first cue's times, only its number may stand."""
     lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
     for n, line in enumerate(lines, 1):
-        text = line.group().strip("\ufeff \t")
-        problem = f"Expected cue times below the number {text}, got none."
+        text, number = line.group().strip("\ufeff \t"), line_of(source, line.start())
         if not text.isdigit():
             problem = f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?"
-        if not text.isdigit() or n < len(lines) or end == len(source):
-            raise FormatError(problem, line=line_of(source, line.start()))
+            raise FormatError(problem, line=number)
+        if n < len(lines) or end == len(source):
+            raise FormatError(f"Expected cue times below the number {text}, got none.", line=number)
 
 
 def _check_body(
@@ -125,9 +125,8 @@ def _check_body(
     if number and following and int(following[1]) == int(number[1]) + 2:
         between = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE)
         if missing := between.search(source, start, end):
-            raise FormatError(
-                f"Expected cue times below the number {missing[1]}, got none.", line=line_of(source, missing.start(1))
-            )
+            problem = f"Expected cue times below the number {missing[1]}, got none."
+            raise FormatError(problem, line=line_of(source, missing.start(1)))
 
 
 def _refuse_damaged(source: str, start: int, end: int, example: str) -> None:
