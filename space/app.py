@@ -66,8 +66,8 @@ def build(restorer: PageRestorer) -> gr.Blocks:
 
 def launch(page: gr.Blocks, **settings: Any) -> Any:
     """Serve the page; `settings` are those of Gradio's `launch`."""
-    fonts = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}  # of the visitor's own machine
-    theme = gr.themes.Soft(primary_hue="emerald", **fonts)
+    # The fonts are those of the visitor's own machine: nothing is fetched from elsewhere.
+    theme = gr.themes.Soft(primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["monospace"])
     return page.launch(
         theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
         footer_links=["api"], run_history=False, enable_monitoring=False,
