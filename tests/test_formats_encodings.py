@@ -62,4 +62,3 @@ def test_whatever_is_read_is_written_back_byte_for_byte(content: bytes) -> None:
     except FormatError:
         return
     assert encoding.encode(text) == content
-

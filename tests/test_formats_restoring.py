@@ -69,4 +69,3 @@ def test_opening_marks_and_capitals_stand_before_their_word_across_cues() -> Non
     assert restored.source() == source.replace("hola", "hola.").replace("como estas", "¿Como estas?")
     assert restored.speeches[0].text == "hola. ¿Como estas?"
     assert [sentence.text for sentence in restored.speeches[0].sentences] == ["hola.", "¿Como estas?"]
-
