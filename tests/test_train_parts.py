@@ -133,7 +133,8 @@ def test_averaged_weights_by_hand() -> None:
 def test_only_some_rows_of_an_embedding_are_trained_and_merged_back(tiny_config: Any) -> None:
     torch.manual_seed(0)
     model = PunctuationRestorationModel(tiny_config)
-    embedding, names = model.get_input_embeddings(), set(model.state_dict())
+    embedding: Any = model.get_input_embeddings()
+    names = set(model.state_dict())
     before, ids = embedding.weight.detach().clone(), torch.tensor([[1, 7, 2], [7, 3, 9]])
     plain = embedding(ids).detach()
     train_rows_only(model, [7, 3])
