@@ -27,7 +27,6 @@ class SourceDocument:
     place: str
     words: tuple[str, ...] = ()  # of a label file
     labels: tuple[str, ...] = ()  # names, one a word
-    domain: str = ""  # what a row of JSONL says about it
 
 
 def read_documents(path: str | Path, text_field: str = "text") -> Iterator[SourceDocument]:
@@ -56,7 +55,7 @@ def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str
                 wanted, got = f"the text key {text_field!r} in {path}, line {line}", sorted(row)
                 raise ValueError(f"Expected {wanted}, got {got}. Correct it, or text_field.")
             own_id = {"id": str(row["id"])} if "id" in row else {}
-            yield line, {"text": row[text_field], "domain": str(row.get("domain") or ""), **own_id}
+            yield line, {"text": row[text_field], **own_id}
     elif plain_suffix(path) == ".tsv":
         for line, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
             if "" in words:
