@@ -44,7 +44,7 @@ CASINGS = ("as-is", "capital", "upper", "mixed")
 WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 
 # What older checkpoints may still have, and nothing reads.
-REMOVED_FIELDS = {"mask_layers", "mask_token_id", "pause_edges"}
+REMOVED_FIELDS = {"mask_layers", "mask_token_id", "pause_edges", "bidirectional_from"}
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = {
     *("model_type", "auto_map", "custom_pipelines", "name_or_path", "num_labels", "torch_dtype", "output_attentions"),
@@ -88,37 +88,28 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     """Configuration of a `PunctuationRestorationModel`.
 
     Args:
-        encoder_config: configuration of any encoder that `AutoModel` builds. A dictionary needs a `model_type`.
-            Default: that of XLM-R base.
-        labels: one dictionary per label: `name`, `before` and `after` (the signs written around the word) and `fill`
-            (the piece that shows the label to the model). The first one writes nothing. Default: `DEFAULT_LABELS`.
-        mark_labels: for each mark in a text the name of its label; None for a mark that is only removed. A key of two
-            signs (`¿?`) is the pair around one word; pairs that a label writes are added. Default:
-            `DEFAULT_MARK_LABELS`, except that a mark which one of your labels writes, in any width, has that label.
-        slot_style: where the label of a word is read: at its last piece (`"last-piece"`, tagging; the default), or at a
-            `<mask>` inserted after it (`"mask"`, slot filling).
-        bidirectional_from: index of the first layer of a causal encoder that also reads to the right (Dukić & Šnajder
-            2024, section 3). Default: None, no layer is changed.
-        calibration_temperature: the pipeline divides the logits by it (Guo et al. 2017, section 4.2). Default: 1.
-        thresholds: for some labels the probability, 0 to 1, from which they are chosen. Labels without one are chosen
-            when they are the most probable. Default: none.
+        encoder_config: configuration of any encoder that `AutoModel` builds, or its dictionary. Default: XLM-R base.
+        labels: one dictionary a label, as in `DEFAULT_LABELS`, the default. The first label writes nothing.
+        mark_labels: each mark, or pair around one word (`¿?`), of a text: its label, or None if it is only removed.
+            Default: `DEFAULT_MARK_LABELS`, except for the marks that one of your labels writes, in any width.
+        slot_style: where a label is read: `"last-piece"` of its word (default), or at a `"mask"` inserted after it.
+        calibration_temperature: what the pipeline divides the logits by. Default: 1.
+        thresholds: for some labels the probability, 0 to 1, from which they are chosen; others must be the most
+            probable. Default: none.
         lowercase: whether the encoder sees words in lower case. Default: True.
         words_alone: whether words are tokenised without the blank before them. Default: False, as in running text.
-        digits_as_zero: whether the encoder sees every digit as `0` (Li & Lin 2020, section 4.1). Default: False.
-        shift: look-ahead of a left-to-right encoder: a word's label is read this many pieces after it (Li & Lin 2020,
-            section 3.2). Default: 0.
+        digits_as_zero: whether the encoder sees every digit as `0`. Default: False.
+        shift: pieces after a word at which its label is read, for an encoder that reads to the right only. Default: 0.
         open_ends: whether a missing `</s>` tells the model that the text goes on. Default: False.
-        head: `"linear"` (default): two linear layers, for each slot alone. `"bilstm"`: an LSTM over the slots in both
-            directions and a linear layer (Alam et al. 2020). `"crf"`, `"bilstm-crf"`: with a CRF (Makhija et al. 2019),
-            the logarithms of whose marginal probabilities are the logits.
-        head_width: hidden width of the heads without an LSTM. Default: 1,568 (MLM-Punct, section III-B).
+        head: `"linear"` (default): two layers for each slot alone. `"bilstm"`: an LSTM both ways over the slots and one
+            layer. `"crf"`, `"bilstm-crf"`: with a CRF, whose marginal log-probabilities are the logits.
+        head_width: hidden width of the heads without an LSTM. Default: 1,568.
         head_dropout: dropout before both layers of the head, from 0 to below 1. Default: 0.1.
         casings: whether the model also predicts which of `CASINGS` each word has. Needs `lowercase`. Default: False.
         mixed_case: how words of casing `"mixed"` are written, such as `iPhone`. Default: none.
-        window: words in one forward pass at most. Default: 120 (Chen et al. 2021, section 3.3).
+        window: words in one forward pass at most. Default: 120.
         left_context, right_context: words at each side of a window that are read but not labelled. Defaults: 16 and 8.
-        max_window_pieces: pieces in one window at most, `<s>` and `</s>` included; 8 or more. Positions that were not
-            trained cost accuracy. Default: 256.
+        max_window_pieces: pieces in one window at most, `<s>` and `</s>` included; 8 or more. Default: 256.
         stored_bits: 8 in a file written by `save_pretrained(folder, stored_bits=8)`; None (default) elsewhere.
 
     Raises:
@@ -134,7 +125,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     labels: list[dict[str, str]] = None  # type: ignore[assignment]
     mark_labels: dict[str, str | None] = None  # type: ignore[assignment]
     slot_style: str = "last-piece"
-    bidirectional_from: int | None = None
     calibration_temperature: float = 1.0
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
@@ -184,8 +174,14 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
         """As in transformers; unknown keys are left out with a warning.
 
-        The removed slot style `"late-mask"` is read as `"last-piece"`.
+        Raises:
+            ValueError: for layers that were made bidirectional, which this version cannot compute.
         """
+        if config_dict.get("bidirectional_from") is not None:
+            raise ValueError(
+                f"Expected no bidirectional_from, got {config_dict['bidirectional_from']!r}: decoders that read to the "
+                "left alone are no longer read both ways. Train from an encoder that does, such as EmbeddingGemma."
+            )
         known = {key: value for key, value in config_dict.items() if key not in REMOVED_FIELDS}
         if unknown := cls.unknown_keys(known):
             logger.warning(
@@ -193,7 +189,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 "misspelt, or of a later version of punctuation-restoration."
             )
             known = {key: value for key, value in known.items() if key not in unknown}
-        if known.get("slot_style") == "late-mask":
+        if known.get("slot_style") == "late-mask":  # a removed style, which is nearly the same
             known["slot_style"] = "last-piece"
         return super().from_dict(known, **kwargs)
 
@@ -286,8 +282,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         Raises:
             ValueError: if one is impossible or does not fit the others.
         """
-        n_layers = getattr(self.encoder_config, "num_hidden_layers", None) or 0
-        first, words = self.bidirectional_from, self.mixed_case or []
         self._expect("slot_style", self.slot_style in SLOT_STYLES, f"to be one of {SLOT_STYLES}")
         self._expect("head", self.head in HEADS, f"to be one of {HEADS}")
         self._expect("head_width", self.head_width >= 1, "of 1 or more")
@@ -295,11 +289,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self._expect("shift", self.shift >= 0, "of 0 or more")
         self._expect("calibration_temperature", self.calibration_temperature > 0, "above 0")
         self._expect("max_window_pieces", self.max_window_pieces >= 8, "of 8 or more")
-        are_layers = first is None or 0 <= first <= n_layers
-        self._expect("bidirectional_from", are_layers, f"between 0 and the encoder's {n_layers} layers, or None")
         self._expect("stored_bits", self.stored_bits in STORED_BITS, f"of {STORED_BITS}, which this version can read")
         self._expect("lowercase", self.lowercase or not self.casings, "beside casings: the model must not see capitals")
-        are_cased = all(isinstance(word, str) and word != word.lower() for word in words)
+        are_cased = all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ())
         self._expect("mixed_case", are_cased, "as words with capitals, or None")
 
     def _check_labels(self) -> None:

@@ -23,7 +23,7 @@ def build_head(config: PunctuationRestorationConfig, hidden_size: int) -> nn.Mod
         head = BiLSTMClassifier(hidden_size, n_labels, config.head_dropout)
     else:
         head = SlotClassifier(hidden_size, config.head_width, n_labels, config.head_dropout)
-    head.crf = LinearChain(n_labels, config.max_window_pieces) if config.head.endswith("crf") else None
+    head.crf = LinearChain(n_labels) if config.head.endswith("crf") else None
     head.casings = nn.Linear(hidden_size, len(CASINGS)) if config.casings else None
     return head
 
@@ -66,7 +66,7 @@ class BiLSTMClassifier(nn.Module):
 
     def forward(self, slot_states: torch.Tensor, is_slot: torch.Tensor) -> torch.Tensor:
         """`slot_states` (B, W, H), `is_slot` (B, W) of bool; returns logits (B, W, M)."""
-        # Each text is turned round within its own slots: packed sequences cannot be written as ONNX.
+        # Each text is turned round within its own slots.
         places, n_slots = torch.arange(is_slot.shape[1], device=is_slot.device), is_slot.sum(1, keepdim=True)
         turned = torch.where(places < n_slots, n_slots - 1 - places, places)  # (B, W), its own inverse
         turned = turned.unsqueeze(-1).expand_as(slot_states)
@@ -84,10 +84,9 @@ class LinearChain(nn.Module):
     begin and end anywhere in a text, so there is none at their borders.
     """
 
-    def __init__(self, n_labels: int, longest: int) -> None:
+    def __init__(self, n_labels: int) -> None:
         super().__init__()
         self.transitions = nn.Parameter(torch.zeros(n_labels, n_labels))  # from row to column
-        self.longest = longest  # slots of a window that an exported graph must read; here windows may be longer
 
     def forward(self, scores: torch.Tensor, is_slot: torch.Tensor) -> torch.Tensor:
         """Log-probabilities (B, W, M) of each slot's labels, by forward-backward, from `scores` (B, W, M)."""
@@ -125,11 +124,9 @@ class LinearChain(nn.Module):
     def _products(self, steps: torch.Tensor) -> torch.Tensor:
         """Products (B, W, M, M) of the steps up to each slot, where sums are log-sums and products are sums.
 
-        By doubling (Hillis & Steele 1986): log W operations, in a graph that is exported as many as the longest window
-        needs.
+        By doubling (Hillis & Steele 1986): log W operations.
         """
-        n_slots = steps.shape[1] if isinstance(steps.shape[1], int) else self.longest
-        for doubling in range(math.ceil(math.log2(n_slots))):
+        for doubling in range(math.ceil(math.log2(steps.shape[1]))):
             start = self._unchanged().expand(steps.shape[0], 2**doubling, -1, -1)
             before = torch.cat([start, steps], dim=1)[:, : steps.shape[1]]
             steps = (before.unsqueeze(-1) + steps.unsqueeze(-3)).logsumexp(-2)

@@ -15,10 +15,16 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
-from .eight_bits import SCALE, apply_scales, expect_scales, in_8_bits
-from .encoder_layers import is_causal, keep_first_layers, unmask_layers, without_pooler
+from .encoders import (
+    SCALE,
+    PunctuationLSTM,
+    apply_scales,
+    expect_scales,
+    in_8_bits,
+    keep_first_layers,
+    without_pooler,
+)  # fmt: skip
 from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
-from .lstm_encoder import PunctuationLSTM
 
 
 @dataclass
@@ -61,8 +67,6 @@ class PunctuationRestorationModel(PreTrainedModel):
             PunctuationLSTM(encoder) if is_ours else AutoModel.from_config(encoder, **without_pooler(encoder))
         )
         self.classifier: Any = build_head(config, config.get_text_config().hidden_size)
-        if config.bidirectional_from is not None:
-            unmask_layers(self.encoder, config.bidirectional_from)
         if not will_be_loaded:
             self.config.stored_bits = None  # of a file, from which only the configuration was read
         elif config.stored_bits:
@@ -79,11 +83,10 @@ class PunctuationRestorationModel(PreTrainedModel):
             name_or_path: folder or Hub id of an encoder that `AutoModel` loads.
             n_layers: how many of the first layers are kept; None keeps all.
             revision: revision on the Hub.
-            settings: fields of `PunctuationRestorationConfig`. Without `bidirectional_from` the upper half of a causal
-                encoder's layers is unmasked.
+            settings: fields of `PunctuationRestorationConfig`.
 
         Raises:
-            ValueError: if this is no encoder, or one with fewer layers or no list of layers to cut.
+            ValueError: if this is no encoder, one that reads to the left alone, or one that has fewer layers.
         """
         config = AutoConfig.from_pretrained(name_or_path, revision=revision)
         if isinstance(config, PunctuationRestorationConfig):
@@ -93,12 +96,15 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         pooler = without_pooler(config)
         encoder = AutoModel.from_pretrained(name_or_path, revision=revision, dtype=torch.float32, **pooler)
+        if any(getattr(module, "is_causal", False) is True for module in encoder.modules()):
+            raise ValueError(
+                f"Expected an encoder that reads both ways, {name_or_path} is a {type(encoder).__name__}, which reads "
+                "to the left alone. Choose a masked language model, or a decoder made bidirectional (EmbeddingGemma)."
+            )
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
         local = ("_name_or_path", "dtype")  # a path of this machine, and how the weights were stored
         encoder_config: Any = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
-        if is_causal(encoder):
-            settings.setdefault("bidirectional_from", encoder.config.num_hidden_layers // 2)
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
         model.encoder.load_state_dict(encoder.state_dict())
         return model
@@ -199,7 +205,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         if casings is not None and casing_head is None:
             raise ValueError("Expected no casings, the model knows none. Leave them out, or load it with casings=True.")
         read = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **{**kwargs, "return_dict": True})
-        slot_states, is_slot = at_slots(read.last_hidden_state, slot_positions), slot_positions != 0
+        states, is_slot = read.last_hidden_state, slot_positions != 0
+        slot_states = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))  # (B, W, H)
         scores = self.classifier(slot_states, is_slot)
         logits = scores if crf is None else crf(scores, is_slot)
         casing_logits = None if casing_head is None else casing_head(slot_states)
@@ -217,28 +224,6 @@ class PunctuationRestorationModel(PreTrainedModel):
             scores=None if crf is None else scores,
             casing_logits=casing_logits,
         )
-
-    @property
-    def can_stream(self) -> bool:
-        """Whether `stream_step` works: encoder and head read to the right only, and the model knows no casings."""
-        fields = (self.config.head, self.config.slot_style, self.config.casings)
-        return fields == ("linear", "last-piece", False) and isinstance(self.encoder, PunctuationLSTM)
-
-    def stream_step(
-        self, input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Read the next part of a text, for a model that `can_stream`.
-
-        Args:
-            input_ids: (B, P) the next pieces.
-            slot_positions: (B, W) indices among them.
-            memory: what the last step returned; None at the start of a text.
-
-        Returns:
-            The logits (B, W, M) at these slots, and the memory after the last of these pieces.
-        """
-        states, memory = self.encoder.stream_step(input_ids, memory)
-        return self.classifier(at_slots(states, slot_positions), slot_positions != 0), memory
 
     def set_head(self, kind: str) -> None:
         """Give the model another head, with those weights of the old one that fit it.
@@ -258,8 +243,3 @@ class PunctuationRestorationModel(PreTrainedModel):
         super()._init_weights(module)
         if module is self.classifier.casings:
             init.zeros_(module.weight)
-
-
-def at_slots(states: torch.Tensor, slot_positions: torch.Tensor) -> torch.Tensor:
-    """The states (B, W, H) at the slots (B, W), out of those of all pieces (B, P, H)."""
-    return states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))

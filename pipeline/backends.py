@@ -4,25 +4,27 @@
     onnx            ONNX Runtime, float32
     onnx-int8       ONNX Runtime, int8: see `onnx_export.py`
 
-ONNX Runtime reads a file, which is looked for in the model's folder or repository (`onnx/model.onnx`,
-`onnx/model_int8.onnx`) and in the cache; there it is written at first use. A file made from other weights is not used.
+ONNX Runtime reads the file `onnx/model.onnx` or `onnx/model_int8.onnx` of the model's folder or repository. Where there
+is none of these weights, the model is written as ONNX into memory, which takes ten seconds or more.
 """
 
 import functools
+import logging
 import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from huggingface_hub import constants
 from transformers.utils import cached_file
+
+logger = logging.getLogger(__name__)
 
 BACKENDS = ("torch", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
-CACHE_FOLDER = os.path.join(constants.HF_HOME, "punctuation-restoration", "backends")
 
 if hasattr(os, "register_at_fork"):
     # A forked process has none of torch's threads, and would wait for them without end.
@@ -41,12 +43,11 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     Raises:
         ValueError: for an unknown name, or a model that ONNX cannot hold.
         ImportError: if a package is missing; with what to install.
-        OSError: if the file can be written nowhere.
     """
     if name not in BACKENDS:
         raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
     if name != "torch":
-        return OnnxBackend(_file(name, model, pad_id))
+        return OnnxBackend(_file_beside(FILES[name], model) or _written(name, model, pad_id))
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
         warnings.warn(
             "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
@@ -67,14 +68,14 @@ def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
 
 @dataclass(frozen=True)
 class OnnxBackend:
-    """A file that ONNX Runtime computes, with as many threads as torch."""
+    """A file, or its bytes, that ONNX Runtime computes with as many threads as torch."""
 
-    file: str
+    source: str | bytes
 
     def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
         given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
         given.setdefault("attention_mask", torch.ones_like(given["input_ids"]))
-        session = _session(self.file, torch.get_num_threads(), os.getpid())
+        session = _session(self.source, torch.get_num_threads(), os.getpid())
         found = session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
         return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
 
@@ -86,7 +87,7 @@ def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tens
 
 
 @functools.lru_cache(maxsize=4)
-def _session(file: str, n_threads: int, process: int) -> Any:
+def _session(source: str | bytes, n_threads: int, process: int) -> Any:
     """A session of this process: a forked process has none of its threads."""
     from .onnx_export import import_package
 
@@ -94,36 +95,32 @@ def _session(file: str, n_threads: int, process: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
-def _file(name: str, model: Any, pad_id: int) -> str:
-    """The file of a backend: from beside the model, from the cache, or written there now."""
-    from .onnx_export import FORMAT, export_onnx, fingerprint
+def _file_beside(name: str, model: Any) -> str | None:
+    """A file in the model's folder, or in its repository on the Hub, if there is one that was made from its weights."""
+    from .onnx_export import FORMAT, fingerprint
 
-    weights = fingerprint(model)
-    beside = _beside_model(FILES[name], model)
-    made = _session(beside, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map if beside else {}
-    if beside and (made.get("weights"), made.get("format")) == (weights, str(FORMAT)):
-        return beside
-    path = Path(CACHE_FOLDER) / f"{weights[:32]}-{FORMAT}-torch{torch.__version__}" / Path(FILES[name]).name
-    if not path.is_file():
-        try:
-            export_onnx(model, path, pad_id, in_int8=name == "onnx-int8")
-        except OSError as error:
-            raise OSError(
-                f"Expected to write the file of backend {name} into {path.parent}, got: {error}. Set HF_HOME to a "
-                "folder that can be written, or write the file beside the model with `punctuation-restoration export`."
-            ) from error
-    return str(path)
-
-
-def _beside_model(file: str, model: Any) -> str | None:
-    """A file in the model's folder, or in its repository on the Hub, if there is one."""
     source, revision = model.config._name_or_path, getattr(model.config, "_commit_hash", None)
-    if not source:
-        return None
     try:
-        return cached_file(source, file, revision=revision, _raise_exceptions_for_connection_errors=False)
+        known = {"revision": revision, "_raise_exceptions_for_connection_errors": False}
+        file = cached_file(source, name, **known) if source else None
     except OSError:  # no such file, or a name that is neither folder nor repository
         return None
+    made = _session(file, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map if file else {}
+    return file if (made.get("weights"), made.get("format")) == (fingerprint(model), str(FORMAT)) else None
+
+
+def _written(name: str, model: Any, pad_id: int) -> bytes:
+    """The model as ONNX, for this process."""
+    from .onnx_export import export_onnx
+
+    logger.warning(
+        f"Expected {FILES[name]} of these weights beside the model, found none. Writing it for this process; "
+        "`punctuation-restoration export --backend` writes it once for all."
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        export_onnx(model, path, pad_id, in_int8=name == "onnx-int8")
+        return path.read_bytes()

@@ -20,7 +20,7 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import regex
@@ -28,6 +28,7 @@ import regex
 from .conventions import PAIRS, SENTENCE_ENDS
 from .items import Item
 from .marks import FoundMark
+from .slots import ModelConfig
 from .speech import Time, TimedSpan
 from .spoken_forms import Forms
 from .words import Word
@@ -41,22 +42,6 @@ MAX_DOUBLINGS = 3.0  # a pause of three times the limit or more multiplies the o
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
 
 Label = Mapping[str, str]  # a row of the configuration's table
-
-
-class LabelConfig(Protocol):
-    """What is read here of a `PunctuationRestorationConfig`, which says what each field means."""
-
-    labels: list[dict[str, str]]
-    calibration_temperature: float
-    open_ends: bool
-
-    @property
-    def label_names(self) -> list[str]: ...
-
-    @property
-    def basic_labels(self) -> list[int]: ...
-
-    def check_thresholds(self, thresholds: Mapping[str, float]) -> None: ...
 
 
 class Decision(NamedTuple):
@@ -89,7 +74,7 @@ class Choice:
 
 
 def make_choice(
-    config: LabelConfig, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
+    config: ModelConfig, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
 ) -> Choice:
     """What the options `marks` and `thresholds` of the pipeline allow; sets have what opens (`¿`) with what closes.
 
@@ -112,7 +97,7 @@ def make_choice(
     return Choice(np.array(goes_to), np.array(limits))
 
 
-def fix(config: LabelConfig, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
+def fix(config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
     """For each word what is decided before the model is asked: by a mark of the text, or the caller.
 
     Raises:
@@ -132,7 +117,7 @@ def fix(config: LabelConfig, found: Sequence[FoundMark | None], known: Mapping[i
 
 
 def decide(
-    prepared: PreparedItem, probabilities: np.ndarray, config: LabelConfig, choice: Choice, pause: float | None = None
+    prepared: PreparedItem, probabilities: np.ndarray, config: ModelConfig, choice: Choice, pause: float | None = None
 ) -> tuple[list[Decision], np.ndarray]:
     """What is decided of each word, and its probabilities (W, M) after all that was weighed.
 
@@ -166,7 +151,7 @@ def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
 
 
 def end_sentences(
-    probabilities: np.ndarray, text: str, turns: Sequence[int], words: Sequence[Word], config: LabelConfig
+    probabilities: np.ndarray, text: str, turns: Sequence[int], words: Sequence[Word], config: ModelConfig
 ) -> np.ndarray:
     """Probabilities (W, M) in which the last word before a change of speaker, or an empty line, ends a sentence.
 

@@ -30,13 +30,8 @@ FORMAT = 8  # raised when files made by an earlier version of this module should
 
 def fingerprint(model: Any) -> str:
     """SHA-256 over weights and configuration: two models with the same one compute the same."""
-    config = model.config
-    encoder = config.get_text_config().to_dict().items()
+    encoder = model.config.get_text_config().to_dict().items()
     settings = {key: value for key, value in encoder if key not in NOT_COMPUTED}
-    if config.bidirectional_from is not None:
-        settings["bidirectional_from"] = config.bidirectional_from
-    if config.head.endswith("crf"):  # whose graph reads windows up to this size
-        settings["max_window_pieces"] = config.max_window_pieces
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().cpu().contiguous()
@@ -46,32 +41,37 @@ def fingerprint(model: Any) -> str:
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
-    """Write the file of a model, whole or not at all; several processes may write the same one.
+    """Write the file of a model.
 
     Raises:
         ImportError: if a package is missing that is needed for writing.
         OSError: if the file cannot be written.
         ValueError: if this model cannot be written as ONNX.
     """
-    path = Path(path)
-    if any(isinstance(part, nn.LSTM) for part in model.modules()):
-        raise ValueError("Expected a model without an LSTM for ONNX, got one with it. Use backend 'torch'.")
-    for package in ("onnx", "onnxruntime", "onnxscript"):  # torch writes ONNX with the last one
-        import_package(package)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as beside:
-        whole = Path(beside) / "fp32.onnx"
-        with _quiet():
-            _write_fp32(model, whole, pad_id, in_int8)
-            if in_int8:
-                quantization = importlib.import_module("onnxruntime.quantization")
-                whole = Path(beside) / "int8.onnx"
-                quantization.quantize_dynamic(
-                    Path(beside) / "fp32.onnx", whole, op_types_to_quantize=["MatMul", "Gemm"],
-                    weight_type=quantization.QuantType.QInt8, per_channel=True, reduce_range=True,
-                )  # fmt: skip
-        _sign(whole, fingerprint(model))
-        os.replace(whole, path)
+    if model.config.head != "linear" or any(isinstance(part, nn.LSTM) for part in model.modules()):
+        raise ValueError(
+            f"Expected a model without an LSTM or a CRF for ONNX, {type(model.encoder).__name__} with head "
+            f"{model.config.head!r} has one. Use backend 'torch'."
+        )
+    onnx, _, _ = map(import_package, ("onnx", "onnxruntime", "onnxscript"))  # torch writes ONNX with the last one
+    with tempfile.TemporaryDirectory() as folder, _quiet():
+        whole = Path(folder) / "fp32.onnx"
+        _write_fp32(model, whole, pad_id, in_int8)
+        if in_int8:
+            quantization = importlib.import_module("onnxruntime.quantization")
+            whole = Path(folder) / "int8.onnx"
+            quantization.quantize_dynamic(
+                Path(folder) / "fp32.onnx", whole, op_types_to_quantize=["MatMul", "Gemm"],
+                weight_type=quantization.QuantType.QInt8, per_channel=True, reduce_range=True,
+            )  # fmt: skip
+        graph = onnx.load(whole)
+    onnx.helper.set_model_props(graph, {"weights": fingerprint(model), "format": str(FORMAT)})
+    graph.doc_string = graph.graph.doc_string = ""
+    for node in graph.graph.node:  # where in which file of torch each node came from: as large as the graph itself
+        node.doc_string = ""
+        del node.metadata_props[:]
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(graph, path)
 
 
 def import_package(name: str) -> Any:
@@ -119,9 +119,8 @@ class _Int8Embedding(nn.Module):
         words = embedding.weight.detach().float()
         scales = words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
         self.words = nn.Buffer((words / scales).round().to(torch.int8))  # (V, H)
-        self.scales = nn.Buffer(
-            scales * getattr(embedding, "embed_scale", 1.0)
-        )  # (V, 1); Gemma multiplies what it reads
+        factor = getattr(embedding, "embed_scale", 1.0)  # by which Gemma multiplies what it reads
+        self.scales = nn.Buffer(scales * factor)  # (V, 1)
 
     def forward(self, input_ids: Tensor) -> Tensor:
         return self.words[input_ids].to(torch.float32) * self.scales[input_ids]
@@ -156,22 +155,17 @@ class _LinearByPiece(nn.Module):
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Without what torch, ONNX Script and ONNX Runtime tell their developers; other logging goes on."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    logging.root.addFilter(_not_of_onnxruntime)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            yield
-    finally:
-        logging.root.removeFilter(_not_of_onnxruntime)
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+    with contextlib.ExitStack() as undo:
+        for name in ("torch.onnx", "onnxscript", "onnx_ir"):
+            undo.callback(logging.getLogger(name).setLevel, logging.getLogger(name).level)
+            logging.getLogger(name).setLevel(logging.ERROR)
+        logging.root.addFilter(_not_of_onnxruntime)  # whose quantisation logs by the root logger
+        undo.callback(logging.root.removeFilter, _not_of_onnxruntime)
+        undo.enter_context(warnings.catch_warnings(action="ignore"))
+        yield
 
 
 def _not_of_onnxruntime(record: logging.LogRecord) -> bool:
-    """ONNX Runtime's quantisation logs by the root logger."""
     return "onnxruntime" not in record.pathname
 
 
@@ -193,18 +187,6 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
         raise ValueError(
-            f"Expected a model that torch can write as ONNX, {type(model.encoder).__name__} with head "
-            f"{model.config.head!r} is none. Use backend 'torch'."
+            f"Expected an encoder that torch can write as ONNX, {type(model.encoder).__name__} is none. Use backend "
+            "'torch'."
         ) from error
-
-
-def _sign(path: Path, weights: str) -> None:
-    """Write into the file which weights it was made from."""
-    onnx = importlib.import_module("onnx")
-    graph = onnx.load(path)
-    onnx.helper.set_model_props(graph, {"weights": weights, "format": str(FORMAT)})
-    graph.doc_string = graph.graph.doc_string = ""
-    for node in graph.graph.node:  # where in which file of torch each node came from: as large as the graph itself
-        node.doc_string = ""
-        del node.metadata_props[:]
-    onnx.save(graph, path)

@@ -5,7 +5,7 @@ text -> words -> slots -> encoder -> labels -> edits -> text
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from typing import Any
 
@@ -177,7 +177,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
         Restored text is given as soon as enough words follow it. Memory stays that of a few thousand words, however
         long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
-        as by one call; a model that keeps a memory reads it without windows.
+        as by one call.
 
         `options` are keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
         """
@@ -201,45 +201,36 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             raise NotADirectoryError(f"Expected a folder to save into, {save_directory} is a file. Name another place.")
         super().save_pretrained(save_directory, **kwargs)
 
-    def prepare(self, item: Any, existing: str = "keep", final: bool = True) -> PreparedItem:
-        """The words of one item, and what is known of them before the model is asked."""
-        config, given = self.model.config, read_item(item)
-        given = given if final else replace(given, unfinished=True)
-        words = self.find_words(given.spoken) if given.words is None else list(given.words)
-        found = find_marks(given.spoken, words, config.mark_labels, config.label_names)
-        fixed = fix(config, found if existing != "replace" else [None] * len(words), given.known)
-        replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
-        times = None if given.spans is None else word_times(words, given.spans)
-        return PreparedItem(given, words, found, fixed, find_forms([word.spoken for word in words]), replaced, times)
-
     def preprocess(
         self, item: Any, existing: str = "keep", final: bool = True, **sizes: int | None
     ) -> Iterator[dict[str, Any]]:
         """Windows of one item, as pieces and slots; no words still give one, which decides nothing."""
-        config, prepared = self.model.config, self.prepare(item, existing, final)
-        known = range(len(prepared.words)) if existing == "condition" else prepared.item.known
+        config, given = self.model.config, read_item(item)
+        given = given if final else replace(given, unfinished=True)
+        words = self.find_words(given.spoken) if given.words is None else list(given.words)
+        spoken = [word.spoken for word in words]
+        found = find_marks(given.spoken, words, config.mark_labels, config.label_names)
+        fixed = fix(config, found if existing != "replace" else [None] * len(words), given.known)
+        replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
+        times = None if given.spans is None else word_times(words, given.spans)
+        prepared = PreparedItem(given, words, found, fixed, find_forms(spoken), replaced, times)
+        known = range(len(words)) if existing == "condition" else given.known
         ids = {name: index for index, name in enumerate(config.label_names)}
-        shown = [ids[one.row["name"]] if one and n in known else None for n, one in enumerate(prepared.fixed)]
-        pieces = self.slots.pieces([word.spoken for word in prepared.words])
+        shown = [ids[one.row["name"]] if one and n in known else None for n, one in enumerate(fixed)]
+        pieces = self.slots.pieces(spoken)
         windows = windows_of(self.slots.n_pieces(pieces, shown), config, **sizes)
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
-            is_over = seen.end == len(pieces) and not prepared.item.unfinished
+            is_over = seen.end == len(pieces) and not given.unfinished
             input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span], is_over)
             yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "prepared": prepared}
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M + C), labels and casings
 
-    def postprocess(self, model_outputs: Sequence[dict[str, Any]], **options: Any) -> Any:
-        """Join the windows of one text, choose labels, and write the marks into the text."""
-        kept = [output["probabilities"][output["window"].kept] for output in model_outputs]
-        return self._result(model_outputs[0]["prepared"], np.concatenate(kept), **options)
-
-    def _result(
+    def postprocess(
         self,
-        prepared: PreparedItem,
-        probabilities: np.ndarray,  # (W, M + C), of labels and casings
+        model_outputs: Sequence[dict[str, Any]],
         marks: str | Sequence[str] = "basic",
         thresholds: Mapping[str, float] | None = None,
         pause: float | None = None,
@@ -247,8 +238,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         all_scores: bool = False,
         **wanted: bool,
     ) -> Any:
-        config = self.model.config
-        labels, casings = np.split(probabilities, [len(config.labels)], axis=1)
+        """Join the windows of one text, choose labels, and write the marks into the text."""
+        config, prepared = self.model.config, model_outputs[0]["prepared"]
+        rows = np.concatenate([output["probabilities"][output["window"].kept] for output in model_outputs])
+        labels, casings = np.split(rows, [len(config.labels)], axis=1)  # (W, M) and (W, C)
         choice = make_choice(config, marks, config.thresholds if thresholds is None else thresholds)
         decided, labels = decide(prepared, labels, config, choice, pause)
         scores = [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()] if all_scores else None
@@ -287,11 +280,3 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def __getstate__(self) -> dict[str, Any]:
         """Without traces of use, so that `datasets.map` finds again what it has computed before."""
         return {**self.__dict__, "call_count": 0}
-
-    def restore_read(self, item: Any, read: Callable[[PreparedItem], np.ndarray], **options: Any) -> Any:
-        """As a call for one item, of which `read` gives the probabilities (W, M), as a model with a memory does."""
-        options.pop("batch_size", None)
-        preprocess, _, postprocess = self._sanitize_parameters(**options)
-        preprocess = {name: v for name, v in {**self._preprocess_params, **preprocess}.items() if name not in SIZES}
-        prepared = self.prepare(item, **preprocess)
-        return self._result(prepared, read(prepared), **{**self._postprocess_params, **postprocess})

@@ -14,13 +14,13 @@ Traditional Han words have the pieces of their simplified form.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from transformers import PreTrainedTokenizerBase
 
 from .conventions import UNSPACED, script_of
-from .simplified import SIMPLIFIED
+from .segmentation import SIMPLIFIED
 
 MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
 CACHED_WORDS = 200_000  # about 50 MB
@@ -35,10 +35,11 @@ def as_shown(spoken: Iterable[str], lowercase: bool, digits_as_zero: bool) -> li
     return [word.translate(SIMPLIFIED) if script_of(word) == "Han" else word for word in words]
 
 
-class SlotConfig(Protocol):
-    """What slots and windows read of a `PunctuationRestorationConfig`, which says what each field means."""
+class ModelConfig(Protocol):
+    """What is read here, in windows and decisions of a `PunctuationRestorationConfig`, which says what it means."""
 
     labels: list[dict[str, str]]
+    calibration_temperature: float
     slot_style: str
     lowercase: bool
     words_alone: bool
@@ -47,7 +48,15 @@ class SlotConfig(Protocol):
     open_ends: bool
     max_window_pieces: int
 
+    @property
+    def label_names(self) -> list[str]: ...
+
+    @property
+    def basic_labels(self) -> list[int]: ...
+
     def window_sizes(self, **sizes: int | None) -> tuple[int, int, int]: ...
+
+    def check_thresholds(self, thresholds: Mapping[str, float]) -> None: ...
 
 
 class SlotEncoder:
@@ -68,7 +77,7 @@ class SlotEncoder:
         ValueError: if the tokenizer lacks a piece that the slot style needs.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, config: SlotConfig) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, config: ModelConfig) -> None:
         self.tokenizer, self.config = tokenizer, config
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]

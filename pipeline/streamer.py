@@ -14,15 +14,10 @@ Li & Lin (2020) wait for words as well.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-import torch
-
 from .conventions import OPENERS
-from .decisions import PreparedItem
 from .edits import Edit, edited, follows
 from .items import Item, join_words
 from .speech import Time, TimedSpan
@@ -42,14 +37,13 @@ class StreamStep:
 class PunctuationStreamer:
     """Restores punctuation in words as they come.
 
-    One step is one call of the model on at most `left_context` committed words and the open ones, however long the
-    session has lasted; a model that keeps a memory reads the open ones alone. Not safe for several threads.
+    One step is one call of the pipeline on at most `left_context` committed words and the open ones, however long the
+    session has lasted. Not safe for several threads.
 
     Args:
         restore: a `PunctuationRestorationPipeline`.
         look_ahead: number of finished words that must follow a word before it is committed; 0 commits at once. More
-            than the model's right context gain little; a model that keeps a memory waits for as many words as its shift
-            has pieces at most.
+            than the model's right context gain little.
         left_context: committed words that are shown to the model again. None: the model's own setting, and with less
             look-ahead than its right context more words, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
@@ -80,15 +74,9 @@ class PunctuationStreamer:
             raise ValueError(f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them.")
         if options.get("truecase") and not condition:
             raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
-        self.look_ahead = min(look_ahead, config.shift) if restore.model.can_stream else look_ahead
-        self.left_context, self.condition = left_context, condition
+        self.look_ahead, self.left_context, self.condition = look_ahead, left_context, condition
         self._restore, self._spans, self._turns = restore, spans, turns
         self._options = {**options, "return_words": True}
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget everything, as for a new recording."""
-        self._memory = Memory(self._restore) if self._restore.model.can_stream else None
         self.committed = ""  # all text that is final
         self._text = ""  # what was fed: the committed words that are still shown, and what is open
         self._boundary = 0  # where in it what is open begins
@@ -182,8 +170,6 @@ class PunctuationStreamer:
             [{**edit, "start": edit["start"] + dropped} for edit in edits[:n_edits]],
             [{**word, "start": word["start"] + dropped, "end": word["end"] + dropped} for word in words[:n_commit]],
         )
-        if self._memory:
-            self._memory.keep(n_commit)
         if cut > boundary:
             self.committed += step.committed
             self._labels.update((word["end"], word["label"]) for word in words[:n_commit])
@@ -207,20 +193,10 @@ class PunctuationStreamer:
             near = slice(*(bisect_left(self._spans, place, key=itemgetter(0)) for place in (begins, ends)))
             spans = [TimedSpan(a - begins, b - begins, time) for a, b, time in self._spans[near] if b <= ends]
         labels: Mapping[int, str] = self._labels if self.condition else {}
-        item = Item(
-            shown,
-            {index: labels[word.end] for index, word in enumerate(found) if word.end in labels},
-            spans,
-            turns=tuple(turn - begins for turn in turns),
-            unfinished=not is_last,
-            decides_last=not is_last,
-            words=found,
-        )
-        if self._memory:
-            read = self._memory.reads_from(sum(word.end <= boundary for word in found))
-            result = self._restore.restore_read(item, read, **self._options)
-        else:
-            result = self._restore(item, **self._options)
+        known = {index: labels[word.end] for index, word in enumerate(found) if word.end in labels}
+        relative, goes_on = tuple(turn - begins for turn in turns), not is_last
+        item = Item(shown, known, spans, relative, unfinished=goes_on, decides_last=goes_on, words=found)
+        result = self._restore(item, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
         first = words[0]["start"] if words else len(shown)
         edits = [edit for edit in result["edits"] if edit["start"] >= boundary]
@@ -234,47 +210,6 @@ class PunctuationStreamer:
         self._text, self._boundary = self._text[start:], cut - start
         self._labels = {place - start: label for place, label in self._labels.items() if place > start}
         self._n_dropped += start
-
-
-class Memory:
-    """What a model that keeps a memory has read, so that it reads nothing twice.
-
-    kept        okay so the budget is done        in the memory, once for all
-    read now                               shall we </s> <pad> ...
-    """
-
-    def __init__(self, restore: Any) -> None:
-        self._model, self._slots = restore.model, restore.slots
-        self._kept: torch.Tensor | None = None
-        self._open: list[list[int]] = []  # pieces of the words read last
-        self._begin = [self._slots.bos_id]  # not read yet
-
-    def reads_from(self, n_kept: int) -> Any:
-        """A function that gives the probabilities (W, M) of an item whose first `n_kept` words are in the memory."""
-
-        def read(prepared: PreparedItem) -> np.ndarray:
-            self._open = self._slots.pieces([word.spoken for word in prepared.words[n_kept:]])
-            no_mark = np.eye(len(self._model.config.labels), dtype=np.float32)[[0] * n_kept]
-            if not self._open:
-                return no_mark
-            ids, places = self._slots.assemble(self._open, is_over=not prepared.item.unfinished)
-            n_read = 1 - len(self._begin)  # `<s>`, which comes first
-            return np.concatenate([no_mark, self._read(ids[n_read:], [place - n_read for place in places])[0]])
-
-        return read
-
-    def keep(self, n_words: int) -> None:
-        """Take the first of the words that were read last into the memory."""
-        if n_words:
-            _, self._kept = self._read([*self._begin, *chain.from_iterable(self._open[:n_words])], [0])
-            self._begin, self._open = [], self._open[n_words:]
-
-    def _read(self, ids: list[int], places: list[int]) -> tuple[np.ndarray, torch.Tensor]:
-        """Probabilities (W, M) at some places among the pieces that follow the memory, and the memory after them."""
-        input_ids, slot_positions = (torch.tensor([numbers], device=self._model.device) for numbers in (ids, places))
-        with torch.inference_mode():
-            logits, memory = self._model.stream_step(input_ids, slot_positions, self._kept)
-        return logits[0].float().softmax(dim=-1).cpu().numpy(), memory
 
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:

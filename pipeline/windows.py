@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from .slots import SlotConfig
+from .slots import ModelConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Window:
         return slice(self.keep_from - self.first, self.keep_to - self.first)
 
 
-def room_of(config: SlotConfig) -> int:
+def room_of(config: ModelConfig) -> int:
     """Pieces of words and slots that a window has room for, beside `<s>`, `</s>` and the padding of a shift."""
     return config.max_window_pieces - 2 - config.shift
 
 
-def windows_of(n_pieces: Sequence[int], config: SlotConfig, **sizes: int | None) -> list[Window]:
+def windows_of(n_pieces: Sequence[int], config: ModelConfig, **sizes: int | None) -> list[Window]:
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
     `n_pieces` are those of each word with its slot; `sizes` in words replace the configuration's.

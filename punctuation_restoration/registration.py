@@ -33,7 +33,7 @@ def register_configuration() -> None:
 def register_model() -> None:
     from transformers import AutoModel, AutoModelForTokenClassification
 
-    from .modeling.lstm_encoder import PunctuationLSTM
+    from .modeling.encoders import PunctuationLSTM
     from .modeling.modeling_punctuation import PunctuationRestorationModel as Model
 
     AutoModel.register(PunctuationLSTM.config_class, PunctuationLSTM, exist_ok=True)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from capitals import MIXED_CASE, prepared_talks
 from training_runs import arguments
-from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
+from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from punctuation_restoration.cli.train import main as train
 from punctuation_restoration.data.collation import windows_for_trainer
@@ -64,24 +64,6 @@ def test_the_loss_of_casings_is_added(cased_model: str, batch: Any) -> None:
 def test_settings_that_cannot_be(tiny_config: Any, fields: dict[str, Any], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         PunctuationRestorationModel(PunctuationRestorationConfig(**{**tiny_config.to_dict(), **fields}))
-
-
-def test_onnx_runtime_gives_the_same(cased_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnxscript")
-    from punctuation_restoration.pipeline import backends
-
-    monkeypatch.setattr(backends, "CACHE_FOLDER", str(tmp_path))
-    torch_pipeline, onnx = (
-        pipeline("punctuation-restoration", model=cased_model, device="cpu", backend=name) for name in ("torch", "onnx")
-    )
-    text = "hello mary you are the best of nasa is she"
-    assert onnx(text, truecase=True)["text"] == torch_pipeline(text, truecase=True)["text"]
-    inputs = {"input_ids": torch.randint(4, 60, (2, 9)), "slot_positions": torch.tensor([[2, 4], [3, 6]])}
-    with torch.no_grad():
-        expected = torch_pipeline._probabilities(**inputs)
-    assert expected.shape == (2, 2, 8)
-    torch.testing.assert_close(onnx._probabilities(**inputs), expected, atol=1e-4, rtol=1e-3)
 
 
 def test_a_run_learns_casings_and_goes_on(

@@ -1,5 +1,6 @@
-"""Every kind of encoder trains, saves, loads, restores text and is exported; causal ones read to the right."""
+"""Every kind of encoder that reads both ways trains, saves, loads, restores text and is exported."""
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
@@ -7,14 +8,13 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
 from punctuation_restoration.cli.train import main
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.modeling.encoder_layers import is_causal
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
 SIZES = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
     "max_position_embeddings": 80,
 }  # fmt: skip
-MASKED = {
+KINDS = {
     "bert": SIZES,
     "roberta": SIZES,
     "xlm-roberta": SIZES,
@@ -23,20 +23,16 @@ MASKED = {
     "deberta-v2": {**SIZES, "relative_attention": True, "position_buckets": 8, "pos_att_type": ["p2c", "c2p"]},
     "modernbert": SIZES,
     "mpnet": SIZES,
-}
-CAUSAL = {
-    "llama": {**SIZES, "num_key_value_heads": 1},
-    "qwen2": {**SIZES, "num_key_value_heads": 1},
-    "qwen3": {**SIZES, "num_key_value_heads": 1, "head_dim": 8},
-    "gemma3_text": {**SIZES, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 64},
-    "gpt2": {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 80},
-}
+    "gemma3_text": {
+        **SIZES, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 64, "use_bidirectional_attention": True,
+    },
+}  # fmt: skip
 
 
 def _encoder(kind, tokenizer):
     special = {name: getattr(tokenizer, name) for name in ("pad_token_id", "bos_token_id", "eos_token_id")}
     special |= {"cls_token_id": tokenizer.cls_token_id, "sep_token_id": tokenizer.sep_token_id}
-    config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), **{**MASKED, **CAUSAL}[kind], **special)
+    config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), **KINDS.get(kind, SIZES), **special)
     torch.manual_seed(3)
     return AutoModel.from_config(config)
 
@@ -50,7 +46,7 @@ def folders(tiny_tokenizer, texts, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenizer, capsys):
     encoder, out, hub = folders / kind, folders / f"{kind}-run", folders / f"{kind}-hub"
     _encoder(kind, tiny_tokenizer).save_pretrained(encoder)
@@ -60,7 +56,6 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     said = capsys.readouterr()
     assert status == 0, said.err
     assert "slot style last-piece" in said.out
-    assert f"layers from {int(kind in CAUSAL)} on read both ways" in said.out
 
     text = "hello you are the best is the day you say saya awak"
     restore = pipeline("punctuation-restoration", model=str(out / "final"), device="cpu")
@@ -75,59 +70,23 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["deberta-v2", "modernbert", "llama"])  # the others were tried by hand; each takes 4 s
-def test_onnx_gives_what_torch_gives(kind, tiny_tokenizer, tmp_path, monkeypatch):
-    monkeypatch.setattr("punctuation_restoration.pipeline.backends.CACHE_FOLDER", str(tmp_path))
-    config = _encoder(kind, tiny_tokenizer).config
-    first = 1 if kind in CAUSAL else None
-    model = PunctuationRestorationModel(
-        PunctuationRestorationConfig(encoder_config=config, bidirectional_from=first, max_window_pieces=64)
-    ).eval()
-    texts = ["hello you are the best is the day you say", "saya awak hello"]
-    by_backend = {}
+@pytest.mark.parametrize("kind", ["deberta-v2", "modernbert"])  # the others were tried by hand; each takes 4 s
+def test_onnx_gives_what_torch_gives(kind, tiny_tokenizer):
+    config = PunctuationRestorationConfig(encoder_config=_encoder(kind, tiny_tokenizer).config, max_window_pieces=64)
+    model = PunctuationRestorationModel(config).eval()
+    texts, scores = ["hello you are the best is the day you say", "saya awak hello"], {}
     for backend in ("torch", "onnx"):
-        restore = pipeline(
-            "punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu", backend=backend
-        )
-        by_backend[backend] = [[word["scores"] for word in row["words"]] for row in restore(texts, all_scores=True)]
-    for rows, same in zip(by_backend["onnx"], by_backend["torch"], strict=True):
-        for row, other in zip(rows, same, strict=True):
-            assert row == pytest.approx(other, abs=1e-4)
+        restore = pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, backend=backend)
+        rows = restore(texts, all_scores=True)
+        scores[backend] = [list(word["scores"].values()) for row in rows for word in row["words"]]
+    np.testing.assert_allclose(scores["onnx"], scores["torch"], atol=1e-4)
 
 
-def _logits(model, ids, mask=None):
-    slots = torch.tensor([[1, 3, 5]] * len(ids))
-    with torch.inference_mode():
-        return model(input_ids=ids, attention_mask=mask, slot_positions=slots).logits
-
-
-@pytest.mark.parametrize("kind", CAUSAL)
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_unmasked_layers_read_to_the_right_but_not_the_padding(kind, attention, tiny_tokenizer):
-    config = _encoder(kind, tiny_tokenizer).config
-    assert is_causal(_encoder(kind, tiny_tokenizer))
-    ids = torch.arange(20, 32).repeat(2, 1)
-    changed = ids.clone()
-    changed[:, 8] = 40  # to the right of all three slots
-    for first, reads_right in ((None, False), (1, True), (0, True), (2, False)):
-        torch.manual_seed(5)
-        fields = {"encoder_config": config, "slot_style": "last-piece", "bidirectional_from": first}
-        model = PunctuationRestorationModel(PunctuationRestorationConfig(**fields)).eval()
-        model.encoder.set_attn_implementation(attention)
-        for parameter in model.parameters():
-            parameter.data.mul_(3)
-        assert (not torch.allclose(_logits(model, ids), _logits(model, changed))) == reads_right
-        padded = torch.cat([ids, torch.full((2, 4), 1)], dim=1)
-        mask = torch.tensor([[1] * 12 + [0] * 4, [1] * 16])
-        torch.testing.assert_close(_logits(model, padded, mask)[0], _logits(model, ids)[0], atol=1e-4, rtol=1e-4)
-
-
-def test_layers_that_read_both_ways_are_not_unmasked(tiny_config):
-    fields = {**tiny_config.to_dict(), "bidirectional_from": 1}
-    with pytest.raises(ValueError, match="reads both ways already"):
-        PunctuationRestorationModel(PunctuationRestorationConfig(**fields))
-    with pytest.raises(ValueError, match="bidirectional_from between 0 and"):
-        PunctuationRestorationConfig(**{**fields, "bidirectional_from": 3})
+def test_a_decoder_that_reads_to_the_left_alone_is_refused(folders, tiny_tokenizer, tmp_path, capsys):
+    for part in (_encoder("llama", tiny_tokenizer), tiny_tokenizer):
+        part.save_pretrained(tmp_path / "llama")
+    said = _said(capsys, tmp_path / "llama", folders / "prepared", tmp_path / "out")
+    assert "a LlamaModel, which reads to the left alone" in said
 
 
 def _said(capsys, encoder, data, out):

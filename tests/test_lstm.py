@@ -1,4 +1,4 @@
-"""The small encoder that reads to the right only: its shift, its memory, what it is shown, and where it goes."""
+"""The small encoder that reads to the right only: its shift, what it is shown, and where it goes."""
 
 import json
 from pathlib import Path
@@ -17,10 +17,10 @@ from punctuation_restoration.modeling.configuration_punctuation import (
     PunctuationLSTMConfig,
     PunctuationRestorationConfig,
 )
-from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
+from punctuation_restoration.modeling.encoders import PunctuationLSTM
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.onnx_export import export_onnx
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
 SHIFT = 2
 WORDS = "hello you are the best is the day you say saya awak hello the is we say you are 3.5 我们 大家 hello".split()
@@ -76,15 +76,6 @@ def test_a_piece_beyond_the_shift_changes_nothing_and_one_within_it_does(model: 
         assert changed.tolist() == [index + SHIFT >= place for index in range(6)]
 
 
-def test_cut_anywhere_a_text_leaves_the_same_memory_and_states(model: Any) -> None:
-    input_ids, slots = torch.arange(4, 14)[None], torch.arange(10)[None]
-    logits, memory = model.stream_step(input_ids, slots)
-    first, kept = model.stream_step(input_ids[:, :3], slots[:, :3])
-    second, after = model.stream_step(input_ids[:, 3:], slots[:, :7], kept)
-    torch.testing.assert_close(torch.cat([first, second], dim=1), logits)
-    torch.testing.assert_close(after, memory)
-
-
 @pytest.mark.parametrize(
     ("build", "wrong"),
     [
@@ -115,55 +106,6 @@ def test_digits_are_zero_for_the_encoder_and_nowhere_else(tiny_tokenizer: Any, t
     model = make_model(tiny_tokenizer, digits_as_zero=True)
     digits = build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer)
     assert [word["word"] for word in digits("pay 3.5 now")["words"]] == ["pay", "3.5", "now"]
-
-
-def one_pass(restore: Any, words: list[str]) -> list[str]:
-    """The labels of a text that the model reads in one window."""
-    return [word["label"] for word in restore({"words": words}, window=120)["words"]]
-
-
-def test_a_streamer_labels_words_as_one_pass_over_all_of_them(restore: Any) -> None:
-    streamer = PunctuationStreamer(restore, left_context=1)
-    assert streamer.look_ahead == SHIFT  # more words would tell the model nothing
-    labels = [word["label"] for one in WORDS for word in streamer.feed_words([one]).words]
-    labels += [word["label"] for word in streamer.flush().words]
-    expected = one_pass(restore, WORDS)
-    assert labels == expected
-    assert len(set(expected)) > 1
-
-
-def test_each_step_reads_the_open_words_alone(restore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[tuple[int, bool]] = []
-    plain = restore.model.stream_step
-
-    def counted(input_ids: torch.Tensor, slot_positions: torch.Tensor, memory: Any) -> Any:
-        read.append((input_ids.shape[1], slot_positions.tolist() == [[0]]))  # into the memory: no slot is asked for
-        return plain(input_ids, slot_positions, memory)
-
-    monkeypatch.setattr(restore.model, "stream_step", counted)
-    streamer = PunctuationStreamer(restore)
-    for _ in range(40):
-        streamer.feed_words(["hello"])
-    assert max(n for n, _ in read) == 1 + (SHIFT + 1) + 1 + SHIFT  # `<s>`, the open words, `</s>`, the shift
-    assert sum(n for n, is_kept in read if is_kept) == 1 + 40 - SHIFT  # `<s>` and each committed word, once
-
-
-def test_a_hypothesis_and_an_unfinished_word_leave_no_trace(restore: Any) -> None:
-    plain, disturbed = PunctuationStreamer(restore), PunctuationStreamer(restore)
-    expected = [plain.feed(f"{word} ").committed for word in WORDS]
-    found = []
-    for word in WORDS:
-        disturbed.hypothesize("awak saya the")
-        found.append(disturbed.feed(f"{word[:1]}").committed + disturbed.feed(f"{word[1:]} ").committed)
-    assert "".join(found) == "".join(expected)
-    disturbed.reset()
-    assert [disturbed.feed(f"{word} ").committed for word in WORDS] == expected
-
-
-def test_a_stream_is_read_without_windows(restore: Any) -> None:
-    text = " ".join(WORDS * 12)
-    streamed = "".join(restore.stream([text]))
-    assert streamed == restore(text, window=1000)["text"] != restore(text)["text"]
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +146,6 @@ def test_a_stranger_gets_the_same_text(restore: Any, tmp_path: Path) -> None:
     checkpoint, folder = tmp_path / "lstm", tmp_path / "hub"
     restore.save_pretrained(checkpoint)
     exporting.export(folder, checkpoint)
-    assert (folder / "lstm_encoder.py").is_file()
     code = STRANGER.replace('repository, revision="main"', "folder").replace(
         "pretrained(repository", "pretrained(folder"
     )
@@ -214,7 +155,5 @@ def test_a_stranger_gets_the_same_text(restore: Any, tmp_path: Path) -> None:
 
 
 def test_onnx_is_refused_by_name(tiny_tokenizer: Any, tmp_path: Path) -> None:
-    from punctuation_restoration.pipeline.onnx_export import export_onnx
-
-    with pytest.raises(ValueError, match=r"without an LSTM for ONNX.*Use backend 'torch'"):
+    with pytest.raises(ValueError, match=r"without an LSTM or a CRF for ONNX.*Use backend 'torch'"):
         export_onnx(make_model(tiny_tokenizer), tmp_path / "model.onnx", 1, in_int8=False)

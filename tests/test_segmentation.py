@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from punctuation_restoration.pipeline import segmentation
-from punctuation_restoration.pipeline.segmentation import HanSegmenter
-from punctuation_restoration.pipeline.simplified import SIMPLIFIED, SIMPLIFIED_FORMS, TRADITIONAL
+from punctuation_restoration.pipeline.segmentation import SIMPLIFIED, SIMPLIFIED_FORMS, TRADITIONAL, HanSegmenter
 from punctuation_restoration.pipeline.words import WordFinder
 
 

@@ -177,10 +177,7 @@ def test_no_dropout_is_none_anywhere_whoever_draws_it(kind: str) -> None:
         shares = {"hidden_dropout_prob": 0.5, "attention_probs_dropout_prob": 0.5, "attention_dropout": 0.5}
         more = {"num_attention_heads": 2, "intermediate_size": 24, **shares}
         encoder = AutoConfig.for_model(kind, **sizes, **more)
-    fields = {"slot_style": "last-piece", "bidirectional_from": 1 if kind == "llama" else None}
-    model = PunctuationRestorationModel(
-        PunctuationRestorationConfig(encoder_config=encoder.to_dict(), **fields)
-    ).train()
+    model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder.to_dict())).train()
     batch = {"input_ids": torch.randint(4, 40, (2, 6)), "slot_positions": torch.tensor([[1, 3], [2, 3]])}
     assert not torch.equal(model(**batch).logits, model(**batch).logits)
     set_dropout(model, 0.0)
@@ -209,8 +206,9 @@ def test_attention_under_bf16_autocast_is_computed_in_fp32(kind: Any, monkeypatc
         vocab_size=40, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, pad_token_id=1,
         hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
     )  # fmt: skip
-    fields = {"slot_style": "last-piece", "head_dropout": 0.0, "bidirectional_from": 1 if kind is LlamaConfig else None}
-    model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder.to_dict(), **fields))
+    model = PunctuationRestorationModel(
+        PunctuationRestorationConfig(encoder_config=encoder.to_dict(), head_dropout=0.0)
+    )
     model.train()
     use_fp32_attention(model)
     attend, seen = nn.functional.scaled_dot_product_attention, []

@@ -18,7 +18,7 @@ from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.whole_files import written_whole
 
 # Where these differ, weights of the same shapes mean different things.
-READING = ("labels", "slot_style", "bidirectional_from", *WORD_KEYS)
+READING = ("labels", "slot_style", *WORD_KEYS)
 HEAD = "classifier.casings."
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import regex
 
 from punctuation_restoration.data.readers import json_rows, labelled_words, list_files, numbered_lines, plain_suffix
-from punctuation_restoration.pipeline.simplified import SIMPLIFIED
+from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 
 LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
 KEPT_OF_8 = np.uint64(0b111)

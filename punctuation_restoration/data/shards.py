@@ -28,7 +28,7 @@ from safetensors.torch import load_file  # maps a file, which safetensors.numpy 
 from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.readers import numbered_lines
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
-from punctuation_restoration.pipeline.simplified import SIMPLIFIED
+from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
 INDEX_NAME = "index.json"

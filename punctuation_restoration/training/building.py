@@ -108,7 +108,7 @@ def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) ->
     """A pretrained encoder, folder or Hub id, with a new classifier."""
     style = settings.slot_style or "last-piece"
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
-    given = {"head": settings.head, "bidirectional_from": settings.bidirectional_from, "casings": settings.casings}
+    given = {"head": settings.head, "casings": settings.casings}
     fields |= {key: value for key, value in given.items() if value is not None}
     try:
         config, tokenizer = AutoConfig.from_pretrained(name), AutoTokenizer.from_pretrained(name)

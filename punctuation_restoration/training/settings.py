@@ -31,7 +31,6 @@ class TrainingSettings:
     )
     casings: bool = setting(False, "add a head that predicts which words have capitals")
     head: str | None = setting(None, "linear, bilstm, crf or bilstm-crf; default: as in --model, or linear")
-    bidirectional_from: int | None = setting(None, "first decoder layer to read both ways; default: the middle one")
     frozen_layers: int = setting(0, "number of first layers that are frozen, as word embeddings are", 0)
     dropout: float = setting(0.1, "dropout of hidden states", 0, BELOW_1)
     # How long
@@ -74,7 +73,7 @@ class TrainingSettings:
 
 
 # Of a recipe's `model`, and of the command line.
-MODEL_KEYS = ("encoder", "layers", "slot_style", "casings", "head", "bidirectional_from")
+MODEL_KEYS = ("encoder", "layers", "slot_style", "casings", "head")
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:

@@ -18,8 +18,7 @@ from punctuation_restoration.data.preparation import explain, is_disk_full, prep
 from punctuation_restoration.data.recipe import Recipe, labels_without, load_recipe, read_labels
 from punctuation_restoration.data.shards import INDEX_NAME, read_index
 from punctuation_restoration.data.vocabulary import NEW_PIECES_FILE, extend_model
-from punctuation_restoration.modeling.encoder_layers import layers_of
-from punctuation_restoration.modeling.lstm_encoder import PunctuationLSTM
+from punctuation_restoration.modeling.encoders import PunctuationLSTM, layers_of
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
 from punctuation_restoration.training.building import build_model
@@ -79,7 +78,7 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     run.tell(
         f"{part[1]} process{many} on {accelerator.device.type}, mixed precision: {accelerator.mixed_precision}; "
         f"{n_trained:,} trained parameters\nslot style {config.slot_style}, head {config.head}, windows of "
-        f"{config.max_window_pieces} pieces; layers from {config.bidirectional_from or 0} on read both ways"
+        f"{config.max_window_pieces} pieces"
     )
     if resumed:
         run.tell(f"Resuming from {resumed} (step {run.state.step}).")

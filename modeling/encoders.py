@@ -1,0 +1,110 @@
+"""Encoders: those of transformers, cut to their first layers, and a small LSTM; how they are stored in 8 bits.
+
+Letters in shapes are those of `modeling_punctuation`. A matrix `weight` (N, H) is stored as `weight` of int8 and
+`weight_scale` (N, 1) of float32, the largest absolute value of each row divided by 127. Once loaded, it is a float
+again, weight times scale, at most half a scale from what it was.
+"""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import MODEL_MAPPING, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+from .configuration_punctuation import PunctuationLSTMConfig
+
+SCALE = "_scale"  # follows the name of a matrix
+LARGEST = 127
+
+
+def without_pooler(encoder_config: Any) -> dict[str, bool]:
+    """Arguments that leave out the weights for the pooled state of the first piece, which is never used."""
+    encoder_class: Any = MODEL_MAPPING.get(type(encoder_config), None)  # None where its code comes from the Hub
+    takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class).parameters
+    return {"add_pooling_layer": False} if takes_it else {}
+
+
+def keep_first_layers(encoder: PreTrainedModel, n_layers: int) -> None:
+    """Cut an encoder, in place, to its first layers."""
+    n_there = encoder.config.num_hidden_layers
+    if not 1 <= n_layers <= n_there:
+        raise ValueError(f"Expected n_layers from 1 to {n_there}, got {n_layers}. This encoder has no more layers.")
+    del layers_of(encoder)[n_layers:]
+    encoder.config.num_hidden_layers = n_layers
+    if getattr(encoder.config, "layer_types", None):  # ModernBERT lists the kind of attention of each layer
+        encoder.config.layer_types = encoder.config.layer_types[:n_layers]
+
+
+def layers_of(encoder: PreTrainedModel) -> nn.ModuleList:
+    """The list of an encoder's layers."""
+    n_there = encoder.config.num_hidden_layers
+    stacks = [part for part in encoder.modules() if isinstance(part, nn.ModuleList) and len(part) == n_there]
+    if len(stacks) != 1:
+        raise ValueError(
+            f"Expected one list of {n_there} layers in {type(encoder).__name__}, found {len(stacks)}. Leave n_layers "
+            "and frozen layers out for this encoder."
+        )
+    return stacks[0]
+
+
+class PunctuationLSTM(PreTrainedModel):
+    """Pieces -> embedding -> LSTM (Li & Lin 2020). It reads to the right only, `shift` pieces beyond each word."""
+
+    config_class = PunctuationLSTMConfig
+    base_model_prefix = "encoder"
+    main_input_name = "input_ids"
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True  # it has none
+
+    def __init__(self, config: PunctuationLSTMConfig) -> None:
+        super().__init__(config)
+        widths = [config.embedding_size, *[config.hidden_size] * (config.num_hidden_layers - 1)]
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(nn.LSTM(width, config.hidden_size, batch_first=True) for width in widths)
+        self.post_init()
+
+    def forward(self, input_ids: torch.Tensor, **kwargs: Any) -> BaseModelOutput:
+        """The states (B, P, H) of pieces (B, P); padding follows a text."""
+        states = self.embed_tokens(input_ids)
+        with torch.autocast(states.device.type, enabled=False):  # which not every device has for an LSTM
+            for layer in self.layers:
+                states, _ = layer(self.dropout(states))
+        return BaseModelOutput(last_hidden_state=states)
+
+
+def in_8_bits(weights: Mapping[str, torch.Tensor], encoder: nn.Module, prefix: str) -> dict[str, torch.Tensor]:
+    """Weights of a model whose encoder has that prefix, as they are stored."""
+    stored = dict(weights)
+    for _, path, own in _matrices(encoder):
+        name = f"{prefix}{path}{own}"
+        matrix = weights[name].detach().float()
+        scale = matrix.abs().amax(dim=1, keepdim=True) / LARGEST
+        steps = matrix / scale.clamp(min=torch.finfo(torch.float32).tiny)  # a row of zeros has a scale of 0
+        stored[name], stored[name + SCALE] = steps.round().to(torch.int8), scale
+    return stored
+
+
+def expect_scales(encoder: nn.Module) -> None:
+    """Before loading: give each matrix a place for its scale, so that transformers fills it, or reports it missing."""
+    for module, _, own in _matrices(encoder):
+        n_rows = len(module.get_parameter(own))
+        module.register_buffer(own + SCALE, torch.ones(n_rows, 1, dtype=torch.float32))
+
+
+@torch.no_grad()
+def apply_scales(encoder: nn.Module) -> None:
+    """After loading: multiply each matrix by its scale, and forget the scales."""
+    for module, _, own in _matrices(encoder):
+        module.get_parameter(own).mul_(module.get_buffer(own + SCALE))
+        delattr(module, own + SCALE)
+
+
+def _matrices(encoder: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
+    """Each parameter with two dimensions: its module, the path of that, and its own name."""
+    for path, module in encoder.named_modules():
+        for own, weight in module.named_parameters(recurse=False):
+            if weight.ndim == 2:
+                yield module, f"{path}." if path else "", own
