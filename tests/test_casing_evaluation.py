@@ -9,8 +9,8 @@ from capitals import SAYS, TALK, with_casings
 from transformers import pipeline
 
 from punctuation_restoration.cli.evaluate import main as evaluate
-from punctuation_restoration.evaluation.casing_scores import evaluate_casing
 from punctuation_restoration.evaluation.examples import cut, example_from_text, standard_labels
+from punctuation_restoration.evaluation.runner import evaluate_casing
 from punctuation_restoration.pipeline.words import WordFinder
 
 

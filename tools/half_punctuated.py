@@ -20,8 +20,8 @@ from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
 from punctuation_restoration.evaluation.examples import Example, cut, standard_labels
+from punctuation_restoration.evaluation.result_files import signature
 from punctuation_restoration.evaluation.scores import count_labels, mark_numbers, mark_score, paired_bootstrap
-from punctuation_restoration.evaluation.signature import signature
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
 from tools.writing import fill, markdown_table, tell
@@ -88,13 +88,13 @@ def measure(restore: Any, found: Sequence[Document], names: Sequence[str]) -> di
         hidden = [[hides(index, draw) for index in range(len(document.words))] for document in found]
         units = {
             way: [
-                mark_numbers(count_labels(*bare_words(restore, *pair, way), names)[0]).sum(axis=0)
+                mark_numbers(count_labels(*bare_words(restore, *pair, way), names)[0])[0]
                 for pair in zip(found, hidden, strict=True)
             ]
             for way in WAYS
         }
         row["f1"][name] = {
-            way: {"f1": mark_score(np.sum(own, axis=0)).f1, "above_keep": paired_bootstrap(own, units["keep"])}
+            way: {"f1": mark_score(np.sum(own, axis=0))["f1"], "above_keep": paired_bootstrap(own, units["keep"])}
             for way, own in units.items()
         }
     return row

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from punctuation_restoration.default_models import DEFAULT_MODEL
-from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.evaluation.result_files import signature
 from tools.writing import markdown_table, put_between, write_json
 
 ROOT = Path(__file__).resolve().parents[1]

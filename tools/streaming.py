@@ -27,8 +27,8 @@ from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.examples import cut, standard_labels
 from punctuation_restoration.evaluation.reference_files import held_out_of_recipe
-from punctuation_restoration.evaluation.scores import count_labels, micro
-from punctuation_restoration.evaluation.signature import signature
+from punctuation_restoration.evaluation.result_files import signature
+from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from tools.half_punctuated import Document, documents
@@ -130,7 +130,7 @@ def measure(restore: Any, source: str, recipe: Path, n_words: int) -> dict[str, 
 
 
 def _f1(reference: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
-    return round(micro(count_labels(reference, labels, names)).f1, 4)
+    return round(score(count_labels(reference, labels, names), names)["micro"]["f1"], 4)
 
 
 def table(report: dict[str, Any]) -> str:

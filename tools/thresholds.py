@@ -17,7 +17,7 @@ from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples
 from punctuation_restoration.evaluation.examples import Example, LabelSet, cut, standard_labels
 from punctuation_restoration.evaluation.runner import align
-from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, micro
+from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, score
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
 from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
 from tools.writing import tell
@@ -43,7 +43,7 @@ def f1_with(given: Mapping[str, float], read: Sequence[ReadExample], config: Any
         labels = (config.label_names[label] for label in decode(rows, choice)[0])
         decided = [{**word, "label": label} for word, label in zip(words, labels, strict=True)]
         counts += count_labels(example.labels, align(example, decided, label_set).labels, label_set.names)
-    return micro(counts).f1
+    return float(score(counts, label_set.names)["micro"]["f1"])
 
 
 def labelled_rows(read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """The command `evaluate.py`: scores a model on benchmarks or on your own files, through the pipeline as users get it.
 
     python evaluate.py --model checkpoints/en-zh-ms --benchmark iwslt2011-test ms-news-test
-    python evaluate.py --model out/best --benchmark my-talks.jsonl --threshold COMMA=0.4 --mistakes 20
+    python evaluate.py --model out/best --benchmark my-talks.jsonl --threshold COMMA=0.4 --pictures .
     python evaluate.py --model out/best --benchmark iwslt2012-dev --output new.json --against results/earlier.json
 
 Takes a model and names of benchmarks, or JSONL, TSV or text files; prints tables and writes one JSON file a benchmark.
@@ -35,16 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         restore = load_pipeline(args.model, args.device, dtype=args.dtype)
         results = []
         for name in args.benchmark:
-            result, mistakes = score_one(restore, name, args, earlier.get(name))
-            results.append(result)
+            results.append(score_one(restore, name, args, earlier.get(name)))
             if args.output:
-                result_files.write_result(result, path_of(args.output, name))
-            if args.details or len(args.benchmark) == 1:
-                print(report.details(result))
-            for path in report.save_pictures(result, args.pictures) if args.pictures else ():
+                result_files.write_result(results[-1], path_of(args.output, name))
+            print(report.details(results[-1]))
+            for path in report.save_pictures(results[-1], args.pictures) if args.pictures else ():
                 print(f"wrote {path}")
-            for score, readings in mistakes:
-                print(f"{score:.2f}  reference  {readings}")
     except (ValueError, ImportError, OSError, ModelError) as error:
         print(f"evaluate: {error}", file=sys.stderr)
         return 1
@@ -64,8 +60,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--output", type=Path, help="JSON file, or a folder for several (default: results/, or nothing with --limit)")
     add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
     add("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
-    add("--mistakes", type=int, default=0, metavar="N", help="show the N most certain mistakes")
-    add("--details", action="store_true", help="a table of marks, places and capitals for each benchmark")
     add("--limit", type=int, metavar="WORDS", help="score only so many words, for a quick look")
     add("--bench-root", type=Path, help="folder of the benchmarks (default: bench, or ../shared/bench)")
     add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
@@ -101,13 +95,10 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return args
 
 
-def score_one(
-    restore: Any, name: str, args: argparse.Namespace, earlier: dict[str, Any] | None
-) -> tuple[dict[str, Any], Sequence[tuple[float, str]]]:
-    """The result of one benchmark, compared with an earlier one if there is one, and its worst mistakes."""
-    from punctuation_restoration.evaluation import casing_scores, examples, reference_files, result_files, runner
+def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: dict[str, Any] | None) -> dict[str, Any]:
+    """The result of one benchmark, compared with an earlier one if there is one."""
+    from punctuation_restoration.evaluation import examples, reference_files, result_files, runner
     from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Benchmark, load_examples
-    from punctuation_restoration.evaluation.signature import signature
 
     config = restore.model.config
     benchmark = BENCHMARKS.get(name, Benchmark("", "test share" if Path(name).is_dir() else "a file"))
@@ -119,14 +110,14 @@ def score_one(
     if earlier:
         result_files.check_same_test(digest, labels.names, earlier)
     options = {**args.settings, "marks": marks}
-    found = runner.evaluate_examples(restore, texts, labels, name, n_mistakes=args.mistakes, **options)
+    found = runner.evaluate_examples(restore, texts, labels, name, **options)
     casing = {
-        side: casing_scores.evaluate_casing(restore, texts, labels, name, with_marks=side == "reference", **options)
+        side: runner.evaluate_casing(restore, texts, labels, name, with_marks=side == "reference", **options)
         for side in (("reference", "model") if benchmark.casing else ())
     }
     used = {key: getattr(config, key) for key in (*PIPELINE_SETTINGS[:3], "max_window_pieces", "slot_style")}
     used |= {**options, "dtype": args.dtype, "limit": args.limit}
     model = args.model or str(restore.model.name_or_path)
-    signed = {"data_sha256": digest, **signature(model, used, str(restore.device))}
+    signed = {"data_sha256": digest, **result_files.signature(model, used, str(restore.device))}
     result = result_files.to_result(found, Path(name).name, benchmark.about, signed, casing)
-    return result | ({"against": result_files.compare(result, earlier)} if earlier else {}), found.mistakes
+    return result | ({"against": result_files.compare(result, earlier)} if earlier else {})

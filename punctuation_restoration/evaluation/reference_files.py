@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from punctuation_restoration.data import readers
+from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
 from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.examples import Example, LabelSet, example_from_text, example_from_tokens
@@ -20,22 +21,20 @@ from punctuation_restoration.pipeline.words import WordFinder
 def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list[Example]:
     """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text; `.gz` may follow.
 
-    Words are found as the pipeline does. Units do not depend on jieba's words. `only` names a key of JSONL: rows where
-    it is false are left out, perhaps all.
+    `only` names a key of JSONL: rows where it is false are left out, perhaps all.
 
     Raises:
         ValueError: if the file is empty or not in its format.
     """
-    examples = [example for example in _read_file(Path(path), label_set, only) if example.spans]
+    examples = list(_examples(_read_file(Path(path), only), label_set))
     if not (examples or only):
         raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
     return examples
 
 
-def _read_file(path: Path, label_set: LabelSet, only: str) -> Iterator[Example]:
+def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
     """The documents of a file whole, where training reads parts of long ones."""
     name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
-    finder = WordFinder(label_set.mark_labels)
     if suffix == ".jsonl":
         for number, row in readers.json_rows(path):
             id = str(row.get("id", f"{name}:{number}"))
@@ -43,9 +42,9 @@ def _read_file(path: Path, label_set: LabelSet, only: str) -> Iterator[Example]:
                 case _ if only and not row.get(only):
                     continue
                 case {"text": str(text)}:
-                    yield example_from_text(id, text, finder, label_set)
+                    yield SourceDocument(id, text, str(path))
                 case {"words": [*words], "labels": [*labels]}:
-                    yield example_from_tokens(id, [str(one) for one in words], [str(one) for one in labels], label_set)
+                    yield SourceDocument(id, "", str(path), tuple(map(str, words)), tuple(map(str, labels)))
                 case _:
                     raise ValueError(
                         f"Expected the key text, or the keys words and labels, in {path}, {id}, got {sorted(row)}. "
@@ -53,12 +52,13 @@ def _read_file(path: Path, label_set: LabelSet, only: str) -> Iterator[Example]:
                     )
     elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
         documents = list(readers.labelled_words(path))
-        for number, (_, tokens, names) in enumerate(documents, 1):
-            yield example_from_tokens(f"{name}:{number}" if len(documents) > 1 else name, tokens, names, label_set)
+        for number, (_, words, labels) in enumerate(documents, 1):
+            id = f"{name}:{number}" if len(documents) > 1 else name
+            yield SourceDocument(id, "", str(path), words, labels)
     else:
         for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
             # Lines are joined: ends of lines would show stops.
-            yield example_from_text(f"{name}:{number}", " ".join(map(str.strip, lines)), finder, label_set)
+            yield SourceDocument(f"{name}:{number}", " ".join(map(str.strip, lines)), str(path))
 
 
 def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, casing: bool = False) -> list[Example]:
@@ -128,12 +128,12 @@ def digest_of(examples: Sequence[Example]) -> str:
 
 
 def _examples(
-    documents: Iterable[readers.SourceDocument], label_set: LabelSet, has_casing: bool | None = False
+    documents: Iterable[SourceDocument], label_set: LabelSet, has_casing: bool | None = False
 ) -> Iterator[Example]:
-    """Documents of training text as examples; those without words are left out."""
+    """Documents as examples; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
     for document in documents:
-        if document.words:
+        if document.words or document.labels:
             example = example_from_tokens(document.id, document.words, document.labels, label_set)
         else:
             example = example_from_text(document.id, document.text, finder, label_set, has_casing)

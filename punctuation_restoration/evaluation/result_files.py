@@ -1,22 +1,28 @@
-"""Evaluations -> JSON: what goes into `results/`.
+"""Evaluations -> JSON: what goes into `results/`, signed with what it takes to repeat the measurement.
 
-Takes evaluations and a signature, gives dictionaries and files. A result keeps the numbers of marks of every unit that
-the bootstrap draws, so that another can be compared with it. The texts are not kept: they are not ours.
+Takes evaluations, the model's folder and settings, gives dictionaries and files. A result keeps the numbers of marks of
+every unit that the bootstrap draws, so that another can be compared with it. The texts are not kept: they are not ours.
 """
 
+import hashlib
 import json
+import platform
+import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+import transformers
 
 from punctuation_restoration.evaluation import scores
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.whole_files import write_whole
 
 FORMAT = 4
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def to_result(
@@ -28,21 +34,23 @@ def to_result(
     beside; empty where they are not scored.
     """
     names, counts = evaluation.label_names, evaluation.counts
-    unit, units = scores.units_of(evaluation.blocks)
+    unit, numbers = scores.units_of(evaluation.blocks)
+    overall, *marks = scores.bootstrap(numbers).tolist()
+    intervals = {"micro": overall, "marks": dict(zip(names[1:], marks, strict=True))}
     return {
         "format": FORMAT,
         "benchmark": name,
         "about": about,
         "signature": signed,
         "label_names": list(names),
-        "n_documents": len({block.document for block in evaluation.blocks}),
-        "scores": asdict(scores.score(counts, names)),
-        "intervals_95": {"unit": unit, "n_units": len(units), **scores.bootstrap(units, names)},
+        "n_documents": len(evaluation.blocks),
+        "scores": scores.score(counts, names),
+        "intervals_95": {"unit": unit, "n_units": len(numbers), **intervals},
         "calibration": {decisions: _calibration(bins) for decisions, bins in evaluation.calibration.items()},
         "casing": casing,
         "confusion": counts[:2].sum(axis=0).tolist(),  # rows: reference, columns: predicted
         # Of every unit of the intervals how many marks are right, in the reference, and predicted.
-        "units": [scores.mark_numbers(one.sum(axis=0)).sum(axis=0).tolist() for one in units],
+        "units": numbers[:, 0].tolist(),
     }
 
 
@@ -103,3 +111,57 @@ def write_result(result: Mapping[str, Any], path: Path) -> None:
 def file_name(benchmark: str) -> str:
     """A benchmark's name, or a path, as the name of a file."""
     return Path(benchmark).name.removesuffix(".gz").replace(".", "-")
+
+
+def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
+    """All of the signature but the data, which differs by benchmark; `model` is a folder or a name."""
+    machine = {
+        "processor": processor(),
+        "torch_threads": torch.get_num_threads(),
+        "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
+    }
+    versions = {module.__name__: module.__version__ for module in (torch, transformers)}
+    return {
+        "commit": commit(),
+        **shown_model(model),
+        "settings": settings,
+        "machine": machine,
+        "versions": {"python": platform.python_version(), **versions},
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def shown_model(model: str) -> dict[str, str | None]:
+    """Name and digest of a model, but not where this machine keeps it."""
+    folder = Path(model).resolve()
+    if not folder.is_dir():
+        return {"model": model, "model_sha256": None}
+    shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
+    digest = hashlib.sha256()  # over configuration, weights and tokenizer
+    for path in sorted([folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
+        digest.update(path.name.encode("utf-8"))
+        with open(path, "rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return {"model": shown, "model_sha256": digest.hexdigest()}
+
+
+def commit() -> str | None:
+    """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
+    try:
+        head, changes = (
+            subprocess.check_output(["git", *call], cwd=PROJECT, stderr=subprocess.DEVNULL, text=True).strip()
+            for call in (("rev-parse", "HEAD"), ("status", "--porcelain", "--untracked-files=no", "--", "*.py"))
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head + ("+changes" if changes else "")
+
+
+def processor() -> str:
+    """What the processor is called, where that can be found out."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or "unknown")

@@ -12,9 +12,8 @@ but the last of each text; of the last words, where a stop is easy to guess; and
 reference, which are insertions but no words of their own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,49 +23,6 @@ N_SAMPLES, SEED = 2000, 2026  # of the bootstrap
 BLOCK_WORDS = 200
 MIN_DOCUMENTS = 5  # with fewer documents, blocks of words are drawn
 N_BINS = 15  # of calibration, as in Guo et al. 2017, section 5
-
-
-@dataclass(frozen=True, slots=True)
-class MeanScore:
-    """Precision, recall and F1 (0 to 1): each a mean over the marks."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-@dataclass(frozen=True, slots=True)
-class MarkScore(MeanScore):
-    """Precision, recall and F1 (0 to 1) with the numbers of marks behind them; 0 instead of a division by 0."""
-
-    n_reference: int
-    n_predicted: int
-    n_correct: int
-
-
-@dataclass(frozen=True)
-class Scores:
-    """All scores of one test."""
-
-    n_words: int  # scored, each once (in Han text: characters)
-    micro: MarkScore  # all marks counted together: the first figure of this project
-    macro: MeanScore  # the mean over the marks that the reference uses
-    weighted: MeanScore  # by each mark's number in the reference ("support-weighted" in the MLM-Punct paper)
-    marks: dict[str, MarkScore]  # by label name; the no-mark label is never averaged in
-    # Micro over all words but the last of each text, and over the last words alone: Li & Lin 2020 score them apart,
-    # since a stop at the end of a text is easy.
-    mid_text: MarkScore
-    end_text: MarkScore
-    # (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999); may exceed 1; None where
-    # the reference has no mark.
-    slot_error_rate: float | None
-
-
-class Block(NamedTuple):
-    """Counts of a block of words of one document."""
-
-    document: str
-    counts: np.ndarray
 
 
 def count_labels(
@@ -110,53 +66,61 @@ def count_labels(
     return counts
 
 
-def score(counts: np.ndarray, label_names: Sequence[str]) -> Scores:
-    """All scores that follow from counts (3, M, M)."""
+def score(counts: np.ndarray, label_names: Sequence[str]) -> dict[str, Any]:
+    """All scores that follow from counts (3, M, M), as results hold them; the no-mark label is never averaged in.
+
+    Returns:
+        `"n_words"` (in Han text: characters), each counted once.
+        `"micro"`: `mark_score` of all marks together, the first figure of this project; `"marks"`: of each, by name.
+        `"macro"`: the mean of precision, recall and F1 over the marks that the reference uses; `"weighted"`: that by
+        each mark's number in the reference ("support-weighted" in the MLM-Punct paper).
+        `"mid_text"` and `"end_text"`: `mark_score` of all words but the last of each text, and of the last words: Li &
+        Lin 2020 score them apart, since a stop at the end of a text is easy.
+        `"slot_error_rate"`: (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999). It
+        may exceed 1, and is None where the reference has no mark.
+    """
     mid_text, end_text, inside = counts
     pairs = counts.sum(axis=0)
     n_marks, n_wrong = int(pairs[1:].sum()), int(pairs.sum() - pairs.trace())
-    marks = dict(zip(label_names[1:], map(mark_score, mark_numbers(pairs)), strict=True))
-    used = [mark for mark in marks.values() if mark.n_reference]
-    return Scores(
-        n_words=int(pairs.sum() - inside.sum()),
-        micro=micro(pairs),
-        macro=_mean(used, [1] * len(used)),
-        weighted=_mean(used, [mark.n_reference for mark in used]),
-        marks=marks,
-        mid_text=micro(mid_text + inside),
-        end_text=micro(end_text),
-        slot_error_rate=n_wrong / n_marks if n_marks else None,
-    )
-
-
-def micro(pairs: np.ndarray) -> MarkScore:
-    """Precision, recall and F1 over all marks together, of counts (..., M, M); words without a mark do not count."""
-    return mark_score(mark_numbers(pairs.reshape(-1, *pairs.shape[-2:]).sum(axis=0)).sum(axis=0))
+    overall, *marks = map(mark_score, mark_numbers(pairs))
+    used = [mark for mark in marks if mark["n_reference"]]
+    return {
+        "n_words": int(pairs.sum() - inside.sum()),
+        "micro": overall,
+        "macro": _mean(used, [1] * len(used)),
+        "weighted": _mean(used, [mark["n_reference"] for mark in used]),
+        "marks": dict(zip(label_names[1:], marks, strict=True)),
+        "mid_text": mark_score(mark_numbers(mid_text + inside)[0]),
+        "end_text": mark_score(mark_numbers(end_text)[0]),
+        "slot_error_rate": n_wrong / n_marks if n_marks else None,
+    }
 
 
 def mark_numbers(pairs: np.ndarray) -> np.ndarray:
-    """Of every mark how many are right, in the reference, and predicted (M - 1, 3), of counts (M, M)."""
-    return np.stack([pairs.diagonal(), pairs.sum(axis=1), pairs.sum(axis=0)], axis=1)[1:]
+    """How many marks are right, in the reference, and predicted, of counts (..., M, M).
+
+    Gives an array (..., M, 3): first all marks together, then each; words without a mark do not count.
+    """
+    each = np.stack([pairs.diagonal(axis1=-2, axis2=-1), pairs.sum(axis=-1), pairs.sum(axis=-2)], axis=-1)[..., 1:, :]
+    return np.concatenate([each.sum(axis=-2, keepdims=True), each], axis=-2)
 
 
-def mark_score(numbers: np.ndarray) -> MarkScore:
-    """Precision, recall and F1 from the numbers (3,) that are right, in the reference, and predicted."""
+def mark_score(numbers: np.ndarray) -> dict[str, Any]:
+    """Precision, recall and F1 (0 to 1), and the numbers (3,) of marks behind them; 0 instead of a division by 0."""
     n_correct, n_reference, n_predicted = numbers.tolist()
-    return MarkScore(
-        precision=n_correct / n_predicted if n_predicted else 0.0,
-        recall=n_correct / n_reference if n_reference else 0.0,
-        f1=2 * n_correct / (n_predicted + n_reference) if n_predicted + n_reference else 0.0,
-        n_reference=n_reference,
-        n_predicted=n_predicted,
-        n_correct=n_correct,
-    )
+    return {
+        "precision": n_correct / n_predicted if n_predicted else 0.0,
+        "recall": n_correct / n_reference if n_reference else 0.0,
+        "f1": 2 * n_correct / (n_predicted + n_reference) if n_predicted + n_reference else 0.0,
+        "n_reference": n_reference,
+        "n_predicted": n_predicted,
+        "n_correct": n_correct,
+    }
 
 
-def _mean(marks: Sequence[MarkScore], weights: Sequence[int]) -> MeanScore:
-    if not marks:
-        return MeanScore(0.0, 0.0, 0.0)
-    rows = [(mark.precision, mark.recall, mark.f1) for mark in marks]
-    return MeanScore(*np.average(rows, axis=0, weights=weights).tolist())
+def _mean(marks: Sequence[Mapping[str, Any]], weights: Sequence[int]) -> dict[str, float]:
+    kinds = ("precision", "recall", "f1")
+    return {kind: float(np.average([one[kind] for one in marks], weights=weights)) if marks else 0.0 for kind in kinds}
 
 
 def metrics(
@@ -179,11 +143,10 @@ def metrics(
     texts = zip(references, predictions, strict=True)
     counts = [count_labels(*text, label_names, ends_text=True) for text in texts]
     scores = score(sum(counts, count_labels([], [], label_names)), label_names)
-    kinds = ("macro", "weighted", "mid_text", "end_text")
-    found: dict[str, Any] = {f"{kind}_f1": getattr(scores, kind).f1 for kind in kinds}
-    for name, mark in {"micro": scores.micro, **scores.marks}.items():
-        found |= {f"{name.lower()}_{kind}": getattr(mark, kind) for kind in ("precision", "recall", "f1")}
-    return {**found, "slot_error_rate": scores.slot_error_rate, "n_words": scores.n_words}
+    found = {f"{kind}_f1": scores[kind]["f1"] for kind in ("macro", "weighted", "mid_text", "end_text")}
+    for name, mark in {"micro": scores["micro"], **scores["marks"]}.items():
+        found |= {f"{name.lower()}_{kind}": mark[kind] for kind in ("precision", "recall", "f1")}
+    return {**found, "slot_error_rate": scores["slot_error_rate"], "n_words": scores["n_words"]}
 
 
 def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, float | int | None]]:
@@ -205,32 +168,24 @@ def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, flo
     return compute
 
 
-def units_of(blocks: Sequence[Block]) -> tuple[str, list[np.ndarray]]:
-    """What a bootstrap draws: what it is called, and the counts of each.
+def units_of(blocks: Mapping[str, Sequence[np.ndarray]]) -> tuple[str, np.ndarray]:
+    """What a bootstrap draws, from the counts of the blocks of each document: what it is called, and its numbers.
 
     These are whole documents, since the words of one text depend on each other. A test that is one stream, or has few
-    documents, is drawn in blocks of words.
+    documents, is drawn in blocks of words. The numbers are those of `mark_numbers` (units, M, 3).
     """
-    documents: dict[str, np.ndarray] = {}
-    for block in blocks:
-        documents[block.document] = documents.get(block.document, 0) + block.counts
-    if len(documents) >= MIN_DOCUMENTS:
-        return "documents", list(documents.values())
-    return f"blocks of {BLOCK_WORDS} words", [block.counts for block in blocks]
+    whole = len(blocks) >= MIN_DOCUMENTS
+    units = [unit for own in blocks.values() for unit in ([np.sum(own, axis=0)] if whole else own)]
+    numbers = mark_numbers(np.sum(units, axis=1))
+    return "documents" if whole else f"blocks of {BLOCK_WORDS} words", numbers
 
 
-def bootstrap(units: Sequence[np.ndarray], label_names: Sequence[str]) -> dict[str, Any]:
-    """The 95 % intervals [low, high] of F1, of all marks (`"micro"`) and by label name (`"marks"`).
+def bootstrap(numbers: np.ndarray) -> np.ndarray:
+    """The 95 % intervals (M, 2) of F1, of all marks and of each, by a percentile bootstrap over units (units, M, 3).
 
-    Percentile bootstrap (Efron & Tibshirani 1993, chapter 13) over the counts of units.
-
-    Raises:
-        ValueError: if there is no unit.
+    See Efron & Tibshirani 1993, chapter 13. There must be one unit or more.
     """
-    marks = np.array([mark_numbers(one.sum(axis=0)) for one in units]).reshape(-1, len(label_names) - 1, 3)
-    numbers = np.insert(marks, 0, marks.sum(axis=1), axis=1)  # (units, all and each mark, 3)
-    overall, *others = np.percentile(_sampled_f1(numbers), [2.5, 97.5], axis=0).T.tolist()
-    return {"micro": overall, "marks": dict(zip(label_names[1:], others, strict=True))}
+    return np.percentile(_sampled_f1(numbers), [2.5, 97.5], axis=0).T
 
 
 def paired_bootstrap(new: Sequence[Sequence[int]], earlier: Sequence[Sequence[int]]) -> dict[str, Any]:
@@ -244,7 +199,7 @@ def paired_bootstrap(new: Sequence[Sequence[int]], earlier: Sequence[Sequence[in
         the share of samples in which the new one is better.
 
     Raises:
-        ValueError: if there is no unit, or the units are not the same.
+        ValueError: if the units are not the same.
     """
     one, two = (np.array(units, dtype=np.int64).reshape(-1, 3) for units in (new, earlier))
     if one[:, 1].tolist() != two[:, 1].tolist():
@@ -253,15 +208,13 @@ def paired_bootstrap(new: Sequence[Sequence[int]], earlier: Sequence[Sequence[in
             "the reference. Evaluate both models with the same --benchmark and --limit."
         )
     gains = _sampled_f1(one) - _sampled_f1(two)
-    difference = mark_score(one.sum(axis=0)).f1 - mark_score(two.sum(axis=0)).f1
+    difference = mark_score(one.sum(axis=0))["f1"] - mark_score(two.sum(axis=0))["f1"]
     interval = np.percentile(gains, [2.5, 97.5]).tolist()
     return {"micro": difference, "interval_95": interval, "share_above_0": float((gains > 0).mean())}
 
 
 def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
     """F1 of each sample (samples, ...), of units (units, ..., 3); always the same draws."""
-    if not len(numbers):
-        raise ValueError("Expected the counts of one unit or more, got none. Is the test empty?")
     share = np.full(len(numbers), 1 / len(numbers))
     # How often each unit is drawn in each sample: (samples, units).
     drawn = np.random.default_rng(SEED).multinomial(len(numbers), share, size=N_SAMPLES)

@@ -89,8 +89,8 @@ class Validation:
         for language in np.unique(reading.languages).tolist():
             own = reading.languages == language
             found = score(count_labels(labels[own].tolist(), predicted[own].tolist(), names), names)
-            marks = {name: 100 * mark.f1 for name, mark in found.marks.items()}
-            languages[language] = {"f1": 100 * found.micro.f1, **marks, "n_words": found.n_words}
+            marks = {name: 100 * mark["f1"] for name, mark in found["marks"].items()}
+            languages[language] = {"f1": 100 * found["micro"]["f1"], **marks, "n_words": found["n_words"]}
         true, chosen = reading.casings[(reading.casings != NOT_SCORED).all(1)].T
         n_both = int((true > 0).sum() + (chosen > 0).sum())
         casings = {"casings_f1": 200 * int(((true == chosen) & (true > 0)).sum()) / n_both} if n_both else {}
