@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .cli.models import ModelError, load_pipeline
 from .default_models import HUB_MODEL, find_model, place_of
 from .whole_files import written_whole
 
@@ -59,21 +60,29 @@ def export(
 
     Raises:
         FileExistsError: there is something at `output` that may not be replaced.
-        OSError, ValueError: the model or its tokenizer cannot be read; as transformers reports it.
+        OSError, ModelError, ValueError: the model or its tokenizer cannot be read.
         ImportError: a package is missing that a backend needs.
     """
+    from transformers import AutoConfig
+
     from .pipeline.backends import FILES
     from .pipeline.onnx_export import export_onnx
 
     output, source = Path(output).absolute(), find_model(str(model) if model else None)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
-    restore, bits = _load(source)
+    config = AutoConfig.from_pretrained(source)
+    if config.model_type != TASK:
+        raise ValueError(
+            f"Expected a model of type {TASK} in {source}, got one of type {config.model_type}. Train one from it "
+            "with train.py, or give the folder of a trained one."
+        )
+    restore = load_pipeline(source, "cpu", model_kwargs={"use_safetensors": True})  # pickled weights are not read
     is_ours = source in (HUB_MODEL, place_of(HUB_MODEL))
     card = project_file("model_card.md") if is_ours else Path(source) / "README.md"
     marks = ", ".join(f"`{label['before']}…{label['after']}`" for label in restore.model.config.labels[1:])
     readme = card.read_text(encoding="utf-8") if card.is_file() else SHORT_CARD.format(marks=marks)
     with written_whole(output) as folder:
-        restore.save_pretrained(folder, stored_bits=stored_bits or bits)
+        restore.save_pretrained(folder, stored_bits=stored_bits or config.stored_bits)
         _store_small(folder / "model.safetensors")
         (folder / "README.md").write_text(readme, encoding="utf-8")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
@@ -113,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             repository = HfApi().create_repo(args.push_to_hub, exist_ok=True).repo_id
             print(HfApi().upload_folder(repo_id=repository, folder_path=args.output))
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, ModelError) as error:
         print(f"export: {error}", file=sys.stderr)
         return 1
     return 0
@@ -129,23 +138,6 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
         raise FileExistsError(f"Expected a new folder, {output} exists. Name another, or replace it with --force.")
     if not all((output / name).is_file() for name in expected):
         raise FileExistsError(f"Expected an earlier export in {output}, it holds something else. Name another folder.")
-
-
-def _load(source: str) -> tuple[Any, int | None]:
-    """The pipeline on the CPU, and in how many bits its encoder is stored. Pickled weights are not read."""
-    import transformers
-
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    config = transformers.AutoConfig.from_pretrained(source)
-    if config.model_type != TASK:
-        raise ValueError(
-            f"Expected a model of type {TASK} in {source}, got one of type {config.model_type}. Train one from it "
-            "with train.py, or give the folder of a trained one."
-        )
-    build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-    restore = build(TASK, model=source, device="cpu", model_kwargs={"use_safetensors": True})
-    return restore, config.stored_bits
 
 
 def _store_small(path: Path) -> None:

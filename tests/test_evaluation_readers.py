@@ -7,9 +7,9 @@ import pytest
 
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.shards import hash_id, split_of
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, GROUPS, load_examples, named, read_examples
 from punctuation_restoration.evaluation.examples import standard_labels
-from punctuation_restoration.evaluation.reference_files import digest_of, read_examples
+from punctuation_restoration.evaluation.result_files import digest_of
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 LABELS = standard_labels(PunctuationRestorationConfig())

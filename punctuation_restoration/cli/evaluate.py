@@ -97,7 +97,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: dict[str, Any] | None) -> dict[str, Any]:
     """The result of one benchmark, compared with an earlier one if there is one."""
-    from punctuation_restoration.evaluation import examples, reference_files, result_files, runner
+    from punctuation_restoration.evaluation import examples, result_files, runner
     from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Benchmark, load_examples
 
     config = restore.model.config
@@ -106,7 +106,7 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: dict[s
     labels = (examples.standard_labels if marks == "basic" else examples.own_labels)(config)
     texts = load_examples(name, labels, args.bench_root, args.recipe)
     texts = examples.cut(texts, args.limit) if args.limit else texts
-    digest = reference_files.digest_of(texts)
+    digest = result_files.digest_of(texts)
     if earlier:
         result_files.check_same_test(digest, labels.names, earlier)
     options = {**args.settings, "marks": marks}

@@ -18,6 +18,7 @@ import torch
 import transformers
 
 from punctuation_restoration.evaluation import scores
+from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.whole_files import write_whole
 
@@ -129,6 +130,16 @@ def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, An
         "versions": {"python": platform.python_version(), **versions},
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def digest_of(examples: Sequence[Example]) -> str:
+    """SHA-256 over texts, units and labels: two results with the same digest were scored on the same words."""
+    digest = hashlib.sha256()
+    for example in examples:
+        row = [example.id, example.text, example.spans, example.labels, example.ends_text]
+        row += [example.cased] if example.cased else []
+        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8"))
+    return digest.hexdigest()
 
 
 def shown_model(model: str) -> dict[str, str | None]:
