@@ -1,16 +1,19 @@
 """The page of the Space: run from a copy of its folder, asked through its endpoint and used in a real browser."""
 
+import contextlib
 import importlib.util
-import json
+import os
 import re
 import shutil
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import space_server
 import yaml
 
 import punctuation_restoration
@@ -117,18 +120,38 @@ def test_the_front_matter_is_what_the_hub_reads():
 
 
 @pytest.fixture(scope="module")
-def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
-    """The page, served by a process of its own from a copy of the folder."""
-    with space_server.serve(tmp_path_factory.mktemp("page"), tiny_checkpoint) as server:
-        yield server
+def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The page, served by a process of its own from a copy of the folder: its address, and where the process writes."""
+    folder = tmp_path_factory.mktemp("page")
+    shutil.copytree(SPACE, folder / "space", ignore=shutil.ignore_patterns("__pycache__"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {
+        **os.environ, "PUNCTUATION_RESTORATION_MODEL": tiny_checkpoint, "GRADIO_SERVER_PORT": str(port),
+        "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1",
+    }  # fmt: skip
+    with open(folder / "log.txt", "w", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            [sys.executable, "app.py"], cwd=folder / "space", env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
+    end = time.monotonic() + 300
+    while "Running on local URL" not in (told := (folder / "log.txt").read_text(encoding="utf-8")):
+        assert process.poll() is None, told
+        assert time.monotonic() < end, told
+        time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}", folder / "log.txt"
+    process.terminate()
+    process.wait(timeout=30)
 
 
 @needs_gradio
 @pytest.mark.slow
-def test_the_documented_call_gives_what_the_pipeline_gives(server, tiny_pipeline):
+def test_the_documented_call_gives_what_the_pipeline_gives_and_a_wrong_one_what_is_wrong(server, tiny_pipeline):
     from gradio_client import Client
+    from gradio_client.exceptions import AppError
 
-    client = Client(server.url, verbose=False)
+    client = Client(server[0], verbose=False)
     code = (SPACE / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     code = code.replace('Client("http://127.0.0.1:7860")', "given").replace("from gradio_client import Client", "")
     names = {"given": client}
@@ -139,23 +162,14 @@ def test_the_documented_call_gives_what_the_pipeline_gives(server, tiny_pipeline
     answer = client.predict(TEXT, "sentence-ends", "keep", True, 0.0, api_name="/restore")
     assert answer["text"] == tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"]
     assert list(client.view_api(print_info=False, return_format="dict")["named_endpoints"]) == ["/restore"]
-
-
-@needs_gradio
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("a" * 20_001, "all", "keep", False, 0.0, "accurate"), "20,000"),
-        (("hello", "all", "keep", False, 7.0, "accurate"), "threshold"),
-        (("hello", "all", "keep", False, 0.0, "huge"), "Expected a model"),
-        ((None, "all", "keep", False, 0.0, "accurate"), "Expected a text, got NoneType"),
-    ],
-)
-def test_a_wrong_call_is_told_what_is_wrong(arguments, expected, server):
-    name, value = space_server.ask(server.url, *arguments)
-    assert name == "error"
-    assert expected in json.dumps(value)
+    for text, threshold, model, message in (
+        ("a" * 20_001, 0.0, "accurate", "20,000"),
+        ("hello", 7.0, "accurate", "threshold"),
+        ("hello", 0.0, "huge", "Expected a model"),
+        (None, 0.0, "accurate", "Expected a text, got NoneType"),
+    ):
+        with pytest.raises(AppError, match=message):
+            client.predict(text, "all", "keep", False, threshold, model, api_name="/restore")
 
 
 @pytest.fixture(scope="module")
@@ -168,135 +182,115 @@ def browser() -> Iterator[object]:
         browser.close()
 
 
-class Visit:
-    """A page in the browser, and what it complained of and asked for."""
+@contextlib.contextmanager
+def visit(browser, url: str, theme: str = "light", width: int = 1280) -> Iterator[Any]:
+    """A page in the browser, which complains of nothing and asks nobody else."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+    page, complaints = context.new_page(), []
+    page.on("console", lambda told: told.type == "error" and complaints.append(told.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda sent: sent.url.startswith((url, "data:", "blob:")) or complaints.append(sent.url))
+    page.goto(f"{url}/?__theme={theme}")
+    yield page
+    assert complaints == []
+    context.close()
 
-    def __init__(self, browser, url: str, theme: str = "light", width: int = 1280) -> None:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-        context.set_default_timeout(30_000)
-        self.page = context.new_page()
-        self.complaints: list[str] = []
-        self.foreign: list[str] = []
-        self.page.on("console", lambda told: told.type == "error" and self.complaints.append(told.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda sent: self._note(sent.url, url))
-        self.page.goto(f"{url}/?__theme={theme}")
 
-    def _note(self, asked: str, own: str) -> None:
-        if not asked.startswith((own, "data:", "blob:")):
-            self.foreign.append(asked)
+def write(page, text: str, expected: str) -> None:
+    """Write into the box of the spoken text, and wait for what is restored."""
+    page.locator("#spoken textarea").fill(text)
+    wait_for(page, expected)
 
-    def type(self, text: str) -> None:
-        self.page.locator("#spoken textarea").fill(text)
 
-    def wait_for(self, text: str, box: str = "#restored textarea") -> None:
-        """Wait until a box has this text."""
-        self.page.wait_for_function(
-            "([box, text]) => document.querySelector(box).value === text", arg=[box, text], timeout=30_000
-        )
+def wait_for(page, text: str, box: str = "#restored textarea") -> None:
+    """Wait until a box has this text."""
+    page.wait_for_function("([box, text]) => document.querySelector(box).value === text", arg=[box, text])
 
-    def end(self) -> None:
-        assert self.complaints == []
-        assert self.foreign == []
-        self.page.context.close()
+
+def press(page, key: str, element) -> None:
+    element.focus()
+    page.keyboard.press(key)
 
 
 @in_browser
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, browser, tiny_pipeline):
-    visit = Visit(browser, server.url, theme, width)
-    visit.type(TEXT)
     result = tiny_pipeline(TEXT)
-    visit.wait_for(result["text"])
-    page = visit.page
-    doubt = page.locator("#doubts .doubt").first
-    doubt.focus()
-    doubt.locator(".choices").wait_for()
-    page.get_by_role("tab", name="Text").focus()
-    shown = page.locator("#doubts .shown").inner_text()
-    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", result["text"])
-    assert "words a second" in page.locator("#about").inner_text()
-    overhang = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert overhang <= 0
-    assert page.evaluate("document.body.classList.contains('dark')") == (theme == "dark")
-    visit.end()
+    with visit(browser, server[0], theme, width) as page:
+        write(page, TEXT, result["text"])
+        doubt = page.locator("#doubts .doubt").first
+        doubt.focus()
+        doubt.locator(".choices").wait_for()
+        page.get_by_role("tab", name="Text").focus()
+        shown = page.locator("#doubts .shown").inner_text()
+        assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", result["text"])
+        assert "words a second" in page.locator("#about").inner_text()
+        overhang = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overhang <= 0
+        assert page.evaluate("document.body.classList.contains('dark')") == (theme == "dark")
 
 
 @in_browser
 def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, browser, tiny_pipeline):
-    visit = Visit(browser, server.url)
-    page = visit.page
-    visit.type(TEXT)
-    visit.wait_for(tiny_pipeline(TEXT)["text"])
-    page.get_by_role("button", name="Options").focus()
-    page.keyboard.press("Enter")
-    page.get_by_label("Only sentence ends").focus()
-    page.keyboard.press("Space")
-    visit.wait_for(tiny_pipeline(TEXT, marks="sentence-ends")["text"])
-    page.get_by_label("Capitals", exact=True).focus()
-    page.keyboard.press("Space")
-    visit.wait_for(tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"])
-    page.get_by_label("Restore while I type").focus()
-    page.keyboard.press("Space")
-    before = page.locator("#restored textarea").input_value()
-    visit.type("saya are you")
-    page.wait_for_timeout(500)
-    assert page.locator("#restored textarea").input_value() == before
-    page.get_by_role("button", name="Restore", exact=True).focus()
-    page.keyboard.press("Enter")
-    visit.wait_for(tiny_pipeline("saya are you", marks="sentence-ends", truecase=True)["text"])
-    page.get_by_role("button", name="Clear").focus()
-    page.keyboard.press("Enter")
-    visit.wait_for("")
-    visit.end()
+    with visit(browser, server[0]) as page:
+        write(page, TEXT, tiny_pipeline(TEXT)["text"])
+        press(page, "Enter", page.get_by_role("button", name="Options"))
+        press(page, "Space", page.get_by_label("Only sentence ends"))
+        wait_for(page, tiny_pipeline(TEXT, marks="sentence-ends")["text"])
+        press(page, "Space", page.get_by_label("Capitals", exact=True))
+        before = tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"]
+        wait_for(page, before)
+        press(page, "Space", page.get_by_label("Restore while I type"))
+        page.locator("#spoken textarea").fill("saya are you")
+        page.wait_for_timeout(500)
+        assert page.locator("#restored textarea").input_value() == before
+        press(page, "Enter", page.get_by_role("button", name="Restore", exact=True))
+        wait_for(page, tiny_pipeline("saya are you", marks="sentence-ends", truecase=True)["text"])
+        press(page, "Enter", page.get_by_role("button", name="Clear"))
+        wait_for(page, "")
 
 
 @in_browser
 def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, browser, tiny_pipeline, tmp_path):
-    visit = Visit(browser, server.url)
-    page = visit.page
-    visit.type(TEXT)
-    visit.wait_for(tiny_pipeline(TEXT)["text"])
-    page.get_by_role("tab", name="File").click()
     path = ROOT / "examples" / "transcripts" / "talk.srt"
     transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
     expected = restore_transcript(transcript, tiny_pipeline).source()
-    page.locator("#upload input[type=file]").set_input_files(path)
-    visit.wait_for(expected[:2000].replace("\r\n", "\n"), "#preview textarea")
-    with page.expect_download() as begun:
-        page.locator("#download").click()
-    begun.value.save_as(tmp_path / path.name)
-    assert begun.value.suggested_filename == "talk-restored.srt"
-    assert (tmp_path / path.name).read_bytes() == encoding.encode(expected)
-    page.get_by_role("button", name="Options").click()
-    page.get_by_label("Capitals", exact=True).click()
-    visit.wait_for(restore_transcript(transcript, tiny_pipeline, truecase=True).source()[:2000], "#preview textarea")
-    visit.wait_for(tiny_pipeline(TEXT, truecase=True)["text"])
-    visit.end()
+    with visit(browser, server[0]) as page:
+        write(page, TEXT, tiny_pipeline(TEXT)["text"])
+        page.get_by_role("tab", name="File").click()
+        page.locator("#upload input[type=file]").set_input_files(path)
+        wait_for(page, expected[:2000].replace("\r\n", "\n"), "#preview textarea")
+        with page.expect_download() as begun:
+            page.locator("#download").click()
+        begun.value.save_as(tmp_path / path.name)
+        assert begun.value.suggested_filename == "talk-restored.srt"
+        assert (tmp_path / path.name).read_bytes() == encoding.encode(expected)
+        page.get_by_role("button", name="Options").click()
+        page.get_by_label("Capitals", exact=True).click()
+        capitals = restore_transcript(transcript, tiny_pipeline, truecase=True).source()
+        wait_for(page, capitals[:2000], "#preview textarea")
+        wait_for(page, tiny_pipeline(TEXT, truecase=True)["text"])
 
 
 @in_browser
 def test_what_cannot_be_read_is_said_in_a_sentence_and_logged_nowhere(server, browser, tiny_pipeline, tmp_path):
-    visit = Visit(browser, server.url)
-    page = visit.page
-    visit.type(TEXT)
-    visit.wait_for(tiny_pipeline(TEXT)["text"])
-    page.get_by_role("tab", name="File").click()
     (tmp_path / "broken.json").write_text('{"segments": [{"text": "secretword')
-    page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.json")
-    toast = page.get_by_test_id("toast-body")
-    toast.wait_for()
-    assert "broken.json" in toast.inner_text()
-    assert "Traceback" not in toast.inner_text()
-    page.get_by_role("button", name="Options").click()
-    page.get_by_label("Capitals", exact=True).click()
-    visit.wait_for(tiny_pipeline(TEXT, truecase=True)["text"])  # the broken file does not hold the text back
-    page.get_by_role("tab", name="Text").click()
-    visit.type("secretword the " * 2000)
-    page.get_by_text("A long text: press").wait_for()
-    page.get_by_role("button", name="Restore", exact=True).click()
-    page.get_by_text("the page takes up to 20,000").wait_for()
-    visit.end()
-    log = server.log.read_text(encoding="utf-8")
+    with visit(browser, server[0]) as page:
+        write(page, TEXT, tiny_pipeline(TEXT)["text"])
+        page.get_by_role("tab", name="File").click()
+        page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.json")
+        toast = page.get_by_test_id("toast-body")
+        toast.wait_for()
+        assert "broken.json" in toast.inner_text()
+        assert "Traceback" not in toast.inner_text()
+        page.get_by_role("button", name="Options").click()
+        page.get_by_label("Capitals", exact=True).click()
+        wait_for(page, tiny_pipeline(TEXT, truecase=True)["text"])  # the broken file does not hold the text back
+        page.get_by_role("tab", name="Text").click()
+        page.locator("#spoken textarea").fill("secretword the " * 2000)
+        page.get_by_text("A long text: press").wait_for()
+        page.get_by_role("button", name="Restore", exact=True).click()
+        page.get_by_text("the page takes up to 20,000").wait_for()
+    log = server[1].read_text(encoding="utf-8")
     assert "secretword" not in log
     assert "Traceback" not in log
