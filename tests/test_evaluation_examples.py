@@ -12,7 +12,7 @@ from punctuation_restoration.evaluation.examples import (
     own_labels,
     standard_labels,
 )
-from punctuation_restoration.evaluation.runner import align, count_blocks, evaluate_examples
+from punctuation_restoration.evaluation.runner import Evaluation, align, evaluate_examples
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
     DEFAULT_MARK_LABELS,
@@ -47,17 +47,18 @@ def words(text: str, *decided: tuple[str, str], score: float = 0.9, source: str 
     return found
 
 
+def evaluation_of(example: Example, given: list[dict]) -> Evaluation:
+    return evaluate_examples(lambda texts: iter([{"words": given}]), [example], LABELS)
+
+
 def counts_of(example: Example, given: list[dict]) -> np.ndarray:
-    return evaluate_examples(lambda texts: iter([{"words": given}]), [example], LABELS).counts
+    return evaluation_of(example, given).counts
 
 
 def by_pair(table: np.ndarray) -> dict[tuple[str, str], int]:
     """The numbers of a table of reference by predicted label that are not 0."""
     names = LABELS.names
     return {(names[row], names[column]): int(table[row, column]) for row, column in zip(*table.nonzero(), strict=True)}
-
-
-# English clitics: joined for the model, scored at the original tokens.
 
 
 def test_split_clitics_are_joined_before_the_model_and_scored_at_their_own_units():
@@ -77,9 +78,6 @@ def test_tokens_give_no_mark_away_and_those_without_a_word_are_still_scored():
     assert by_pair(counts.sum(axis=0)) == {(P, P): 1, (P, O): 1, (C, O): 1, (C, C): 1, (O, O): 2}
 
 
-# Mandarin: character boundaries.
-
-
 def test_han_text_is_scored_at_every_character_and_loses_the_blanks_between_them():
     example = from_text("我们 今天，用Python 编程。好吗？")
     assert example.text == "我们今天用python 编程好吗"
@@ -90,16 +88,15 @@ def test_han_text_is_scored_at_every_character_and_loses_the_blanks_between_them
 def test_systems_that_find_other_words_are_scored_on_the_same_places():
     example = from_text("北，京好。")
     # One word of the model over both characters: its mark belongs to the second, and the comma cannot be reached.
-    counts = counts_of(example, words(example.text, ("北京", P), ("好", P)))
-    assert by_pair(counts.sum(axis=0)) == {(C, O): 1, (O, P): 1, (P, P): 1}
+    found = evaluation_of(example, words(example.text, ("北京", P), ("好", O)))
+    assert by_pair(found.counts.sum(axis=0)) == {(C, O): 1, (O, P): 1, (P, O): 1}
+    # Of two decisions none is right, and one is a mark; nothing was decided after the first character.
+    assert [found.calibration[name][:2].sum(axis=1).tolist() for name in ("all_words", "marks")] == [[2, 0], [1, 0]]
     example = from_text("我们今天去北京，你呢？")
     coarse = words(example.text, ("我们今天", O), ("去北京", C), ("你呢", Q))
     fine = words(example.text, *((sign, {"京": C, "呢": Q}.get(sign, O)) for sign in "我们今天去北京你呢"))
     assert counts_of(example, coarse).tolist() == counts_of(example, fine).tolist()
     assert counts_of(example, coarse).sum() == 9
-
-
-# What the text must not tell, and what its marks mean.
 
 
 def test_input_is_lower_case_and_without_marks_and_these_mean_what_the_table_says():
@@ -121,9 +118,6 @@ def test_a_model_with_other_labels_is_scored_in_the_labels_of_the_benchmark(sign
     assert example_from_text("doc", f"stop{sign} no", WordFinder(own.mark_labels), own).labels == (name, O)
 
 
-# Putting words beside units.
-
-
 def test_a_mark_inside_a_token_is_an_insertion_unless_the_token_has_it():
     example = from_tokens(("and/or", O), ("so", P))
     counts = counts_of(example, words(example.text, ("and", C), ("or", O), ("so", P)))
@@ -136,20 +130,13 @@ def test_a_mark_inside_a_token_is_an_insertion_unless_the_token_has_it():
 def test_the_last_word_of_each_text_is_counted_apart_but_not_where_the_text_was_cut():
     example = from_tokens(*[("word", O)] * 449, ("end", P))
     given = words(example.text, *[("word", C)] * 449, ("end", P))
-    parts = count_blocks(example, align(example, given, LABELS), LABELS.names)
+    (parts,) = evaluation_of(example, given).blocks.values()
     assert [part.sum(axis=(1, 2)).tolist() for part in parts] == [[200, 0, 0], [200, 0, 0], [49, 1, 0]]
     example = from_text("one two. three four.")
     [shorter] = cut([example], 2)
     assert (shorter.text, shorter.labels) == ("one two", (O, P))
     assert not counts_of(shorter, words(shorter.text, ("one", O), ("two", P)))[1].any()
     assert cut([example, example], 5)[1].text == "one"
-
-
-def test_scores_of_words_and_of_written_marks_are_set_against_what_is_right() -> None:
-    example = from_text("we went home. and then, we slept.")
-    given = words(example.text, ("we", O), ("went", O), ("home", C), ("and", O), ("then", O), ("we", O), ("slept", P))
-    found = evaluate_examples(lambda texts: iter([{"words": given}]), [example], LABELS)
-    assert [found.calibration[name][:2].sum(axis=1).tolist() for name in ("all_words", "marks")] == [[7, 5], [2, 1]]
 
 
 def test_wrong_references_are_refused():

@@ -25,12 +25,17 @@ def write(path, *lines):
     return path
 
 
-def read(path, only=""):
-    return read_examples(path, LABELS, only)
+def read(path):
+    return read_examples(path, LABELS)
 
 
 def load(name, root):
     return load_examples(name, LABELS, bench_root=root, recipe=root / "recipe.yaml")
+
+
+def recipe(root, path, **source):
+    found = {"name": "test", "root": str(root), "sources": [{"path": path, "language": "ms", **source}]}
+    (root / "recipe.yaml").write_text(json.dumps(found), encoding="utf-8")
 
 
 def test_blank_lines_of_a_tsv_separate_documents_but_empty_tokens_do_not(tmp_path):
@@ -48,17 +53,14 @@ def test_lines_are_read_as_running_text_and_characters_between_blanks_put_togeth
     assert examples[1].labels == ("O", "COMMA", "O", "PERIOD")
 
 
-def test_jsonl_holds_texts_or_words_with_labels(tmp_path):
-    rows = (
-        {"id": "a", "text": "One, two."},
-        {"words": ["three", "four"], "labels": ["O", "QUESTION"]},
-    )
-    for name in ("rows.jsonl", "rows.jsonl.gz"):
-        examples = read(write(tmp_path / name, *rows))
-        assert [(example.id, example.text, example.labels) for example in examples] == [
-            ("a", "one two", ("COMMA", "PERIOD")),
-            ("rows:2", "three four", ("O", "QUESTION")),
-        ]
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
+def test_jsonl_holds_texts_or_words_with_labels(tmp_path, name):
+    rows = ({"id": "a", "text": "One, two."}, {"words": ["three", "four"], "labels": ["O", "QUESTION"]})
+    examples = read(write(tmp_path / name, *rows))
+    assert [(example.id, example.text, example.labels) for example in examples] == [
+        ("a", "one two", ("COMMA", "PERIOD")),
+        ("rows:2", "three four", ("O", "QUESTION")),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,10 +69,9 @@ def test_jsonl_holds_texts_or_words_with_labels(tmp_path):
         ("a.tsv", "word O\n", "line 1"),
         ("a.tsv", "word\tDOT\n", "DOT"),
         ("a.jsonl", "{\n", "line 1"),
-        ("a.jsonl", "[1]\n", "JSON object"),
         ("a.jsonl", '{"txt": "a"}\n', "key text"),
+        ("a.jsonl", '{"words": [], "labels": ["O"]}\n', "0 tokens, 1 labels"),
         ("a.txt", " \n", "Expected words"),
-        ("a.txt", "", "Expected words"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_place(tmp_path, name, line, message):
@@ -90,17 +91,14 @@ def test_mandarin_benchmarks_come_with_all_talks_and_with_punctuated_talks(tmp_p
             {"id": f"{year}-b", "text": "你好 再见", "punctuated": False},
         ]
         write(tmp_path / "zh" / f"iwslt-{year}.jsonl", *rows)
-
-    def ids(name):
-        return [example.id for example in load(name, tmp_path)]
-
-    assert ids("zh-tst2011") == ["tst2011-a", "tst2011-b"]
-    assert ids("zh-tst2011-punctuated") == ["tst2011-a"]
-    assert ids("zh-tst2011+2012") == ["tst2011-a", "tst2011-b", "tst2012-a", "tst2012-b"]
-    assert ids("zh-tst2011+2012-punctuated") == ["tst2011-a"]
+    for name, expected in (
+        ("zh-tst2011", ["tst2011-a", "tst2011-b"]),
+        ("zh-tst2011+2012", ["tst2011-a", "tst2011-b", "tst2012-a", "tst2012-b"]),
+        ("zh-tst2011+2012-punctuated", ["tst2011-a"]),
+    ):
+        assert [example.id for example in load(name, tmp_path)] == expected
     with pytest.raises(ValueError, match="Expected punctuated documents in zh-tst2012-punctuated"):
-        ids("zh-tst2012-punctuated")
-    assert {f"zh-{year}{kind}" for year in ("dev2010", "tst2010") for kind in ("", "-punctuated")} <= set(BENCHMARKS)
+        load("zh-tst2012-punctuated", tmp_path)
 
 
 @pytest.mark.parametrize("row", [{"id": "doc-{}", "text": "{}"}, {"text": "{}"}], ids=["ids", "no ids"])
@@ -108,8 +106,7 @@ def test_held_out_documents_are_those_that_data_preparation_holds_out(tmp_path, 
     rows = [{key: value.format(n) for key, value in row.items()} for n in range(200)]
     rows = [{**one, "text": f"Boleh lah, can one bro. Betul tak {one['text']}?"} for one in rows]
     path = write(tmp_path / "manglish.jsonl.gz", *rows)
-    recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: {path.name}, language: ms, validation: 0.2}}\n"
-    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
+    recipe(tmp_path, path.name, validation=0.2)
     prepared = [document.id for document in read_documents(path)]
     expected = [name for name in prepared if split_of(hash_id(name), 0.2) == "validation"]
     assert [example.id for example in load("ms-manglish-valid", tmp_path)] == expected
@@ -119,26 +116,19 @@ def test_held_out_documents_are_those_that_data_preparation_holds_out(tmp_path, 
 
 
 def test_held_out_documents_that_nobody_punctuated_are_left_out(tmp_path):
-    rows = [
-        {"id": f"{kind}-{index}", "text": text}
-        for index in range(60)
-        for kind, text in (("plain", "satu dua tiga " * 40), ("marked", "Satu dua, tiga empat lima. " * 40))
-    ]
+    texts = {"plain": "satu dua tiga " * 40, "marked": "Satu dua, tiga empat lima. " * 40}
+    rows = [{"id": f"{kind}-{n}", "text": text} for n in range(60) for kind, text in texts.items()]
     write(tmp_path / "manglish.jsonl", *rows)
-    recipe = f"name: test\nroot: {tmp_path}\nsources:\n- {{path: manglish.jsonl, language: ms, validation: 0.5}}\n"
-    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
-    found = load("ms-manglish-valid", tmp_path)
-    assert {example.id.partition("-")[0] for example in found} == {"marked"}
+    recipe(tmp_path, "manglish.jsonl", validation=0.5)
+    assert {example.id.partition("-")[0] for example in load("ms-manglish-valid", tmp_path)} == {"marked"}
 
 
 def test_documents_that_a_recipe_lists_are_scored_by_their_mixed_sentences(tmp_path):
     text = "我们用 React 写。这里没有。Only English here. 你用 iOS 吗？Vue 也好"
-    rows = [{"id": f"doc-{number}", "text": text} for number in range(9)]
-    write(tmp_path / "goldminer_tech.jsonl", *rows)
+    write(tmp_path / "goldminer_tech.jsonl", *({"id": f"doc-{number}", "text": text} for number in range(9)))
     hashes = "".join(f"{hash_id(one):016x}\n" for one in ("doc-3", "doc-7"))
     (tmp_path / "ids.txt").write_text(f"# a comment\n{hashes}", encoding="utf-8")
-    source = f"{{path: goldminer_tech.jsonl, language: zh, validation: 0.5, held_out: {tmp_path / 'ids.txt'}}}"
-    (tmp_path / "recipe.yaml").write_text(f"name: test\nroot: {tmp_path}\nsources:\n- {source}\n", encoding="utf-8")
+    recipe(tmp_path, "goldminer_tech.jsonl", validation=0.5, held_out=str(tmp_path / "ids.txt"))
     found = load("zh-english-valid", tmp_path)
     assert [example.id for example in found] == ["doc-3", "doc-7"]
     assert found[0].text == "我们用 react 写你用 ios 吗vue 也好"

@@ -10,7 +10,7 @@ import pytest
 from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
 from punctuation_restoration.evaluation.examples import standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from tools.iwslt import KNOWN, convert, main, target_of
+from tools.iwslt import KNOWN, convert, main
 
 # Ends of lines are CRLF, and a token is empty.
 TOKENS = b"we\tO\r\n're\tO\r\nhere\tCOMMA\r\n\tCOMMA\r\nok\tPERIOD\r\n"
@@ -18,10 +18,7 @@ TALKS = """<?xml version="1.0" encoding="UTF-8"?>
 <mteval>
 <srcset setid="iwslt2017-tst2010" srclang="chinese">
 <doc docid="12" genre="lectures">
- <url>http://example.org/one</url>
  <description>不是演讲。</description>
- <talkid>12</talkid>
- <title>题目</title>
 <seg id="1">  大家好,今天讲 AT&amp;T, 好不好?  </seg>
 <seg id="2">  他说：“可以。”  </seg>
 <seg id="3">  真的...  </seg>
@@ -56,13 +53,14 @@ def test_archives_as_downloaded_become_benchmarks_that_can_be_read(tmp_path, cap
     downloads.mkdir()
     with zipfile.ZipFile(downloads / "LREC.zip", "w") as archive:
         archive.writestr("LREC/test2011", TOKENS)
+        archive.writestr("LREC/dev2012", "a\tO\n")
         archive.writestr("LREC/_ReadMe_.txt", "Dear Sir or Madam")
     inner = packed({f"zh-en/{TALKS_NAME}": TALKS.encode(), "zh-en/IWSLT17.TED.tst2010.zh-en.en.xml": b"<"})
     (downloads / "2017-01-trnted.tgz").write_bytes(packed({"texts/zh/en/zh-en.tgz": inner, "README": b"read me"}))
     assert main([str(downloads), "--output", str(bench)]) == 0
     shown = capsys.readouterr().out
     assert "5 tokens; NOT the copy that our figures were measured on" in shown
-    assert f"--bench-root {bench} --benchmark iwslt2011-test zh-tst2010 zh-tst2010-punctuated\n" in shown
+    assert f"--bench-root {bench} --benchmark iwslt2012-dev iwslt2011-test zh-tst2010 zh-tst2010-punctuated\n" in shown
     [stream] = load_examples("iwslt2011-test", LABELS, bench, tmp_path / "none.yaml")
     assert (stream.text, stream.labels) == ("we're here ok", ("O", "O", "COMMA", "COMMA", "PERIOD"))
     assert [talk.id for talk in load_examples("zh-tst2010", LABELS, bench, tmp_path)] == ["ted-12", "ted-7"]
@@ -84,31 +82,15 @@ def test_archives_as_downloaded_become_benchmarks_that_can_be_read(tmp_path, cap
     ]  # fmt: skip
 
 
-def test_of_two_files_for_one_benchmark_our_copy_is_taken(tmp_path, monkeypatch):
-    """Single files and folders do as well as archives."""
+def test_single_files_do_as_well_and_of_two_for_one_benchmark_our_copy_is_taken(tmp_path, monkeypatch):
     target = "en/iwslt2011-test-asr.tsv"
     for word in ("one", "two", "three"):
         (tmp_path / word).mkdir()
-        (tmp_path / word / "test2011asr").write_text(f"{word}\tO\n")
+        for name in ("test2011asr.txt", "mytest2011", "IWSLT17.TED.tst2013.zh-en.zh.xml"):
+            (tmp_path / word / name).write_text(f"{word}\tO\n")
     assert convert([tmp_path / "one", tmp_path]) == {target: b"one\tO\n"}
     monkeypatch.setitem(KNOWN, target, "e8f42d58ea306830")  # of b"two\tO\n"
     assert convert([tmp_path]) == {target: b"two\tO\n"}
-
-
-@pytest.mark.parametrize(
-    ("name", "target"),
-    [
-        ("LREC/dev2012", "en/iwslt2012-dev.tsv"),
-        ("test2011asr.txt", "en/iwslt2011-test-asr.tsv"),
-        ("zh-en/IWSLT17.TED.dev2010.zh-en.zh.xml", "zh/iwslt-dev2010.jsonl"),
-        ("IWSLT17.TED.tst2012.en-zh.zh.xml", "zh/iwslt-tst2012.jsonl"),
-        ("IWSLT17.TED.tst2012.en-zh.en.xml", ""),
-        ("IWSLT17.TED.tst2013.zh-en.zh.xml", ""),
-        ("mytest2011", ""),
-    ],
-)
-def test_files_are_known_by_their_names(name, target):
-    assert target_of(name) == target
 
 
 @pytest.mark.parametrize(
