@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.dynamic_module_utils import get_cached_module_file, get_relative_import_files
@@ -37,7 +37,6 @@ DEFAULT_MARK_LABELS = {
 
 SLOT_STYLES = ("mask", "last-piece")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
-STORED_BITS = (8, None)
 # How a word is written in the middle of a sentence: as it came, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
@@ -63,11 +62,7 @@ PIPELINE = {
 
 
 class PunctuationLSTMConfig(PreTrainedConfig):
-    """Configuration of a `PunctuationLSTM`; the defaults are those of Li & Lin (2020, section 3).
-
-    Raises:
-        ValueError: for a size below 1.
-    """
+    """Configuration of a `PunctuationLSTM`; the defaults are those of Li & Lin (2020, section 3)."""
 
     model_type = "punctuation-lstm"
 
@@ -230,10 +225,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     @property
     def basic_labels(self) -> list[int]:
-        """For each label that of `, . ?` which is written where nothing else may be; 0 where none has its meaning.
-
-        The meaning of a mark is that of `DEFAULT_MARK_LABELS`.
-        """
+        """For each label that of `, . ?` which `DEFAULT_MARK_LABELS` gives its mark; 0 where there is none."""
         signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
         ids = {label["after"]: index for index, label in enumerate(self.labels) if not label["before"]}
         meanings = [DEFAULT_MARK_LABELS.get(label["after"][-1:]) for label in self.labels]
@@ -250,14 +242,12 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             ValueError: if they do not fit together.
         """
         names = ("window", "left_context", "right_context")
-        given = (getattr(self, name) if sizes.get(name) is None else sizes[name] for name in names)
-        window, left, right = cast(tuple[int, int, int], tuple(given))
+        window, left, right = (getattr(self, name) if sizes.get(name) is None else sizes[name] for name in names)
         are_sizes = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
         if not are_sizes or window <= left + right:
             raise ValueError(
-                f"Expected whole numbers of words with window greater than left_context plus right_context, got window "
-                f"{window!r}, left_context {left!r} and right_context {right!r}. Widen the window or narrow the "
-                "contexts."
+                f"Expected whole numbers of words, the window greater than both contexts together, got window "
+                f"{window!r}, left_context {left!r}, right_context {right!r}. Widen the window or narrow the contexts."
             )
         return window, left, right
 
@@ -289,7 +279,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self._expect("shift", self.shift >= 0, "of 0 or more")
         self._expect("calibration_temperature", self.calibration_temperature > 0, "above 0")
         self._expect("max_window_pieces", self.max_window_pieces >= 8, "of 8 or more")
-        self._expect("stored_bits", self.stored_bits in STORED_BITS, f"of {STORED_BITS}, which this version can read")
+        self._expect("stored_bits", self.stored_bits in (8, None), "of (8, None), which this version can read")
         self._expect("lowercase", self.lowercase or not self.casings, "beside casings: the model must not see capitals")
         are_cased = all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ())
         self._expect("mixed_case", are_cased, "as words with capitals, or None")
@@ -298,15 +288,12 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         names, first = self.label_names, self.labels[0]
         self._expect("labels", len(set(names)) == len(names) >= 2, "of two or more different names")
         self._expect("labels", not first["before"] + first["after"], "of which the first label writes nothing")
-        wrong = [
-            mark
-            for mark, name in self.mark_labels.items()
-            if (mark not in self.pairs and (len(mark) != 1 or mark.isalnum() or mark.isspace()))
-            or name not in (*names, None)
-        ]
-        self._expect("mark_labels", not wrong, f"from one sign to one of {names} or None, not so {wrong},")
-        signs = {sign for label in self.labels for sign in label["after"] + label["before"]}
-        missing = sorted(signs - self.mark_labels.keys())
+        signs = [mark for mark in self.mark_labels if len(mark) == 1 and not mark.isalnum() and not mark.isspace()]
+        wrong = self.mark_labels.keys() - signs - self.pairs.keys()
+        wrong |= {mark for mark, name in self.mark_labels.items() if name not in (*names, None)}
+        self._expect("mark_labels", not wrong, f"from one sign to one of {names} or None, not so {sorted(wrong)},")
+        written = {sign for label in self.labels for sign in label["after"] + label["before"]}
+        missing = sorted(written - self.mark_labels.keys())
         self._expect("mark_labels", not missing, f"for each sign that a label writes, also for {missing},")
 
     def _expect(self, name: str, holds: bool, expected: str) -> None:
@@ -327,8 +314,8 @@ def _checked(label: Mapping[str, str]) -> dict[str, str]:
     has_texts = label.keys() == DEFAULT_LABELS[0].keys() and all(isinstance(text, str) for text in label.values())
     if not has_texts or not label["name"] or not label["fill"]:
         raise ValueError(
-            f"Expected a label with the texts name, before, after and fill, got {dict(label)!r}. Give all four; before "
-            "and after may be empty."
+            f"Expected a label with the texts name, before, after and fill, got {dict(label)!r}. Only before and after "
+            "may be empty."
         )
     return dict(label)
 

@@ -15,15 +15,7 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
 from .configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
-from .encoders import (
-    SCALE,
-    PunctuationLSTM,
-    apply_scales,
-    expect_scales,
-    in_8_bits,
-    keep_first_layers,
-    without_pooler,
-)  # fmt: skip
+from .encoders import SCALE, PunctuationLSTM, apply_scales, expect_scales, in_8_bits, keep_first_layers, without_pooler
 from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
 
 

@@ -13,7 +13,6 @@ import logging
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,7 +46,8 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     if name not in BACKENDS:
         raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
     if name != "torch":
-        return OnnxBackend(_file_beside(FILES[name], model) or _written(name, model, pad_id))
+        source = _file_beside(FILES[name], model) or _written(name, model, pad_id)
+        return functools.partial(_compute_with_onnx, source)
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
         warnings.warn(
             "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
@@ -66,29 +66,23 @@ def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
     return bool({"avx512_bf16", "amx_bf16", "bf16"} & set(cpuinfo.split()))
 
 
-@dataclass(frozen=True)
-class OnnxBackend:
-    """A file, or its bytes, that ONNX Runtime computes with as many threads as torch."""
-
-    source: str | bytes
-
-    def __call__(self, **inputs: torch.Tensor | None) -> torch.Tensor:
-        given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
-        given.setdefault("attention_mask", torch.ones_like(given["input_ids"]))
-        session = _session(self.source, torch.get_num_threads(), os.getpid())
-        found = session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
-        return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
-
-
 def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:
     outputs = model(**inputs)
     found = [scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None]
     return torch.cat([scores.float().softmax(dim=-1) for scores in found], dim=-1)
 
 
+def _compute_with_onnx(source: str | bytes, **inputs: torch.Tensor | None) -> torch.Tensor:
+    given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
+    given.setdefault("attention_mask", torch.ones_like(given["input_ids"]))
+    session = _session(source, torch.get_num_threads(), os.getpid())
+    found = session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
+    return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
+
+
 @functools.lru_cache(maxsize=4)
 def _session(source: str | bytes, n_threads: int, process: int) -> Any:
-    """A session of this process: a forked process has none of its threads."""
+    """A session over a file or its bytes, for this process: a forked process has none of its threads."""
     from .onnx_export import import_package
 
     onnxruntime = import_package("onnxruntime")

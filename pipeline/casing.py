@@ -69,15 +69,10 @@ def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
         stem = "".join(wanted if wanted.lower() == sign else sign for sign, wanted in pairs)
     elif casing == UPPER:
         stem = "".join(map(raised, stem))
-    elif casing == CAPITAL:
-        stem = _PART.sub(_raised_end, stem, count=1)
     else:
-        stem = _PART.sub(_raised_end, stem)
+        n_parts = 1 if casing == CAPITAL else 0  # 0 stands for all
+        stem = _PART.sub(lambda part: part.group()[:-1] + raised(part.group()[-1]), stem, n_parts)
     return stem + word[len(stem) :]
-
-
-def _raised_end(part: regex.Match[str]) -> str:
-    return part.group()[:-1] + raised(part.group()[-1])
 
 
 def raised(sign: str) -> str:

@@ -38,16 +38,16 @@ LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold i
 # languages that have no `¿`.
 LEAST_CHANCE = 0.01
 OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; times are rounded
-MAX_DOUBLINGS = 3.0  # a pause of three times the limit or more multiplies the odds of a mark by eight
+MAX_DOUBLINGS = 3.0  # of the odds of a mark
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
 
 Label = Mapping[str, str]  # a row of the configuration's table
 
 
 class Decision(NamedTuple):
-    """What is written after a word: its label, the probability of that, and who decided."""
+    """The label of a word, its probability, and who decided."""
 
-    row: Label
+    label: int
     score: float
     source: str
 
@@ -65,8 +65,7 @@ class PreparedItem:
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """Which labels may be chosen."""
 
     goes_to: np.ndarray  # (M,) the label that gets a label's probability: itself, if it may be chosen
@@ -103,16 +102,15 @@ def fix(config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[i
     Raises:
         ValueError: for a known label or word that does not exist.
     """
-    rows = dict(zip(config.label_names, config.labels, strict=True))
-    no_mark = config.label_names[0]
-    fixed = [None if mark is None else Decision(rows[mark.label or no_mark], 1.0, "input") for mark in found]
+    ids: dict[str | None, int] = {name: index for index, name in enumerate(config.label_names)}
+    fixed = [mark and Decision(ids.get(mark.label, 0), 1.0, "input") for mark in found]
     for index, name in known.items():
-        if not 0 <= index < len(found) or name not in rows:
+        if not 0 <= index < len(found) or name not in ids:
             raise ValueError(
-                f"Expected 'known' to map word indices below {len(found)} to labels among {list(rows)}, got "
+                f"Expected 'known' to map word indices below {len(found)} to labels among {list(ids)}, got "
                 f"{index}: {name!r}. Correct it."
             )
-        fixed[index] = fixed[index] or Decision(rows[name], 1.0, "known")
+        fixed[index] = fixed[index] or Decision(ids[name], 1.0, "known")
     return fixed
 
 
@@ -125,8 +123,11 @@ def decide(
     """
     item, words = prepared.item, prepared.words
     probabilities = calibrated(probabilities, config.calibration_temperature)
-    if pause is not None and prepared.times:
-        probabilities = weigh_pauses(probabilities, prepared.times, pause)
+    if pause is not None and prepared.times:  # each `pause` seconds of silence double the odds of a mark
+        lengths = pause_lengths(prepared.times)
+        doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
+        probabilities[:, 1:] *= 2.0 ** doublings[:, None]
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
     probabilities = end_sentences(probabilities, item.spoken, item.turns, words, config)
     nothing = np.eye(len(config.labels))[0]
     probabilities[prepared.forms.unbroken] = nothing
@@ -134,14 +135,11 @@ def decide(
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)
     is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
-    labels[~is_free] = [config.label_names.index(given.row["name"]) for given in prepared.fixed if given]
+    labels[~is_free] = [given.label for given in prepared.fixed if given]
     labels = match_pairs(labels, shared, config.labels, is_free, item.unfinished)
-    scores = shared[np.arange(len(labels)), labels]
-    decided = [
-        given or Decision(config.labels[label], score, "model")
-        for given, label, score in zip(prepared.fixed, labels.tolist(), scores.tolist(), strict=True)
-    ]
-    return decided, probabilities
+    scores = shared[np.arange(len(labels)), labels].tolist()
+    made = (Decision(label, score, "model") for label, score in zip(labels.tolist(), scores, strict=True))
+    return [given or own for given, own in zip(prepared.fixed, made, strict=True)], probabilities
 
 
 def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
@@ -153,10 +151,7 @@ def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
 def end_sentences(
     probabilities: np.ndarray, text: str, turns: Sequence[int], words: Sequence[Word], config: ModelConfig
 ) -> np.ndarray:
-    """Probabilities (W, M) in which the last word before a change of speaker, or an empty line, ends a sentence.
-
-    A single line end says nothing: text may be broken anywhere. The model says which mark it is.
-    """
+    """Probabilities (W, M) in which the last word before a change of speaker, or an empty line, ends a sentence."""
     ends = [word.end for word in words]
     places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
     last = sorted({bisect_right(ends, place) - 1 for place in places} - {-1, len(ends) - 1})
@@ -175,9 +170,9 @@ def is_sentence_end(label: Label) -> bool:
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     """Label ids (W,), chosen by probabilities (W, M), and these probabilities as they are shared.
 
-    A label that is not allowed gives its probability to its basic label (`!` to the period), or to "no mark". A label
-    with a threshold is chosen when its probability reaches that, however probable "no mark" is; of several such labels
-    the one with the highest ratio of the two. A label without one must be the most probable of all.
+    A label that is not allowed gives its probability to its basic label (`!` to the period), or to "no mark". Of the
+    labels that reach their thresholds the one with the highest ratio is chosen, however probable "no mark" is. A label
+    without a threshold must be the most probable of all.
     """
     n_labels = len(choice.goes_to)
     scores = np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[choice.goes_to]
@@ -198,10 +193,8 @@ def match_pairs(
 
     A sentence that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word
     among those that open something already or have no mark; the last word takes both signs. Other opening signs go,
-    except in the last sentence of a text that is `unfinished`.
-
-    `scores` (W, M) are the model's, 0 for labels that may not be chosen; `table` holds the labels by id; labels that
-    are not `is_free` (W,) stay.
+    except in the last sentence of a text that is `unfinished`. `scores` (W, M) are 0 for labels that may not be chosen;
+    `table` holds the labels by id; labels that are not `is_free` (W,) stay.
     """
     if not any(label["before"] in PAIRS and not label["after"] for label in table):
         return labels
@@ -245,9 +238,8 @@ def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[
 def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
     """Seconds of silence after each word, (W,), from the (start, end) of each; NaN where it is not known.
 
-    That is after the last word, between words that share one time, as those of a subtitle do, and after the last of
-    these where the next one follows at once: subtitles stay on the screen until then. Times without any silence, such
-    as Whisper's, tell nothing.
+    Words that share one time are those of a subtitle, which stays on the screen until the next one. Times without any
+    silence, such as Whisper's, tell nothing.
     """
     lengths = np.full(len(times), np.nan)
     for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
@@ -257,15 +249,3 @@ def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
     if not (lengths > OVERLAP).any():
         lengths[:] = np.nan
     return lengths
-
-
-def weigh_pauses(probabilities: np.ndarray, times: Sequence[tuple[Time, Time]], pause: float) -> np.ndarray:
-    """Probabilities (W, M) in which long pauses make any mark more probable, from the (start, end) of each word.
-
-    The odds against no mark are doubled for a pause of `pause` seconds, and again for each further one, up to eight
-    times.
-    """
-    lengths = pause_lengths(times)
-    doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
-    probabilities[:, 1:] *= 2.0 ** doublings[:, None]
-    return probabilities / probabilities.sum(axis=1, keepdims=True)

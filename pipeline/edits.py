@@ -52,9 +52,8 @@ def restoring_edits(
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
-    The signs in `removed`, those of every script, are first taken out of the gaps between the words. Signs inside words
-    and marks in typed faces stay. So does what alone parts two words, or a word and a sign, and gets no new mark beside
-    it: `yes,no` would become `yesno` or `yes.no`, one word.
+    The signs in `removed`, those of every script, are first taken out of the gaps between the words. What alone parts
+    two words, or a word and a sign, stays, and gets no new mark beside it: `yes,no` would become `yesno` or `yes.no`.
     """
     edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
     for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):

@@ -15,7 +15,6 @@ import importlib
 import json
 import logging
 import os
-import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,23 +53,21 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
             f"{model.config.head!r} has one. Use backend 'torch'."
         )
     onnx, _, _ = map(import_package, ("onnx", "onnxruntime", "onnxscript"))  # torch writes ONNX with the last one
-    with tempfile.TemporaryDirectory() as folder, _quiet():
-        whole = Path(folder) / "fp32.onnx"
-        _write_fp32(model, whole, pad_id, in_int8)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with _quiet():
+        graph = _graph_of(model, pad_id, in_int8)
         if in_int8:
             quantization = importlib.import_module("onnxruntime.quantization")
-            whole = Path(folder) / "int8.onnx"
             quantization.quantize_dynamic(
-                Path(folder) / "fp32.onnx", whole, op_types_to_quantize=["MatMul", "Gemm"],
-                weight_type=quantization.QuantType.QInt8, per_channel=True, reduce_range=True,
+                graph, path, op_types_to_quantize=["MatMul", "Gemm"], weight_type=quantization.QuantType.QInt8,
+                per_channel=True, reduce_range=True,
             )  # fmt: skip
-        graph = onnx.load(whole)
+            graph = onnx.load(path)
     onnx.helper.set_model_props(graph, {"weights": fingerprint(model), "format": str(FORMAT)})
     graph.doc_string = graph.graph.doc_string = ""
     for node in graph.graph.node:  # where in which file of torch each node came from: as large as the graph itself
         node.doc_string = ""
         del node.metadata_props[:]
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
     onnx.save(graph, path)
 
 
@@ -155,22 +152,22 @@ class _LinearByPiece(nn.Module):
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Without what torch, ONNX Script and ONNX Runtime tell their developers; other logging goes on."""
+
+    def is_other(record: logging.LogRecord) -> bool:  # ONNX Runtime's quantisation logs by the root logger
+        return "onnxruntime" not in record.pathname
+
     with contextlib.ExitStack() as undo:
-        for name in ("torch.onnx", "onnxscript", "onnx_ir"):
-            undo.callback(logging.getLogger(name).setLevel, logging.getLogger(name).level)
-            logging.getLogger(name).setLevel(logging.ERROR)
-        logging.root.addFilter(_not_of_onnxruntime)  # whose quantisation logs by the root logger
-        undo.callback(logging.root.removeFilter, _not_of_onnxruntime)
+        for logger in map(logging.getLogger, ("torch.onnx", "onnxscript", "onnx_ir")):
+            undo.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.ERROR)
+        undo.callback(logging.root.removeFilter, is_other)
+        logging.root.addFilter(is_other)
         undo.enter_context(warnings.catch_warnings(action="ignore"))
         yield
 
 
-def _not_of_onnxruntime(record: logging.LogRecord) -> bool:
-    return "onnxruntime" not in record.pathname
-
-
-def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
-    """Write the graph in fp32; with `in_int8` scaled so that its products can be quantised."""
+def _graph_of(model: Any, pad_id: int, in_int8: bool) -> Any:
+    """The graph in fp32; with `in_int8` scaled so that its products can be quantised."""
     # Sizes above 1, which torch takes for constants.
     example = {
         "input_ids": torch.full((2, 12), pad_id + 1),
@@ -178,15 +175,13 @@ def _write_fp32(model: Any, path: Path, pad_id: int, in_int8: bool) -> None:
         "slot_positions": torch.tensor([[2, 5, 10], [1, 4, 6]]),
     }
     pieces = {0: "B", 1: "P"}
-    n_outputs = 1 if model.classifier.casings is None else 2
     try:
-        torch.onnx.export(
-            _Graph(model, in_int8), (), str(path), kwargs=example, dynamo=True,
+        program: Any = torch.onnx.export(
+            _Graph(model, in_int8), (), kwargs=example, dynamo=True, opset_version=20, verbose=False,
             dynamic_shapes={"input_ids": pieces, "attention_mask": pieces, "slot_positions": {0: "B", 1: "W"}},
-            output_names=["logits", "casing_logits"][:n_outputs], opset_version=20, external_data=False, verbose=False,
+            output_names=["logits", "casing_logits"] if model.config.casings else ["logits"],
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
-        raise ValueError(
-            f"Expected an encoder that torch can write as ONNX, {type(model.encoder).__name__} is none. Use backend "
-            "'torch'."
-        ) from error
+        kind = type(model.encoder).__name__
+        raise ValueError(f"Expected an encoder that torch writes as ONNX, {kind} is none. Use 'torch'.") from error
+    return program.model_proto

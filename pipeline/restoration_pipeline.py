@@ -56,8 +56,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             `"unfinished": True`, which is `final=False` for this item.
         {"words": [str, ...]}: words, joined by one space, Han words by nothing. Perhaps with `"timestamps"`, one
             (start, end) in seconds for each word.
-        {"text": str, "chunks": [...]}: what transformers' speech recognition gives.
-        what another recogniser gives: Whisper's dictionary and its like, or a list or generator of segments or words,
+        what a recogniser gives: Whisper's dictionary and its like, or a list or generator of segments or words,
             dictionaries or objects. It comes back in its own shape, with marks in all copies of the text; a dictionary
             has the result described below under the key `"punctuation"` (`docs/transcripts.md`).
         Each dictionary may have `"known": {word index: label name}`: labels that are given, and shown to the model.
@@ -70,9 +69,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         batch_size: windows in one forward pass. Default: as many as fit a number of pieces that suits the device.
         window, left_context, right_context: words that the model reads at once, and how many of them are read before
             and after those that are decided. Default: the configuration's.
-        existing: what happens to marks that the text has. `"keep"` (default): they stay, nothing is written beside
-            them, and the model does not see them. `"condition"`: the same, and the model sees them. `"replace"`: they
-            are removed first.
+        existing: `"keep"` (default): marks that the text has stay, nothing is written beside them, and the model does
+            not see them. `"condition"`: the same, and the model sees them. `"replace"`: they are removed first.
         marks: which labels may be written. `"basic"` (default): those of `, . ?`, also in place of the model's others.
             `"all"`: every label. `"sentence-ends"`: those that end a sentence. Or a list of labels' names.
         thresholds: `{label name: probability}` from which a mark is written, 0 to 1. Default: the configuration's; `{}`
@@ -89,14 +87,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     Results:
         text: the input with its edits.
         edits: what was done, in the order of the text, ready for JSON. Each replaces `removed`, at character `start` of
-            the input, by `inserted`. An inserted mark has the `label`, `score` and `source` of its word. A mark that
-            was taken out has the source `"removal"`, a letter `"truecase"`; their label and score are None. Marks that
-            were in the text and stay are no edits.
+            the input, by `inserted`. A mark has the `label`, `score` and `source` of its word; for a mark taken out and
+            for a letter they are None, None, and `"removal"` or `"truecase"`.
         words: of each `word` its `start` and `end` (characters of the input), `label`, `mark` (what stands after it),
             `score` (probability of the label), `source` (`"model"`, `"input"` for a mark that the text had, `"known"`
             for one that the item gave), and `timestamp` where there are times.
         sentences: where asked for.
-        chunks: those of the item, each with its marks and its own time.
 
     Raises:
         TypeError: for an unknown option, or an item that is none of these.
@@ -175,11 +171,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def stream(self, texts: Iterable[str], **options: Any) -> Iterator[str]:
         """Restore one text of any length that comes in parts, cut anywhere: a file's lines, a recogniser's output.
 
-        Restored text is given as soon as enough words follow it. Memory stays that of a few thousand words, however
-        long the text. Joined, what is given is the text with its marks. A text of up to 40,000 characters is restored
-        as by one call.
-
-        `options` are keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
+        Restored text is given as soon as enough words follow it; joined, it is the text with its marks. Memory stays
+        that of a few thousand words. A text of up to 40,000 characters is restored as by one call. `options` are
+        keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 
@@ -215,8 +209,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         times = None if given.spans is None else word_times(words, given.spans)
         prepared = PreparedItem(given, words, found, fixed, find_forms(spoken), replaced, times)
         known = range(len(words)) if existing == "condition" else given.known
-        ids = {name: index for index, name in enumerate(config.label_names)}
-        shown = [ids[one.row["name"]] if one and n in known else None for n, one in enumerate(fixed)]
+        shown = [one.label if one and n in known else None for n, one in enumerate(fixed)]
         pieces = self.slots.pieces(spoken)
         windows = windows_of(self.slots.n_pieces(pieces, shown), config, **sizes)
         for seen in windows or [Window(0, 0, 0, 0)]:
@@ -247,7 +240,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         scores = [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()] if all_scores else None
         addresses = prepared.forms.addresses
         cased = cased_words(prepared.words, casings, config.mixed_case or (), addresses) if truecase else ()
-        return make_result(prepared, decided, scores, cased, **wanted)
+        return make_result(prepared, decided, config.labels, scores, cased, **wanted)
 
     def get_iterator(self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.

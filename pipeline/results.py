@@ -15,6 +15,7 @@ from .words import Word
 def make_result(
     prepared: PreparedItem,
     decided: Sequence[Decision],
+    labels: Sequence[Mapping[str, str]],
     scores: Sequence[Mapping[str, float]] | None = None,
     cased: Sequence[tuple[str, str]] = (),
     sentences: bool = False,
@@ -22,17 +23,18 @@ def make_result(
 ) -> Any:
     """What the pipeline gives for one item; its class says what that is.
 
-    `scores` has the probability of every label for each word. `cased` has each word in its plain letters, and in those
-    that it has in the middle of a sentence; none where letters stay as they are.
+    `labels` is the configuration's table. `scores` has the probability of every label for each word. `cased` has each
+    word in its plain letters, and in those that it has inside a sentence; none where letters stay as they are.
     """
     item, words = prepared.item, prepared.words
-    marks = marks_of(words, [decision.row for decision in decided])
+    rows = [labels[decision.label] for decision in decided]
+    marks = marks_of(words, rows)
     entries: list[dict[str, Any]] = [
         {
             "word": word.text, "start": word.start, "end": word.end,
             "label": row["name"], "mark": mark[1], "score": score, "source": source,
         }
-        for word, mark, (row, score, source) in zip(words, marks, decided, strict=True)
+        for word, row, mark, (_, score, source) in zip(words, rows, marks, decided, strict=True)
     ]  # fmt: skip
     new = [("", "") if decision.source == "input" else mark for mark, decision in zip(marks, decided, strict=True)]
     edits = restoring_edits(item.spoken, words, new, entries, prepared.replaced)
@@ -46,7 +48,12 @@ def make_result(
                 entry[name] = value
         result["words"] = entries
     if sentences:
-        result["sentences"] = [_sentence(prepared, edits, first, end) for first, end in ranges]
+        result["sentences"] = []
+        for first, end in ranges:
+            mark, start, stop = prepared.found[end - 1], words[first].mark_from, words[end - 1].mark_at
+            stop = max(stop, mark.end) if mark else stop
+            said = edited_between(item.text, edits, start, stop)
+            result["sentences"].append({"text": said, "start": start, "end": stop})
     if item.recognised is None:
         return result
     restored = item.recognised.restored(edits)
@@ -77,11 +84,3 @@ def _capitals(
             if sign != wanted:
                 edits.append(change(text, word.start + offset, wanted, "truecase"))
     return edits
-
-
-def _sentence(prepared: PreparedItem, edits: Sequence[Edit], first: int, end: int) -> dict[str, Any]:
-    """A sentence as it is restored, and where it stands in the input."""
-    mark = prepared.found[end - 1]
-    start, stop = prepared.words[first].mark_from, prepared.words[end - 1].mark_at
-    stop = max(stop, mark.end) if mark else stop
-    return {"text": edited_between(prepared.item.text, edits, start, stop), "start": start, "end": stop}

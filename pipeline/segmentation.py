@@ -10,6 +10,7 @@ import itertools
 import logging
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import regex
@@ -64,7 +65,7 @@ class WordPatterns:
     """
 
     def __init__(self, marks: frozenset[str]) -> None:
-        mark = _set(marks)
+        mark = f"[{_escaped(marks)}]"
         core, word = _word_parts(marks)
         han = rf"(?!{_JAPANESE})(?:{_HAN})++"
         # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
@@ -97,7 +98,7 @@ class WordPatterns:
 
 def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     """One character of a word; and how a word continues after signs that belong to it only between its characters."""
-    hyphen = _set(_HYPHENS)
+    hyphen = f"[{_escaped(_HYPHENS)}]"
     sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(ENCLOSING | marks | set(_HYPHENS))}]"
     core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
     joiners = [
@@ -115,10 +116,6 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     core = f"(?:{core})"
     plural = rf"(?<=\p{{L}})\([A-Za-z]{{1,2}}\){core}*+"  # file(s)
     return core, rf"(?:(?:{'|'.join(joiners)}){core}++|{plural})*+"
-
-
-def _set(signs: Iterable[str]) -> str:
-    return f"[{_escaped(signs)}]"
 
 
 def _escaped(signs: Iterable[str]) -> str:
@@ -149,22 +146,21 @@ class HanSegmenter:
 
     Raises:
         ImportError: at the first Han text, if jieba is not installed.
-        ValueError: if there is no dictionary file at the path, or a word to add is empty; at the first Han text, if
-            the file is not in jieba's format.
+        ValueError: if there is no dictionary in UTF-8 at the path, or a word to add is empty.
     """
 
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
-        self.dictionary: Any = dictionary
-        if isinstance(dictionary, str | os.PathLike):
-            if not os.path.isfile(dictionary):
-                raise ValueError(
-                    f"Expected a file at jieba_dictionary={os.fspath(dictionary)!r}, there is none. Correct the path, "
-                    "or give the words themselves in a list."
-                )
-        elif dictionary is not None:
-            self.dictionary = tuple(dictionary)
-            if not all(isinstance(word, str) and word for word in self.dictionary):
-                raise ValueError(f"Expected words in jieba_dictionary, got {self.dictionary!r:.80}. Correct the list.")
+        try:
+            is_path = isinstance(dictionary, str | os.PathLike)
+            lines: Any = Path(dictionary).read_text("utf-8").splitlines() if is_path else dictionary or ()
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"Expected a jieba dictionary in UTF-8 (`word frequency tag` a line) at {dictionary}, got: {error}. "
+                "Correct the path or the file, or give the words themselves in a list."
+            ) from error
+        self.lines = tuple(lines)
+        if not all(isinstance(line, str) and (line or is_path) for line in self.lines):
+            raise ValueError(f"Expected words in jieba_dictionary, got {self.lines!r:.80}. Correct the list.")
 
     def __call__(self, run: str) -> list[str]:
         """Words of `run`, in order; joined they are `run`."""
@@ -178,21 +174,11 @@ class HanSegmenter:
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
-        if self.dictionary is None:
+        if not self.lines:
             return _default_tokenizer()
-        tokenizer, given = _new_tokenizer(), self.dictionary
-        try:
-            with contextlib.nullcontext(given) if isinstance(given, tuple) else open(given, encoding="utf-8") as lines:
-                tokenizer.load_userdict(line.translate(SIMPLIFIED) for line in lines)
-        except (OSError, ValueError) as error:
-            raise ValueError(
-                f"Expected a jieba dictionary in UTF-8 (`word frequency tag` a line) at {given}, got: {error}. Correct "
-                "the path or the file."
-            ) from error
+        tokenizer = _new_tokenizer()
+        tokenizer.load_userdict(line.translate(SIMPLIFIED) for line in self.lines)
         return tokenizer
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"dictionary": self.dictionary}  # the loaded tokenizer holds a lock, which cannot be sent to a worker
 
 
 def _new_tokenizer() -> Any:

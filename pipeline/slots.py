@@ -65,7 +65,7 @@ class SlotEncoder:
     Args:
         tokenizer: the tokenizer of the encoder. It needs a mask only where the model reads one, and the fill pieces
             only where slots may be filled; instead of other special pieces that it lacks, one that it has is used.
-        config: a `PunctuationRestorationConfig`, or anything with its fields.
+        config: a `PunctuationRestorationConfig`.
 
     Attributes:
         mask_id: the piece of an open slot with `"mask"`; None with `"last-piece"`.

@@ -12,7 +12,7 @@ Li & Lin (2020) wait for words as well.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -42,8 +42,8 @@ class PunctuationStreamer:
 
     Args:
         restore: a `PunctuationRestorationPipeline`.
-        look_ahead: number of finished words that must follow a word before it is committed; 0 commits at once. More
-            than the model's right context gain little.
+        look_ahead: finished words that must follow a word before it is committed; 0 commits at once. More than the
+            model's right context gain little.
         left_context: committed words that are shown to the model again. None: the model's own setting, and with less
             look-ahead than its right context more words, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
@@ -80,7 +80,7 @@ class PunctuationStreamer:
         self.committed = ""  # all text that is final
         self._text = ""  # what was fed: the committed words that are still shown, and what is open
         self._boundary = 0  # where in it what is open begins
-        self._labels: dict[int, str] = {}  # of the committed words in it, by their ends
+        self._labels: dict[int, str] = {}  # of the committed words in it, by their ends, where they are shown
         self._is_closed = True  # whether its last word is finished
         self._n_dropped = 0  # characters before it
         self._last_sign = ""  # the last of these
@@ -148,13 +148,13 @@ class PunctuationStreamer:
         return join_words([before, text])[1:]
 
     def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
-        """Restore what is open; commit words that enough others follow, none if `look_ahead` is None.
-
-        With `is_last` what follows the last word is committed too.
-        """
+        """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if last."""
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
         found = self._restore.find_words(text)
-        shown_to = self._shown_to(text, found)
+        after = text[found[-1].end :] if found else " "
+        is_finished = self._hypothesis or self._is_closed or any(map(str.isspace, after))
+        # An unfinished word waits: `th` is no `the`, and would mislead the model.
+        shown_to = len(text) if is_finished else max(boundary, found[-1].mark_from)
         shown, found = text[:shown_to], [word for word in found if word.end <= shown_to]
         words, edits = self._restored(shown, found, is_last) if shown[boundary:].strip() else ([], [])
         n_final = sum(word["end"] <= len(self._text) for word in words)
@@ -172,16 +172,10 @@ class PunctuationStreamer:
         )
         if cut > boundary:
             self.committed += step.committed
-            self._labels.update((word["end"], word["label"]) for word in words[:n_commit])
+            if self.condition:
+                self._labels.update((word["end"], word["label"]) for word in words[:n_commit])
             self._commit_to(cut, [word.mark_from for word in found if word.end <= cut])
         return step
-
-    def _shown_to(self, text: str, words: Sequence[Word]) -> int:
-        """Where the finished words end. An unfinished one waits: `th` is no `the`, and would mislead the model."""
-        after = text[words[-1].end :] if words else " "
-        if self._hypothesis or self._is_closed or any(map(str.isspace, after)):
-            return len(text)
-        return max(self._boundary, words[-1].mark_from)
 
     def _restored(self, shown: str, found: Sequence[Word], is_last: bool) -> tuple[list[dict[str, Any]], list[Edit]]:
         """The open words of a text and its edits, without the marks of words before them, which are decided."""
@@ -192,8 +186,7 @@ class PunctuationStreamer:
         if self._spans:
             near = slice(*(bisect_left(self._spans, place, key=itemgetter(0)) for place in (begins, ends)))
             spans = [TimedSpan(a - begins, b - begins, time) for a, b, time in self._spans[near] if b <= ends]
-        labels: Mapping[int, str] = self._labels if self.condition else {}
-        known = {index: labels[word.end] for index, word in enumerate(found) if word.end in labels}
+        known = {index: self._labels[word.end] for index, word in enumerate(found) if word.end in self._labels}
         relative, goes_on = tuple(turn - begins for turn in turns), not is_last
         item = Item(shown, known, spans, relative, unfinished=goes_on, decides_last=goes_on, words=found)
         result = self._restore(item, **self._options)

@@ -40,28 +40,19 @@ def room_of(config: ModelConfig) -> int:
 def windows_of(n_pieces: Sequence[int], config: ModelConfig, **sizes: int | None) -> list[Window]:
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
-    `n_pieces` are those of each word with its slot; `sizes` in words replace the configuration's.
+    Each word is decided once, with as much context as there is (Chen et al. 2021, section 3.3). Where words are long,
+    contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its slot; `sizes`
+    in words replace the configuration's.
     """
     window, left, right = config.window_sizes(**sizes)
-    return plan_windows(n_pieces, window, left, right, room_of(config))
-
-
-def plan_windows(
-    n_pieces: Sequence[int], window: int, left_context: int, right_context: int, max_pieces: int
-) -> list[Window]:
-    """Windows over a text, so that each word is decided once, with as much context as there is.
-
-    They overlap as those of Chen et al. (2021), section 3.3: `window` words at most, and `max_pieces` pieces of words
-    with their slots. Where words are long, contexts shrink in proportion; one word is always decided.
-    """
-    n_words = len(n_pieces)
+    n_words, room = len(n_pieces), room_of(config)
     windows: list[Window] = []
     keep_from = 0
     while keep_from < n_words:
-        budget = max_pieces - n_pieces[keep_from]
+        budget = room - n_pieces[keep_from]
         first = keep_from
-        left_pieces = budget * left_context // window  # long words on the left must leave room for the rest
-        while first > 0 and keep_from - first < left_context and n_pieces[first - 1] <= left_pieces:
+        left_pieces = budget * left // window  # long words on the left must leave room for the rest
+        while first > 0 and keep_from - first < left and n_pieces[first - 1] <= left_pieces:
             first -= 1
             left_pieces -= n_pieces[first]
             budget -= n_pieces[first]
@@ -70,7 +61,7 @@ def plan_windows(
             budget -= n_pieces[end]
             end += 1
         # A window cut short by long words gives up context in the proportion of the full one.
-        n_right = min(right_context, (end - keep_from) * right_context // (window - left_context))
+        n_right = min(right, (end - keep_from) * right // (window - left))
         keep_to = n_words if end == n_words else max(keep_from + 1, end - n_right)
         windows.append(Window(first, end, keep_from, keep_to))
         keep_from = keep_to

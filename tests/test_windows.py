@@ -5,26 +5,30 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punctuation_restoration.pipeline.windows import Window, batches_by_length, collate, plan_windows
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.pipeline.windows import Window, batches_by_length, collate, windows_of
+
+CONFIG = PunctuationRestorationConfig(window=10, left_context=4, right_context=2, max_window_pieces=102)
 
 
 def test_a_text_that_fits_is_one_window():
-    assert plan_windows([2] * 10, 10, 4, 2, 100) == [Window(0, 10, 0, 10)]
-    assert plan_windows([], 10, 4, 2, 100) == []
-    assert plan_windows([300], 10, 4, 2, 100) == [Window(0, 1, 0, 1)]
+    assert windows_of([2] * 10, CONFIG) == [Window(0, 10, 0, 10)]
+    assert windows_of([], CONFIG) == []
+    assert windows_of([300], CONFIG) == [Window(0, 1, 0, 1)]
 
 
 def test_windows_overlap_by_their_contexts():
-    assert plan_windows([1] * 20, 10, 4, 2, 100) == [
+    assert windows_of([1] * 20, CONFIG) == [
         Window(0, 10, 0, 8),
         Window(4, 14, 8, 12),
         Window(8, 18, 12, 16),
         Window(12, 20, 16, 20),
     ]
+    assert windows_of([1] * 20, CONFIG, window=14, left_context=0)[:2] == [Window(0, 14, 0, 12), Window(12, 20, 12, 20)]
 
 
 def test_long_words_shorten_windows():
-    windows = plan_windows([50] * 10, 10, 4, 2, 100)
+    windows = windows_of([50] * 10, CONFIG)
     assert [window.keep_to for window in windows] == [2, 4, 6, 8, 10]
     assert all(window.end - window.first <= 2 for window in windows)
 
@@ -32,16 +36,13 @@ def test_long_words_shorten_windows():
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.integers(1, 40), max_size=120),
-    st.integers(1, 40).flatmap(
-        lambda window: st.tuples(st.just(window), st.integers(0, window - 1)).flatmap(
-            lambda pair: st.tuples(st.just(pair[0]), st.just(pair[1]), st.integers(0, pair[0] - pair[1] - 1))
-        )
-    ),
+    st.tuples(st.integers(0, 20), st.integers(0, 15), st.integers(1, 20)).map(lambda parts: (sum(parts), *parts[:2])),
     st.integers(40, 200),
 )
 def test_every_word_is_decided_once_and_every_window_fits(n_pieces, sizes, max_pieces):
     window, left, right = sizes
-    windows = plan_windows(n_pieces, window, left, right, max_pieces)
+    config = PunctuationRestorationConfig(max_window_pieces=max_pieces + 2)
+    windows = windows_of(n_pieces, config, window=window, left_context=left, right_context=right)
     assert [index for one in windows for index in range(one.keep_from, one.keep_to)] == list(range(len(n_pieces)))
     for one in windows:
         assert 0 <= one.first <= one.keep_from < one.keep_to <= one.end <= len(n_pieces)
@@ -52,7 +53,7 @@ def test_every_word_is_decided_once_and_every_window_fits(n_pieces, sizes, max_p
 
 
 def test_the_number_of_windows_grows_with_the_text():
-    counts = [len(plan_windows([2] * n_words, 120, 40, 15, 254)) for n_words in (1_000, 10_000, 100_000)]
+    counts = [len(windows_of([2] * n_words, CONFIG)) for n_words in (1_000, 10_000, 100_000)]
     assert counts[1] <= 11 * counts[0]
     assert counts[2] <= 11 * counts[1]
 
