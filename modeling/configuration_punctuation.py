@@ -3,6 +3,7 @@
 It knows nothing about tensors or text.
 """
 
+import contextlib
 import os
 import shutil
 import unicodedata
@@ -198,19 +199,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         So the folder loads where this package is not installed, whoever writes it: a model, a Trainer or a pipeline.
         """
         os.makedirs(save_directory, exist_ok=True)
-        for path in self._pipeline_code():
+        entry = Path(__file__).parents[1] / "pipeline" / PIPELINE_FILE
+        if IS_FROM_HUB:  # where it is beside the model, unless that is new or its folder is gone
+            with contextlib.suppress(OSError):
+                entry = Path(HF_MODULES_CACHE, get_cached_module_file(str(self.name_or_path), PIPELINE_FILE))
+        for path in [entry, *get_relative_import_files(entry)] if entry.is_file() else ():
             shutil.copy(path, save_directory)
         super().save_pretrained(save_directory, *args, **kwargs)
-
-    def _pipeline_code(self) -> list[str]:
-        """Files of the pipeline: this package's, or those beside the model if this code came from the Hub."""
-        entry = Path(__file__).parents[1] / "pipeline" / PIPELINE_FILE
-        if IS_FROM_HUB:
-            try:
-                entry = Path(HF_MODULES_CACHE, get_cached_module_file(str(self.name_or_path), PIPELINE_FILE))
-            except OSError:  # a new model, or its folder is gone
-                return []
-        return [str(entry), *get_relative_import_files(entry)]
 
     @property
     def label_names(self) -> list[str]:

@@ -17,7 +17,6 @@ from transformers.modeling_outputs import BaseModelOutput
 from .configuration_punctuation import PunctuationLSTMConfig
 
 SCALE = "_scale"  # follows the name of a matrix
-LARGEST = 127
 
 
 def without_pooler(encoder_config: Any) -> dict[str, bool]:
@@ -81,7 +80,7 @@ def in_8_bits(weights: Mapping[str, torch.Tensor], encoder: nn.Module, prefix: s
     for _, path, own in _matrices(encoder):
         name = f"{prefix}{path}{own}"
         matrix = weights[name].detach().float()
-        scale = matrix.abs().amax(dim=1, keepdim=True) / LARGEST
+        scale = matrix.abs().amax(dim=1, keepdim=True) / 127
         steps = matrix / scale.clamp(min=torch.finfo(torch.float32).tiny)  # a row of zeros has a scale of 0
         stored[name], stored[name + SCALE] = steps.round().to(torch.int8), scale
     return stored

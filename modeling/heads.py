@@ -104,12 +104,9 @@ class LinearChain(nn.Module):
         scores, is_scored = scores.float().log_softmax(-1), labels != NOT_SCORED
         is_other = labels.unsqueeze(-1) != torch.arange(scores.shape[-1], device=labels.device)
         right = scores.masked_fill(is_other & is_scored.unsqueeze(-1), BARRED)
-        losses = self._log_sum(scores, is_slot) - self._log_sum(right, is_slot)  # (B,)
+        whole, own = (self._products(self._steps(one, is_slot))[:, -1, 0].logsumexp(-1) for one in (scores, right))
+        losses = whole - own  # (B,), of the summed weights of all sequences
         return is_scored * (losses / is_scored.sum(1).clamp(min=1)).unsqueeze(1)
-
-    def _log_sum(self, scores: torch.Tensor, is_slot: torch.Tensor) -> torch.Tensor:
-        """Logarithm (B,) of the summed weight of all sequences."""
-        return self._products(self._steps(scores, is_slot))[:, -1, 0].logsumexp(-1)
 
     def _steps(self, scores: torch.Tensor, is_slot: torch.Tensor) -> torch.Tensor:
         """(B, W, M, M): the log-weight of going from one label to the next; at padding nothing changes."""

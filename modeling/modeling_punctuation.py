@@ -218,11 +218,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         )
 
     def set_head(self, kind: str) -> None:
-        """Give the model another head, with those weights of the old one that fit it.
-
-        Raises:
-            ValueError: for a head that is none of `HEADS`.
-        """
+        """Give the model another head, one of `HEADS`, with those weights of the old one that fit it."""
         if kind == self.config.head:
             return
         self.config.head, old = kind, self.classifier

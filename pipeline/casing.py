@@ -4,7 +4,7 @@
     1       2       3         2             capital, upper, mixed: see `CASINGS`
     Monday  NASA's  McDonald  COVID-19
 
-It knows no sentences: their first word has its capital from the marks that are written.
+It knows sentences by their first words alone: where they begin follows from the marks that are written.
 """
 
 import itertools
@@ -13,6 +13,7 @@ from collections.abc import Container, Mapping, Sequence
 import numpy as np
 import regex
 
+from .edits import Edit, change
 from .words import Word
 
 AS_IS, CAPITAL, UPPER, MIXED = range(4)  # places in `configuration_punctuation.CASINGS`
@@ -81,21 +82,39 @@ def raised(sign: str) -> str:
     return capital if len(capital) == 1 else sign
 
 
-def cased_words(
-    words: Sequence[Word], probabilities: np.ndarray, mixed_case: Sequence[str], unchanged: Container[int]
-) -> list[tuple[str, str]]:
-    """Each word of a text in its plain letters, and as it is written in the middle of a sentence.
+def capital_edits(
+    text: str,
+    words: Sequence[Word],
+    probabilities: np.ndarray,
+    mixed_case: Sequence[str],
+    unchanged: Container[int],
+    firsts: Container[int],
+) -> list[Edit]:
+    """The edits that give words their letters, sentences their capital, and the English `I` its own.
 
-    `probabilities` (W, C) are those of the casings, (W, 0) if the model knows none; `mixed_case` lists words with
-    capitals inside, of which the first of two alike counts. Words at the places `unchanged` keep their letters.
+    Words that have capitals of their own, links and addresses stay as they are. `probabilities` (W, C) are those of the
+    casings, (W, 0) if the model knows none; `mixed_case` lists words with capitals inside, of which the first of two
+    alike counts. Words at the places `unchanged` get no letters by their casing; those at `firsts` begin sentences.
     """
-    plain = without_shouting([word.text for word in words])
-    if not probabilities.shape[1]:
-        return list(zip(plain, plain, strict=True))
-    mixed = {form.lower(): form for form in reversed(mixed_case)}
-    kinds = agreed(probabilities, [word.spoken.lower() for word in words]).argmax(axis=1).tolist()
-    kinds = [AS_IS if index in unchanged else kind for index, kind in enumerate(kinds)]
-    return [(word, recased(word, kind, mixed)) for word, kind in zip(plain, kinds, strict=True)]
+    forms = plain = without_shouting([word.text for word in words])
+    if probabilities.shape[1]:
+        mixed = {form.lower(): form for form in reversed(mixed_case)}
+        kinds = agreed(probabilities, [word.spoken.lower() for word in words]).argmax(axis=1).tolist()
+        kinds = [AS_IS if index in unchanged else kind for index, kind in enumerate(kinds)]
+        forms = [recased(word, kind, mixed) for word, kind in zip(plain, kinds, strict=True)]
+    edits = []
+    for index, (word, own, form) in enumerate(zip(words, plain, forms, strict=True)):
+        spoken = word.spoken if own == word.text else word.spoken.lower()
+        is_english_i = spoken == "i" or spoken.startswith("i'")  # also in I'm, I'll, I've, I'd
+        if not (is_english_i or spoken.islower()) or "://" in own or "@" in own:
+            continue
+        if is_english_i or (index in firsts and form == own):  # no other capital for iPhone
+            offset = next((place for place, sign in enumerate(own) if sign.isalnum()), 0)
+            form = own[:offset] + raised(own[offset]) + own[offset + 1 :]
+        for offset, (sign, wanted) in enumerate(zip(word.text, form, strict=True)):
+            if sign != wanted:
+                edits.append(change(text, word.start + offset, wanted, "truecase"))
+    return edits
 
 
 def without_shouting(words: Sequence[str]) -> list[str]:

@@ -34,9 +34,7 @@ from .spoken_forms import Forms
 from .words import Word
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
-# Where every word of a sentence is less likely to open it, its `?` stays alone: so a model may know Spanish beside
-# languages that have no `¿`.
-LEAST_CHANCE = 0.01
+LEAST_CHANCE = 0.01  # of a word to open its sentence; where all have less, its `?` stays alone, as in English
 OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; times are rounded
 MAX_DOUBLINGS = 3.0  # of the odds of a mark
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
@@ -202,29 +200,21 @@ def match_pairs(
     ends = np.array([is_sentence_end(label) for label in table])[labels]
     if not unfinished:
         ends[-1:] = True
+    opens = is_free & np.isin(labels, [ids[sign, ""] for sign in PAIRS if (sign, "") in ids])
     matched = labels.copy()
     for first, end in itertools.pairwise([0, *(np.flatnonzero(ends) + 1)]):
-        place = slice(first, end)
-        matched[place] = _matched(labels[place], scores[place], is_free[place], ids)
-    return matched
-
-
-def _matched(
-    labels: np.ndarray, scores: np.ndarray, is_free: np.ndarray, ids: Mapping[tuple[str, str], int]
-) -> np.ndarray:
-    """One sentence; `ids` are the labels that write these signs before and after a word."""
-    opens = is_free & np.isin(labels, [ids[sign, ""] for sign in PAIRS if (sign, "") in ids])
-    matched = np.where(opens, 0, labels)
-    pair = next((pair for pair in PAIRS.items() if ids.get(("", pair[1])) == labels[-1]), ("", ""))
-    opening, both = ids.get((pair[0], ""), 0), ids.get(pair, 0)
-    if not opening or opening in labels[~is_free]:
-        return matched
-    wanted = np.append(np.full(len(labels) - 1, opening), both)
-    may_open = is_free & np.append(matched[:-1] == 0, both > 0)
-    chances = np.where(may_open, scores[np.arange(len(labels)), wanted] + opens, 0.0)
-    word = chances.argmax()
-    if chances[word] >= LEAST_CHANCE:
-        matched[word] = wanted[word]
+        here, last = slice(first, end), end - 1
+        matched[here][opens[here]] = 0
+        pair = next((pair for pair in PAIRS.items() if ids.get(("", pair[1])) == labels[last]), ("", ""))
+        opening, both = ids.get((pair[0], ""), 0), ids.get(pair, 0)
+        if not opening or opening in labels[here][~is_free[here]]:
+            continue
+        wanted = np.append(np.full(last - first, opening), both)
+        may_open = is_free[here] & np.append(matched[first:last] == 0, both > 0)
+        chances = np.where(may_open, scores[np.arange(first, end), wanted] + opens[here], 0.0)
+        word = chances.argmax()
+        if chances[word] >= LEAST_CHANCE:
+            matched[first + word] = wanted[word]
     return matched
 
 

@@ -30,12 +30,9 @@ def find_marks(
 ) -> list[FoundMark | None]:
     """The mark of each word: in the gap after it, or what opens there for the next word (`¿`).
 
-    Of several together (`?!`, `."—`) the label that comes last in `label_names` counts: a question mark outweighs a
-    period, which outweighs a comma. A hyphen between blanks, or two without them, is a typed dash. A word with both
-    signs of a pair has the label of the pair, if there is one.
-
-    `mark_labels` gives the label of each mark, or None, and that of a pair (`¿?`); `label_names` are all labels in the
-    order of their ids.
+    Of several together (`?!`, `."—`) the label that comes last in `label_names`, all labels in the order of their ids,
+    counts: a question mark outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them,
+    is a typed dash. `mark_labels` gives the label of each mark, or None, and that of a pair around one word (`¿?`).
     """
     rank, opening, closing = _tables(tuple(mark_labels.items()), tuple(label_names))
     ends = [*(word.mark_from for word in words[1:]), len(text)]
@@ -46,7 +43,11 @@ def find_marks(
     for index, word in enumerate(words):
         if places := mark_places(text, starts[index], word.start, opening):
             mark = marks[index] or FoundMark(None, places[0], places[-1] + 1)
-            label = _opened([text[place] for place in places], mark.label, mark_labels, rank)
+            signs = [text[place] for place in places]
+            closed = [sign for sign in signs if mark.label and mark_labels.get(PAIRS.get(sign, "")) == mark.label]
+            whole = [mark_labels.get(sign + PAIRS[sign]) for sign in closed]
+            labels = whole if any(whole) else [mark.label, *map(mark_labels.__getitem__, signs)]
+            label = max(filter(None, labels), key=rank.__getitem__)
             marks[index] = FoundMark(label, mark.start, mark.end)
     return marks
 
@@ -61,14 +62,6 @@ def _tables(
     opening = frozenset(sign for sign, label in labels_of.items() if sign in OPENERS and label)
     closing = {sign: label for sign, label in labels_of.items() if sign not in OPENERS}
     return {name: index for index, name in enumerate(label_names)}, opening, closing
-
-
-def _opened(signs: Sequence[str], after: str | None, mark_labels: MarkLabels, rank: dict[str, int]) -> str:
-    """The label of a word with these opening signs before it, and perhaps a mark of the label `after` after it."""
-    closed = {sign: PAIRS.get(sign, "") for sign in signs}
-    whole = [mark_labels.get(sign + end) for sign, end in closed.items() if after and mark_labels.get(end) == after]
-    labels = whole if any(whole) else [after, *(mark_labels[sign] for sign in signs)]
-    return max(filter(None, labels), key=rank.__getitem__)
 
 
 def _mark_between(text: str, start: int, end: int, labels_of: MarkLabels, rank: dict[str, int]) -> FoundMark | None:

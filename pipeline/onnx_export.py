@@ -72,11 +72,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
 
 
 def import_package(name: str) -> Any:
-    """A package that torch alone does without.
-
-    Raises:
-        ImportError: if it is missing; with what to install.
-    """
+    """A package that torch alone does without; where it is missing, the ImportError says what to install."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

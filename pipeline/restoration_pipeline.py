@@ -14,12 +14,12 @@ import torch
 from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
-from .casing import cased_words
+from .casing import capital_edits
 from .decisions import PreparedItem, decide, fix, make_choice, word_times
+from .edits import ascending, edited, edited_between, marks_of, restoring_edits, sentence_ranges
 from .items import read_item
 from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
-from .results import make_result
 from .slots import SlotEncoder
 from .spoken_forms import find_forms
 from .streamer import PunctuationStreamer, in_blocks
@@ -229,18 +229,51 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         pause: float | None = None,
         truecase: bool = False,
         all_scores: bool = False,
-        **wanted: bool,
+        sentences: bool = False,
+        return_words: bool = True,
     ) -> Any:
         """Join the windows of one text, choose labels, and write the marks into the text."""
         config, prepared = self.model.config, model_outputs[0]["prepared"]
-        rows = np.concatenate([output["probabilities"][output["window"].kept] for output in model_outputs])
-        labels, casings = np.split(rows, [len(config.labels)], axis=1)  # (W, M) and (W, C)
+        item, words, table = prepared.item, prepared.words, config.labels
+        read = np.concatenate([output["probabilities"][output["window"].kept] for output in model_outputs])
+        labels, casings = np.split(read, [len(table)], axis=1)  # (W, M) and (W, C)
         choice = make_choice(config, marks, config.thresholds if thresholds is None else thresholds)
         decided, labels = decide(prepared, labels, config, choice, pause)
-        scores = [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()] if all_scores else None
-        addresses = prepared.forms.addresses
-        cased = cased_words(prepared.words, casings, config.mixed_case or (), addresses) if truecase else ()
-        return make_result(prepared, decided, config.labels, scores, cased, **wanted)
+        written = marks_of(words, [table[one.label] for one in decided])
+        entries: list[dict[str, Any]] = [
+            {
+                "word": word.text, "start": word.start, "end": word.end,
+                "label": table[label]["name"], "mark": mark[1], "score": score, "source": source,
+            }
+            for word, mark, (label, score, source) in zip(words, written, decided, strict=True)
+        ]  # fmt: skip
+        new = [("", "") if one.source == "input" else mark for mark, one in zip(written, decided, strict=True)]
+        edits = restoring_edits(item.spoken, words, new, entries, prepared.replaced)
+        ranges = sentence_ranges(item.spoken, edits, entries, item.turns) if truecase or sentences else []
+        if truecase:
+            firsts, listed = {first for first, _ in ranges}, config.mixed_case or ()
+            capitals = capital_edits(item.text, words, casings, listed, prepared.forms.addresses, firsts)
+            edits = ascending([*edits, *capitals])
+        result: dict[str, Any] = {"text": edited(item.text, edits), "edits": edits}
+        if return_words:
+            scores = [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()] if all_scores else ()
+            for name, values in (("timestamp", prepared.times), ("scores", scores)):
+                for entry, value in zip(entries, values or (), strict=False):
+                    entry[name] = value
+            result["words"] = entries
+        if sentences:
+            result["sentences"] = []
+            for first, end in ranges:
+                mark, start, stop = prepared.found[end - 1], words[first].mark_from, words[end - 1].mark_at
+                stop = max(stop, mark.end) if mark else stop
+                said = edited_between(item.text, edits, start, stop)
+                result["sentences"].append({"text": said, "start": start, "end": stop})
+        if item.recognised is None:
+            return result
+        restored = item.recognised.restored(edits)
+        if isinstance(restored, dict) and "chunks" in restored:  # of transformers, whose results are flat
+            return {**result, **restored}
+        return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
 
     def get_iterator(self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.

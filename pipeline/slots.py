@@ -63,8 +63,7 @@ class SlotEncoder:
     """Turns words into what the encoder reads.
 
     Args:
-        tokenizer: the tokenizer of the encoder. It needs a mask only where the model reads one, and the fill pieces
-            only where slots may be filled; instead of other special pieces that it lacks, one that it has is used.
+        tokenizer: the tokenizer of the encoder. Instead of a special piece that it lacks, one that it has is used.
         config: a `PunctuationRestorationConfig`.
 
     Attributes:
@@ -81,7 +80,8 @@ class SlotEncoder:
         self.tokenizer, self.config = tokenizer, config
         self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
-        self.bos_id, self.eos_id = self._ends()
+        self.bos_id: int = self._special_id("cls", "bos", "eos", "sep", "pad", "unk")
+        self.eos_id: int = self._special_id("sep", "eos", "bos", "cls", "pad", "unk")
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
         self.mask_id: int | None = tokenizer.mask_token_id if self.has_masks else None
@@ -163,14 +163,6 @@ class SlotEncoder:
             n_last = self._n_kept // 2
             ids = ids[: self._n_kept - n_last] + ids[len(ids) - n_last :]
         return [self.unk_id] if not ids or ids == self._blank else ids
-
-    def _ends(self) -> tuple[int, int]:
-        """The pieces before and after a text: those that the tokenizer puts there, else the nearest that it has."""
-        whole = self.tokenizer(BEFORE, verbose=False).input_ids
-        place = next((i for i in range(len(whole)) if whole[i : i + len(self._before)] == self._before), 0)
-        first, last = whole[:place], whole[place + len(self._before) :]
-        bos_id = first[0] if first else self._special_id("bos", "cls", "eos", "sep", "pad", "unk")
-        return bos_id, last[-1] if last else self._special_id("eos", "sep", "bos", "cls", "pad", "unk")
 
     def _special_id(self, *kinds: str) -> int:
         """The first of some special pieces that the tokenizer has; a period where it has none."""

@@ -222,12 +222,10 @@ def _checked(text: str) -> str:
 
 def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
     """The same text in blocks of about this many characters, and whether each is the last."""
-    waiting: list[str] = []
-    n_waiting = 0
+    waiting = ""
     for part in (text[at : at + size] for text in map(_checked, texts) for at in range(0, len(text), size)):
-        if n_waiting >= size:
-            yield "".join(waiting), False
-            waiting, n_waiting = [], 0
-        waiting.append(part)
-        n_waiting += len(part)
-    yield "".join(waiting), True
+        if len(waiting) >= size:
+            yield waiting, False
+            waiting = ""
+        waiting += part
+    yield waiting, True

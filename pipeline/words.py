@@ -56,7 +56,7 @@ class WordFinder:
         jieba_dictionary: see `HanSegmenter`.
 
     Raises:
-        ValueError: if the dictionary is a path at which there is no file.
+        ValueError: if the dictionary cannot be read.
     """
 
     def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
