@@ -168,11 +168,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As in transformers; unknown keys are left out with a warning.
-
-        Raises:
-            ValueError: for layers that were made bidirectional, which this version cannot compute.
-        """
+        """As in transformers; unknown keys are left out with a warning, and `bidirectional_from` is refused."""
         if config_dict.get("bidirectional_from") is not None:
             raise ValueError(
                 f"Expected no bidirectional_from, got {config_dict['bidirectional_from']!r}: decoders that read to the "
@@ -203,7 +199,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         if IS_FROM_HUB:  # where it is beside the model, unless that is new or its folder is gone
             with contextlib.suppress(OSError):
                 entry = Path(HF_MODULES_CACHE, get_cached_module_file(str(self.name_or_path), PIPELINE_FILE))
-        for path in [entry, *get_relative_import_files(entry)] if entry.is_file() else ():
+        for path in (str(entry), *get_relative_import_files(entry)) if entry.is_file() else ():
             shutil.copy(path, save_directory)
         super().save_pretrained(save_directory, *args, **kwargs)
 
@@ -237,7 +233,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             ValueError: if they do not fit together.
         """
         names = ("window", "left_context", "right_context")
-        window, left, right = (getattr(self, name) if sizes.get(name) is None else sizes[name] for name in names)
+        given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+        window, left, right = (given.get(name, getattr(self, name)) for name in names)
         are_sizes = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
         if not are_sizes or window <= left + right:
             raise ValueError(

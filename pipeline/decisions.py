@@ -101,7 +101,7 @@ def fix(config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[i
         ValueError: for a known label or word that does not exist.
     """
     ids: dict[str | None, int] = {name: index for index, name in enumerate(config.label_names)}
-    fixed = [mark and Decision(ids.get(mark.label, 0), 1.0, "input") for mark in found]
+    fixed = [Decision(ids.get(mark.label, 0), 1.0, "input") if mark else None for mark in found]
     for index, name in known.items():
         if not 0 <= index < len(found) or name not in ids:
             raise ValueError(

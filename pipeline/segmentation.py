@@ -151,15 +151,16 @@ class HanSegmenter:
 
     def __init__(self, dictionary: str | os.PathLike[str] | Iterable[str] | None = None) -> None:
         try:
-            is_path = isinstance(dictionary, str | os.PathLike)
-            lines: Any = Path(dictionary).read_text("utf-8").splitlines() if is_path else dictionary or ()
+            lines: Any = dictionary or ()
+            if isinstance(dictionary, str | os.PathLike):
+                lines = filter(None, Path(dictionary).read_text("utf-8").splitlines())
         except (OSError, ValueError) as error:
             raise ValueError(
                 f"Expected a jieba dictionary in UTF-8 (`word frequency tag` a line) at {dictionary}, got: {error}. "
                 "Correct the path or the file, or give the words themselves in a list."
             ) from error
         self.lines = tuple(lines)
-        if not all(isinstance(line, str) and (line or is_path) for line in self.lines):
+        if not all(isinstance(line, str) and line for line in self.lines):
             raise ValueError(f"Expected words in jieba_dictionary, got {self.lines!r:.80}. Correct the list.")
 
     def __call__(self, run: str) -> list[str]:
