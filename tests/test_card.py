@@ -105,27 +105,26 @@ def test_examples_show_what_the_model_gives(tiny_checkpoint: str, tiny_pipeline:
 
 
 def test_what_the_model_consists_of_is_read_from_its_files(tiny_checkpoint: str) -> None:
-    restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")
-    n_weights = sum(weight.numel() for weight in restore.model.state_dict().values())
-    rows = dict(cells(card.model_table(restore)))
+    rows = dict(cells(card.model_table(pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu"))))
     assert rows["encoder"].startswith("2 layers of hidden width 32, ")
-    assert rows["size"].startswith(f"{n_weights / 1e6:.1f} M weights, stored as F32, read as float32")
+    assert " M weights, stored as F32, read as float32" in rows["size"]
 
 
 def test_sentences_that_come_back_wrong_are_listed_some_of_each_language(tiny_pipeline: Any, tmp_path: Path) -> None:
     path, given = tmp_path / "hard.tsv", "hello, are you the"
     plain, right = tiny_pipeline("hello are you the")["text"], tiny_pipeline(given)["text"]
-    wrong = [("zh", "wrong", "你们？，")] + [("en", "wrong", f"the {n} you?,?") for n in range(card.N_FAILURES + 1)]
-    rows: list[tuple[str, ...]] = [("language", "kind", "sentence", "given", "also"), ("en", "plain", plain), *wrong]
-    # With marks, and written in several ways.
-    rows += [("en", "given", right, given), ("en", "also", "x", given, f"y{card.ALSO}{right}"), ("en", "k", "x", given)]
+    rows = [
+        ("language", "kind", "sentence", "given", "also"),
+        ("en", "plain", plain), ("en", "with marks", right, given),
+        ("en", "in several ways", "x", given, f"y{card.ALSO}{right}"), ("en", "wrong", "x", given),
+        ("en", "wrong", "you?,?"), ("en", "wrong", "the?,?"), ("zh", "wrong", "你们？，"),
+    ]  # fmt: skip
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     lines = card.failures(tiny_pipeline, path).splitlines()
-    n_wrong = len(wrong) + 1
-    assert lines[0].startswith(f"Of {len(rows) - 1} short sentences")
-    assert f"{n_wrong} do not come back" in lines[0]
-    assert f"(right: en 3 of {n_wrong + 2}, zh 0 of 1)" in lines[1]
-    assert [line.split(" | ")[0] for line in lines[5:]] == ["| en"] * card.N_FAILURES + ["| zh"]
+    assert lines[0].startswith("Of 7 short sentences")
+    assert "4 do not come back" in lines[0]
+    assert "(right: en 3 of 6, zh 0 of 1)" in lines[1]
+    assert [line.split(" | ")[0] for line in lines[5:]] == ["| en", "| en", "| zh"]
 
 
 def test_every_hard_sentence_can_come_back(tiny_pipeline: Any) -> None:
@@ -141,14 +140,13 @@ def test_every_hard_sentence_can_come_back(tiny_pipeline: Any) -> None:
 
 
 def test_checking_tells_and_writes_nothing(results: list[dict[str, Any]], tmp_path: Path) -> None:
+    folder, document = tmp_path / "results", tmp_path / "document.md"
     for one in results:
-        write_result(one, tmp_path / "results" / f"{one['benchmark']}.json")
-    (tmp_path / "results" / "other.json").write_text('{"words": 3}')
-    read = [one["benchmark"] for one in card.read_results(tmp_path / "results")]
-    assert read == ["iwslt2011-test", "ms-news-test", "iwslt2012-dev"]  # tests first
-    document = tmp_path / "document.md"
+        write_result(one, folder / f"{one['benchmark']}.json")
+    (folder / "other.json").write_text('{"words": 3}')
+    assert card.read_results(folder) == results
     document.write_text(DOCUMENT)
-    arguments = [str(document), "--results", str(tmp_path / "results")]
+    arguments = [str(document), "--results", str(folder)]
     assert card.main([*arguments, "--check"]) == 1
     assert document.read_text() == DOCUMENT
     assert card.main(arguments) == 0

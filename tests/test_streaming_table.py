@@ -50,16 +50,16 @@ def test_marks_that_are_taken_back_and_stops_that_are_right_by_hand() -> None:
 
 def test_a_source_is_measured(tiny_pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "LOOK_AHEADS", (0, 1, 2, 4))  # the tiny model sees no more words
-    rows = [json.dumps({"id": f"d{n}", "text": "Hello you are, the man. Saya awak hello. " * 9}) for n in range(3)]
-    (tmp_path / "talk.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    recipe = tmp_path / "recipe.yaml"
+    texts, recipe = tmp_path / "talk.jsonl", tmp_path / "recipe.yaml"
+    row = {"text": "Hello you are, the man. Saya awak hello. " * 9}
+    texts.write_text("\n".join(json.dumps({"id": f"d{n}", **row}) for n in range(3)), encoding="utf-8")
     source = {"path": "talk.jsonl", "language": "ms", "validation": 0.99}
     recipe.write_text(json.dumps({"name": "r", "root": str(tmp_path), "sources": [source]}), encoding="utf-8")
     found = streaming.measure(tiny_pipeline, "talk", recipe, n_words=100)
     assert found["n_words"] == 100
     assert [row["look_ahead"] for row in found["look_aheads"]] == [0, 1, 2, 4]
     assert found["look_aheads"][-1]["taken_back"] == 0
-    (tmp_path / "talk.jsonl").write_text('{"id": "d", "text": "Hello."}', encoding="utf-8")
+    texts.write_text('{"id": "d", "text": "Hello."}', encoding="utf-8")
     with pytest.raises(ValueError, match="held-out documents of talk"):
         streaming.measure(tiny_pipeline, "talk", recipe, n_words=100)
 
