@@ -82,7 +82,7 @@ def _read_own(item: Mapping[str, Any], known: Mapping[int, str]) -> Item:
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
     if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
         raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
-    timed = None if spans is None else [TimedSpan(*span) for span in spans]
+    timed = [TimedSpan(*span) for span in spans] if spans else None
     return _read_text(text, turns, known=known, spans=timed, unfinished=bool(item.get("unfinished")))
 
 

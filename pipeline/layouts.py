@@ -5,7 +5,7 @@ A path leads through keys, attributes and numbers: `results.channels.0`. It know
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -212,10 +212,8 @@ class Part:
 
     def fault(self, problem: str) -> ValueError:
         """The error that names the place of a value."""
-        return ValueError(f"{self}: {problem}" if self.way else problem)
-
-    def __str__(self) -> str:
-        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way).lstrip(".")
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way).lstrip(".")
+        return ValueError(f"{place}: {problem}" if place else problem)
 
 
 def _inner(value: Any, step: str | int) -> Any:
@@ -243,17 +241,9 @@ def seconds(value: Any, unit: float = 1.0) -> float | None:
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, str) and (clock := _CLOCK.fullmatch(value.strip())):
         hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in clock.groups())
-        return hours * 3600 + minutes * 60 + rest if clock[2] else round(rest * unit, 6)
+        return round(hours * 3600 + minutes * 60 + rest if clock[2] else rest * unit, 6)
     if value is None or (isinstance(value, Real | Decimal) and not math.isfinite(value)):  # WhisperX writes NaN
         return None
     if not isinstance(value, Real | Decimal) or isinstance(value, bool):
         raise ValueError(f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?")
     return value if unit == 1 and isinstance(value, int) else round(float(value) * unit, 6)
-
-
-def unknown_keys(keys: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Keys that look like times or speakers, and are none that we know, by what they look like."""
-    others = set(keys) - KNOWN_KEYS
-    for kind, looks in LOOK_LIKE.items():
-        words = {key: re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", key).lower()) for key in others}
-        yield kind, sorted(key for key in others if looks & set(words[key]))

@@ -1,28 +1,97 @@
-"""Takes what a speech recogniser gives, Python values, gives its speech with all copies of it.
+"""Takes what a speech recogniser gives, Python values, gives its speech with all copies of it, and writes edits back.
 
 Whisper says everything three times: in `text`, in the segments, and in their words; all of them get the marks. The
 richest list that has something in it is read, and the others are its copies. Values are dictionaries, objects with such
 attributes, lists and arrays of these, from a call or from a JSON file; `layouts.py` knows their keys.
 """
 
+import contextlib
+import copy
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from .layouts import AFTER_SEGMENT, ALIGNED, NAMES, ROOTS, Listed, Part, unknown_keys
-from .rewriting import Recognised
-from .speech import Line, Said, Span, SpeechBuilder, TimedSpan
+from .edits import Edit
+from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, Listed, Part, listed
+from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
 from .unspoken import Layout, find_hidden, names_speakers
 
 SLOWEST = 20  # seconds for a letter; whole numbers that would make speech slower are milliseconds
 _TOKENS = (r"\S+", r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’][^\W_]+)*")
+Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a recogniser gave: one transcript."""
+
+    given: Any
+    strings: list[tuple[Way, str]]  # what is read of it: the way to each string, and the string
+    speech: Speech  # in a source in which these strings stand one after another, each with a sign behind it
+    warnings: list[str] = field(default_factory=list)
+
+    def restored(self, edits: Sequence[Edit]) -> Any:
+        """The same, with the edits of its speech in every copy of it; what was given is not touched.
+
+        Raises:
+            ValueError: an object that cannot be written.
+        """
+        changes = self.speech.source_edits(edits)
+        tree: dict[str | int, Any] = {}  # the strings that change, at their ways
+        begins, n = 0, 0
+        for way, string in self.strings:
+            parts, done = [], 0
+            while n < len(changes) and changes[n][0] <= begins + len(string):
+                start, end, written = changes[n]
+                parts += [string[done : start - begins], written]
+                done, n = end - begins, n + 1
+            if parts:
+                branch = tree
+                for step in way[:-1]:
+                    branch = branch.setdefault(step, {})
+                branch[way[-1] if way else ""] = "".join([*parts, string[done:]])
+            begins += len(string) + 1
+        return tree.get("") or _rebuilt(self.given, tree)
+
+
+def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
+    """The value again, with the strings of the tree, which has its shape.
+
+    A dictionary comes back as a new one. An object comes back as one of its class, or as itself where nothing changed.
+    """
+    if isinstance(tree, str):
+        return tree
+    if isinstance(value, Mapping):
+        return {key: _rebuilt(inner, tree.get(key, {})) for key, inner in value.items()}
+    if (values := listed(value)) is not None and (tree or isinstance(value, list | tuple)):
+        inner = [_rebuilt(one, tree.get(n, {})) for n, one in enumerate(values)]
+        return tuple(inner) if isinstance(value, tuple) else inner
+    if not tree:
+        return value
+    new = {str(name): _rebuilt(getattr(value, str(name)), branch) for name, branch in tree.items()}
+    if hasattr(value, "_replace"):
+        return value._replace(**new)
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+    if new.keys() <= {one.name for one in fields if one.init}:
+        return dataclasses.replace(value, **new)
+    changed = copy.copy(value)
+    for name, inner in sorted(new.items(), key=lambda item: isinstance(item[1], str)):  # texts may follow from lists
+        with contextlib.suppress(AttributeError):  # perhaps it is computed from what was written already
+            setattr(changed, name, inner)
+        if getattr(changed, name) != inner:
+            raise ValueError(
+                f"Expected an object whose {name!r} can be written, got a {type(value).__name__}, which computes it. "
+                "Pass the dictionary in it (`.to_dict()`, `.model_dump()`)."
+            )
+    return changed
 
 
 def opens_transcript(value: Any) -> bool:
     """Whether this is a word or a segment of a recogniser, so that a list which begins with it is one transcript."""
     part = Part(value)
-    is_segment = isinstance(getattr(part.at("text"), "value", None), str) and part.is_timed()
-    return not isinstance(value, str) and (is_segment or part.at("word") is not None)
+    return part.at("word") is not None or (any(part.strings(["text"])) and part.is_timed())
 
 
 def is_pair(value: Any) -> bool:
@@ -47,7 +116,7 @@ def read_transcripts(values: Any) -> list[Recognised] | Recognised:
     return [read_recognised(value, (n,)) for n, value in enumerate(values)]
 
 
-def read_recognised(given: Any, way: tuple[int, ...] = ()) -> Recognised:
+def read_recognised(given: Any, way: Way = ()) -> Recognised:
     """Read one transcript: a dictionary or an object, a list of words or segments, or such a list and its info.
 
     `way` is where it stands among others, for messages.
@@ -60,21 +129,20 @@ def read_recognised(given: Any, way: tuple[int, ...] = ()) -> Recognised:
 
 def _are_vosk(values: Sequence[Any]) -> bool:
     """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-    rows = [value if isinstance(value, Mapping) else {} for value in values]
-    kinds = [isinstance(row.get("result"), list) for row in rows]
-    return any(kinds) and all(is_one or row.keys() == {"text"} for is_one, row in zip(kinds, rows, strict=True))
+    kinds = [value.keys() == {"text"} or "result" in value if isinstance(value, Mapping) else False for value in values]
+    return all(kinds) and any(isinstance(value.get("result"), list) for value in values)
 
 
 class _Reader:
     """Reads one transcript; collects its strings, and warnings, as it goes."""
 
-    def __init__(self, given: Any, way: tuple[int, ...]) -> None:
+    def __init__(self, given: Any, way: Way) -> None:
         self.given, self.way = given, way
         self.heard = Part(given[0], (0,)) if is_pair(given) else Part(given, way)
         names = [self.heard.at(name) for name in NAMES] if isinstance(given, Mapping) else []
         name = next((str(one.value) for one in names if one and isinstance(one.value, str | int)), None)
         self.builder = SpeechBuilder(name)
-        self.strings: list[tuple[tuple[str | int, ...], str]] = []
+        self.strings: list[tuple[Way, str]] = []
         self.length = 0  # of all strings
         self.said: list[Said] = []  # segments, or words where there are none
         self.are_named = False
@@ -94,10 +162,11 @@ class _Reader:
         else:
             are_words = any(isinstance(part.value, str) or part.at("word") for part in parts[:1])
             self._read_parts(parts, Listed("", "words" if are_words else "segments"))
-        for kind, keys in unknown_keys(self.other_keys):
+        for kind, looks in LOOK_LIKE.items():
+            words = {key: re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", key).lower()) for key in self.other_keys}
+            keys = ", ".join(repr(key) for key in sorted(self.other_keys - KNOWN_KEYS) if looks & set(words[key]))
             if keys and kind not in self.read_kinds:
-                shown = ", ".join(map(repr, keys))
-                self._warn(self.heard, f"the keys {shown} look like {kind} and are not known; they are not read")
+                self._warn(self.heard, f"the keys {keys} look like {kind} and are not known; they are not read")
         self._check_pace()
         return Recognised(self.given, self.strings, self.builder.build(), self.warnings)
 
@@ -119,12 +188,13 @@ class _Reader:
             for other, copies in others:
                 self._read_copies(copies, other)
         else:
-            self.said.append(self._say(texts.pop(0), "text"))
+            self._say(texts.pop(0), "text")
             self._note_keys(root)
         if not self.builder.speech.spans:
             self._read_aligned(root)
         for text in texts:
-            self._repeat([self._line(text, "text")], text, f"the {text.way[-1]!r} does not spell the words; it gets")
+            problem = f"the {text.way[-1]!r} does not spell the words; it gets"
+            self._repeat([self._line(text, "text")], text, problem, self.said)
 
     def _read_parts(self, parts: Sequence[Part], row: Listed) -> None:
         if row.holds == "segments":
@@ -143,23 +213,25 @@ class _Reader:
         text, words = part.said(), part.inner_words()
         if text is None and not words:
             raise part.fault(f"Expected a text, or a list of words, got {part.value!r:.60}. Is the format right?")
-        if text is None or not text.value.strip():
-            for word in words:
-                self._time(word, self._say_word(word).place, row.unit, part)
+        if text and not text.value.strip():
+            text = None
         elif row.holds == "words" and not words:
-            self._time(part, self._say_word(part).place, row.unit)
+            text, words = None, [part]
+        if text is None:
+            for word in words:
+                self._time(word, self._say(word, "word").place, row.unit, part)
         else:
-            self.said.append(self._say(text, "line"))
+            said = self._say(text, "line")
             lines = [self._line(word, "word") for word in words]
-            ranges = self._repeat(lines, part, "the words of a segment do not spell its text; they get", self.said[-1:])
-            for word, place in zip(words, ranges, strict=True) if ranges else [(part, self.said[-1].place)]:
+            ranges = self._repeat(lines, part, "the words of a segment do not spell its text; they get", [said])
+            for word, place in zip(words, ranges, strict=True) if ranges else [(part, said.place)]:
                 self._time(word, place, row.unit)
 
     def _read_copies(self, parts: list[Part], row: Listed) -> None:
         """Another list of the same; its times count where those of segments are all there is."""
         lines = [self._line(part, "line" if row.holds == "segments" else "word") for part in parts if part.said()]
         name = f"the {row.path.split('.')[-1]!r} does not spell the words; it gets"
-        ranges = self._repeat(lines, Part(None, self.way), name)
+        ranges = self._repeat(lines, Part(None, self.way), name, self.said)
         if ranges and len(parts) == len(ranges) > len(self.builder.speech.spans):
             old, self.builder.speech.spans = self.builder.speech.spans, []
             for part, place in zip(parts, ranges, strict=True):
@@ -187,10 +259,7 @@ class _Reader:
             self._warn(root, f"the {len(times)} times are not one for each word; they are not used")
 
     def _say(self, part: Part, layout: Layout) -> Said:
-        return self.builder.say(self._line(part, layout))
-
-    def _say_word(self, part: Part) -> Said:
-        self.said.append(self.builder.say(self._line(part, "word"), is_word=True))
+        self.said.append(self.builder.say(self._line(part, layout), is_word=layout == "word"))
         return self.said[-1]
 
     def _line(self, part: Part, layout: Layout) -> Line:
@@ -201,13 +270,11 @@ class _Reader:
         layout = "line" if layout == "word" and " " in text.value.strip() else layout
         return Line.of(text.value, start, find_hidden(text.value, layout, None if layout == "text" else self.are_named))
 
-    def _repeat(
-        self, lines: list[Line], owner: Part, problem: str, originals: list[Said] | None = None
-    ) -> list[Span] | None:
+    def _repeat(self, lines: list[Line], owner: Part, problem: str, originals: list[Said]) -> list[Span] | None:
         """The ranges of these copies in the text."""
-        if not any(line.text.strip() for line in lines) or not self.said:
+        if not any(line.text.strip() for line in lines) or not originals:
             return None
-        ranges = self.builder.repeat(lines, originals or self.said)
+        ranges = self.builder.repeat(lines, originals)
         if ranges is None:
             self._warn(owner, f"{problem} no marks")
         return ranges

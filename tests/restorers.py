@@ -54,8 +54,7 @@ def source_without_sentences(restored: RestoredTranscript) -> str:
     """The file with its marks alone."""
     if restored.transcript.document is None:
         return restored.source()
-    edits = [each.edits for each in restored.speeches]
-    return str(restored.transcript.document.written(edits, None))
+    return restored.transcript.document.written((each.edits, None) for each in restored.speeches)
 
 
 class StandIn:

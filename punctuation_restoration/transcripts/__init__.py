@@ -7,11 +7,10 @@ subtitles = write_as(restored, "srt")                   # or another format
 """
 
 from ..pipeline.speech import Speech
-from .cues import CueLimits
 from .file_text import Encoding, FormatError, Transcript
 from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
 from .restoring import RestoredSpeech, RestoredTranscript, is_plain, restore_transcript, restored_parts
-from .writing import WRITABLE, encoding_of, write_as
+from .writing import WRITABLE, CueLimits, encoding_of, write_as
 
 __all__ = [
     "FOREIGN",

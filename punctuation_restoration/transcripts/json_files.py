@@ -4,17 +4,16 @@ A file goes the way of a call: its values are read by `pipeline/recognisers.py`.
 indentation as far as it is regular; the spelling of numbers and blanks may change.
 """
 
-import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..pipeline.recognisers import Recognised, read_transcripts
 from .file_text import FormatError, Transcript, line_of, numbered_lines
 
-_BLANKS = re.compile(r"\ufeff?[ \t\n\r]*")
+_BLANKS = re.compile(r"\ufeff?[ \t\n\r]*+")
 _INDENT = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)\S")
 _LOOKED_AT = 4096  # characters that show how a file is laid out
 _DECODER = json.JSONDecoder()
@@ -30,26 +29,20 @@ class JsonDocument:
     behind: str
     are_parts: bool  # whether the values that follow one another are one transcript, as Vosk prints them
 
-    def written(self, edits: Sequence[Sequence[Any]], sentences: Sequence[list[dict[str, Any]]] | None = None) -> str:
-        """The file with its marks; edits, and sentences if any are wanted, are those of its speeches, in order."""
-        told = zip(edits, sentences or itertools.repeat(None, len(edits)), strict=True)
-        values: list[Any] = []
-        for row in self.rows:
-            found = [_restored(one, *next(told)) for one in (row if isinstance(row, list) else [row])]
-            values.append(found if isinstance(row, list) else found[0])
+    def written(self, told: Iterable[tuple[Sequence[Any], list[dict[str, Any]] | None]]) -> str:
+        """The file with its marks; `told` has each speech's edits, and its sentences if any are wanted, in order."""
+        news = iter(told)
+
+        def restored(row: list[Recognised] | Recognised) -> Any:
+            if isinstance(row, list):
+                return [restored(one) for one in row]
+            edits, sentences = next(news)
+            value = row.restored(edits)
+            return {**value, "sentences": sentences} if sentences is not None and isinstance(value, Mapping) else value
+
+        values = [restored(row) for row in self.rows]
         values = values[0] if self.are_parts else values
-        texts = [json.dumps(value, **self.dump) for value in values]
-        if re.search(
-            "[\ud800-\udfff]", written := self.between.join(texts)
-        ):  # half a pair: only an escape can write it
-            written = self.between.join(json.dumps(value, **self.dump | {"ensure_ascii": True}) for value in values)
-        return written + self.behind
-
-
-def _restored(found: Recognised, edits: Sequence[Any], sentences: list[dict[str, Any]] | None) -> Any:
-    value = found.restored(edits)
-    has_place = isinstance(value, Mapping) and found.speech.spans and sentences is not None
-    return {**value, "sentences": sentences} if has_place else value
+        return self.between.join(json.dumps(value, **self.dump) for value in values) + self.behind
 
 
 def read_json(source: str) -> Transcript:
@@ -61,11 +54,12 @@ def read_json(source: str) -> Transcript:
     values = list(_values(source))
     if not values:
         raise FormatError("Expected JSON, got an empty file.", line=1)
-    if len(values) > 1 and not all(isinstance(value, dict) for value in values):
+    if len(values) == 1:
+        return _transcript(source, "json", [_read(values[0], 1)])
+    if not all(isinstance(value, dict) for value in values):
         raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
-    if len(values) > 1 and not isinstance(_read(values, None), list):
-        return _transcript(source, "json", [(None, values)], are_parts=True)
-    return _transcript(source, "json", [(1 if len(values) == 1 else None, value) for value in values])
+    found = _read(values, None)
+    return _transcript(source, "json", found) if isinstance(found, list) else _transcript(source, "json", [found], True)
 
 
 def read_json_lines(source: str) -> Transcript:
@@ -74,31 +68,30 @@ def read_json_lines(source: str) -> Transcript:
     Raises:
         FormatError: a line that is not JSON, or has neither text nor words; with the line.
     """
-    values: list[tuple[int | None, Any]] = []
+    rows: list[list[Recognised] | Recognised] = []
     for number, start, end in numbered_lines(source):
-        found = list(_values(source[start:end], number))
-        if len(found) != 1:
-            raise FormatError(f"Expected one JSON value a line, got {len(found)}.", line=number)
-        values.append((number, found[0]))
-    return _transcript(source, "jsonl", values)
+        values = list(_values(source[start:end], number))
+        if len(values) != 1:
+            raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
+        rows.append(_read(values[0], number))
+    return _transcript(source, "jsonl", rows)
 
 
 def _transcript(
-    source: str, file_format: str, values: Sequence[tuple[int | None, Any]], are_parts: bool = False
+    source: str, file_format: str, rows: Sequence[list[Recognised] | Recognised], are_parts: bool = False
 ) -> Transcript:
-    """The transcripts of a file's values, each with the line on which it stands."""
-    rows = [_read(value, number) for number, value in values]
+    """What was read of a file's values, and how they are laid out."""
     found = [one for row in rows for one in (row if isinstance(row, list) else [row])]
     head = source[:_LOOKED_AT]
-    indented = _INDENT.search(head) if file_format == "json" else None
-    is_tight = '":' in head and not re.search(r'": |", |[\d\]}], ', head)
-    dump: dict[str, Any] = {"ensure_ascii": source.isascii() and "\\u" in source, "indent": None}
-    if indented:
+    # Half a pair of surrogates, which only an escape can write, is an escape in the source too.
+    is_escaped = "\\u" in source and (source.isascii() or "\\ud" in source.lower())
+    dump: dict[str, Any] = {"ensure_ascii": is_escaped, "indent": None}
+    if file_format == "json" and (indented := _INDENT.search(head)):
         dump["indent"] = indented[1] if "\t" in indented[1] else len(indented[1])
-    elif is_tight or (head[:1] == "[" and ", " not in head):
+    elif not re.search(r'": |["\d\]}], ', head):
         dump["separators"] = (",", ":")
     between = "\r\n" if "\r\n" in source else "\n"
-    document = JsonDocument(rows, dump, between, source[len(source.rstrip()) :], are_parts)
+    document = JsonDocument(list(rows), dump, between, source[len(source.rstrip()) :], are_parts)
     warnings = [warning for one in found for warning in one.warnings]
     return Transcript(source, file_format, [one.speech for one in found], warnings, document)
 
@@ -117,8 +110,8 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
 
     `line` is the number of its first line, for messages.
     """
-    position = _after_blanks(text, 0)
-    while position < len(text):
+    position = 0
+    while (blanks := _BLANKS.match(text, position)) and (position := blanks.end()) < len(text):
         try:
             value, position = _DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
@@ -133,9 +126,3 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
             problem = "Expected JSON nested less deeply than this."
             raise FormatError(problem, line=line - 1 + line_of(text, position)) from error
         yield value
-        position = _after_blanks(text, position)
-
-
-def _after_blanks(text: str, position: int) -> int:
-    blanks = _BLANKS.match(text, position)
-    return blanks.end() if blanks else position

@@ -1,30 +1,108 @@
-"""Takes a transcript and a restorer, gives the transcript restored; plain text also part by part.
+"""Takes a transcript and a restorer, gives the transcript restored, with its sentences; plain text also part by part.
 
-It knows nothing about formats, and leaves to the restorer how a long text is cut.
+Sentences are those of `pipeline.edits.sentence_ranges`. It knows nothing about formats, and leaves to the restorer how
+a long text is cut.
 """
 
 import functools
 import itertools
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol
 
-from ..pipeline.edits import Edit, edited
-from ..pipeline.speech import Speech
+from ..pipeline.edits import Edit, edited, edited_between, sentence_ranges
+from ..pipeline.speech import UNSPACED_SIGNS, Speech
+from ..pipeline.words import before_openers
 from .file_text import Transcript
-from .timed_sentences import Clock, Sentence, find_sentences
 
 LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
+_LETTER = re.compile(r"[^\W_]")
+_HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
 
 
 class Restorer(Protocol):
     """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
-        """`{"text", "edits", "words"}` for each text, or `{"text", "turns", "spans"}` with what is known of it."""
+        """`{"text", "edits", "words"}` for each `{"text", "turns", "spans"}`."""
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
         """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text` is the restored sentence of the original text[start:end]; `begins` and `ends` are seconds or None.
+
+    `speaker` is who says it, where the file has a name; `shown` the text with what the file shows beside it.
+    """
+
+    text: str
+    start: int
+    end: int
+    begins: float | None
+    ends: float | None
+    speaker: str | None = None
+    shown: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
+        times = {} if self.begins is None else {"start": self.begins, "end": self.ends}
+        return {**times, "text": self.text, **({} if self.speaker is None else {"speaker": self.speaker})}
+
+
+class SpokenWord(NamedTuple):
+    """The word of the original text[start:end], restored, up to the next one, with a blank where that stands apart.
+
+    What opens a bracket or a quote belongs to the word behind it.
+    """
+
+    start: int
+    end: int
+    text: str
+    shown: str  # with what the file shows beside it, see `Aside`
+
+
+class Clock:
+    """Says when a part of the speech was said, from what the file tells.
+
+    What has a start alone ends where the next one begins. Inside a cue or segment, whose words have no times of their
+    own, time is shared out evenly over the characters.
+    """
+
+    def __init__(self, speech: Speech):
+        self._timings: list[tuple[int, int, float, float]] = []
+        for (start, end, (begins, ends)), following in itertools.zip_longest(speech.spans, speech.spans[1:]):
+            if begins is not None and ends is None:
+                ends = following.time[0] if following else begins
+            if begins is not None and ends is not None:
+                # A word ends where its last letter does, whatever marks it has.
+                first = _LETTER.search(speech.text, start, end)
+                while first and not _LETTER.match(speech.text[end - 1]):
+                    end -= 1
+                self._timings.append((first.start() if first else start, end, float(begins), float(ends)))
+
+    def __bool__(self) -> bool:
+        return bool(self._timings)
+
+    def between(self, start: int, end: int) -> tuple[float | None, float | None]:
+        """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
+        if not self._timings or start >= end:
+            return None, None
+        first = min(bisect_right(self._timings, start, key=itemgetter(1)), len(self._timings) - 1)
+        last = min(bisect_left(self._timings, end, key=itemgetter(1)), len(self._timings) - 1)
+        if self._timings[last][0] >= end and last > 0:
+            last -= 1
+        begins, ends = sorted((self._at(first, start), self._at(last, end)))
+        return round(begins, 3), round(ends, 3)
+
+    def _at(self, index: int, offset: int) -> float:
+        start, end, begins, ends = self._timings[index]
+        share = (offset - start) / max(1, end - start)
+        return begins + min(1.0, max(0.0, share)) * (ends - begins)
 
 
 @dataclass(frozen=True)
@@ -41,12 +119,45 @@ class RestoredSpeech:
 
     @functools.cached_property
     def clock(self) -> Clock:
-        """When its parts were said."""
         return Clock(self.speech)
 
     @functools.cached_property
     def sentences(self) -> list[Sentence]:
-        return find_sentences(self.speech, self.edits, self.words, self.clock)
+        """Its sentences, in one line each. A text without words (signs, pictures) has none."""
+        found: list[Sentence] = []
+        for words in self.spoken_sentences():
+            start, end = words[0].start, words[-1].end
+            text, shown = ("".join(map(itemgetter(n), words)).strip() for n in (2, 3))
+            n_before = bisect_right(self.speech.speakers, start, key=itemgetter(0))
+            speaker = self.speech.speakers[n_before - 1][1] if n_before else None
+            found.append(Sentence(text, start, end, *self.clock.between(start, end), speaker, shown))
+        return found
+
+    def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
+        """The words of each sentence."""
+        text, words = self.speech.text, self.words
+        beside: dict[int, tuple[list[str], list[str]]] = {}  # by a word's number: what is shown before and after it
+        for offset, aside, leads in self.speech.asides if words else ():
+            n = bisect_left(words, offset, key=itemgetter("start"))
+            leads = n < len(words) and (leads or n == 0)  # what has no word on its side goes to the other
+            beside.setdefault(n if leads else n - 1, ([], []))[not leads].append(aside)
+        ends = [0, *(word["end"] for word in words)]
+        borders = [before_openers(text, end, word["start"]) for end, word in zip(ends, words, strict=False)]
+        spoken = []
+        for n, (word, border, until) in enumerate(zip(words, borders, [*borders[1:], len(text)], strict=False)):
+            restored, following = edited_between(text, self.edits, border, until), text[until : until + 1]
+            before, after = beside.get(n, ([], []))
+            shown = " ".join([*before, restored, *after]) + " " * bool(after)
+            spoken.append(
+                SpokenWord(word["start"], word["end"], *(_in_one_line(each, following) for each in (restored, shown)))
+            )
+        for first, end in sentence_ranges(text, self.edits, words, self.speech.turns):
+            yield spoken[first:end]
+
+
+def _in_one_line(text: str, following: str) -> str:
+    """Without line ends: between Han characters nothing takes their place, elsewhere a blank."""
+    return re.sub(r"\s+", " ", _HAN_LINE_END.sub("", text + following)).removesuffix(following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +170,8 @@ class RestoredTranscript:
     def source(self) -> str:
         """The file with its marks, in its own format, sentences added where JSON has times."""
         if self.transcript.document is not None:
-            rows = [[one.row() for one in each.sentences] if each.speech.spans else [] for each in self.speeches]
-            return str(self.transcript.document.written([each.edits for each in self.speeches], rows))
+            rows = [[one.row() for one in each.sentences] if each.speech.spans else None for each in self.speeches]
+            return self.transcript.document.written(zip((each.edits for each in self.speeches), rows, strict=True))
         source, parts, done = self.transcript.source, [], 0
         changes = [change for each in self.speeches for change in each.speech.source_edits(each.edits)]
         for start, end, written in changes:
@@ -113,28 +224,19 @@ def _restored(
     Short speeches are restored together, so that batches are full; a long one comes in parts.
     """
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
+    known = {n: {"turns": speeches[n].turns, "spans": speeches[n].spans if "pause" in options else []} for n in spoken}
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
         results: Iterable[tuple[int, Mapping[str, Any]]]
         if is_long:
-            results = ((n, result) for n in numbers for result in _in_parts(speeches[n], restore, options))
+            more = {"condition": bool(options.get("truecase")), **options}  # capitals depend on the marks before
+            results = (
+                (n, part) for n in numbers for part in restore.stream_results([speeches[n].text], **known[n], **more)
+            )
         else:
-            items = (_item(speeches[n], options) for n in numbers)
+            items = ({"text": speeches[n].text, **known[n]} for n in numbers)
             results = zip(numbers, restore(items, **options), strict=True)
         for n, result in results:
             if on_progress:
                 on_progress(len(result["text"]) - sum(len(e["inserted"]) - len(e["removed"]) for e in result["edits"]))
             yield n, result
-
-
-def _in_parts(speech: Speech, restore: Restorer, options: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    condition = bool(options.get("truecase"))  # capitals depend on the marks before
-    spans = speech.spans if "pause" in options else []
-    return restore.stream_results([speech.text], spans=spans, turns=speech.turns, condition=condition, **options)
-
-
-def _item(speech: Speech, options: Mapping[str, Any]) -> str | dict[str, Any]:
-    """What the restorer gets: the text, with its changes of speaker, and its times where they are asked for."""
-    spans = speech.spans if "pause" in options else []
-    known = {name: value for name, value in (("spans", spans), ("turns", speech.turns)) if value}
-    return {"text": speech.text, **known} if known else speech.text

@@ -1,17 +1,23 @@
 """Takes SubRip (SRT) or WebVTT text, gives its speech as one text with cue times, so that marks cross cue borders.
 
+    {\\an8}- <i>hello there</i><br>yes     ->  - hello there
+                                             yes
+
 Files are edited in place: pysubs2 and webvtt-py rewrite indices, times, blank lines and settings, so neither gives a
-file back byte for byte. It knows the two formats, and leaves what is visible in a cue to `cue_text`.
+file back byte for byte. What is shown in a cue and not said, `unspoken` finds.
 """
 
+import html
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..pipeline.speech import Line, Said, SpeechBuilder
-from ..pipeline.unspoken import names_speakers
-from .cue_text import read_lines, shown_text
+import regex
+
+from ..pipeline.layouts import seconds
+from ..pipeline.speech import Line, Run, Said, SpeechBuilder
+from ..pipeline.unspoken import Hidden, find_hidden, names_speakers
 from .file_text import LINE_END, FormatError, Transcript, line_of, n_line_ends
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
@@ -21,7 +27,7 @@ _SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$
 _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
 _SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
-_LINE = re.compile(r"[^\r\n]+")
+_LINE = re.compile(r"([^\r\n]+)(?:\r\n|\n|\r)?")
 _BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
 _NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)$")
 _FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)$")
@@ -32,10 +38,25 @@ _DAMAGED_TIMES = re.compile(
     re.MULTILINE,
 )
 _TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
+
+# SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
+_SRT_TAG = (
+    r"</?+(?:i|b|u|s|em|strong|font|span|c|v|ruby|rt|lang)\b[^<>\n]*+>"
+    r"|\{\\[^{}\n]*+\}|\{/?+[ibuyYcCfFsSpP](?::[^{}\n]*+)?+\}"
+)
+_ENTITY = r"&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|\#\d{1,7}+|\#[xX][0-9a-fA-F]{1,6}+);"
+_SHOWN_LINE_END = r"<[bB][rR][ \t]*+/?+>|\\N|\r\n|\r"
+_MARKUP = {
+    name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})|\Z")
+    for name, tag in (("srt", _SRT_TAG), ("vtt", r"<[^<>\n]*+>"))
+}
+_VOICE = regex.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>")  # of WebVTT: `<v.loud Mary Lee>`
+_SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _HIGHLIGHT = re.compile(r"<(u|b|font|c)(?:[ .][^<>\n]*+)?+>([^<>\n]*+)</\1>")
+
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
-_N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll
+_N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll, and whether they name speakers
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +77,7 @@ def read_srt(source: str) -> Transcript:
         FormatError: broken or missing cue times, a cue that ends before it begins, or text before the first cue; with
             the line.
     """
-    return _transcript(source, "srt", _srt_cues(source))
+    return _transcript(source, "srt", _srt_cues)
 
 
 def read_vtt(source: str) -> Transcript:
@@ -68,48 +89,38 @@ def read_vtt(source: str) -> Transcript:
     first = LINE_END.split(source, maxsplit=1)[0]
     if not re.match(r"\ufeff?WEBVTT(?:[ \t]|$)", first):
         raise FormatError(f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1)
-    return _transcript(source, "vtt", _vtt_cues(source))
+    return _transcript(source, "vtt", _vtt_cues)
 
 
 def _srt_cues(source: str) -> Iterator[Cue]:
     """A cue's text goes on up to the next cue's number and times, blank lines inside it included."""
-    arrows = (match for match in _arrow_lines(source, 0, len(source)) if _is_times_line(source, match))
-    times = next(arrows, None)
-    _check_head(source, times.start() if times else len(source))
-    number = _number_above(source, 0, times.start()) if times else None
-    while times is not None:
-        following = next(arrows, None)
-        seconds = _times(times, _SRT_TIMES, _SRT_EXAMPLE)
-        start = _after_line_end(source, times.end())
-        end = following.start() if following else len(source)
-        next_number = _number_above(source, start, end) if following else None
-        _check_body(source, start, end, number, next_number)
-        yield Cue(times.start(), *seconds, start, next_number.start() if next_number else end)
+    arrows: Iterator[re.Match[str] | None] = itertools.chain(_arrow_lines(source, 0, len(source)), [None])
+    times = number = None
+    for following in arrows:
+        # An arrow may also be said: `it goes a --> b`. Broken times still look like times, or stand below a number.
+        start, end = times.end() if times else 0, following.start() if following else len(source)
+        near = max(0, end - 40)
+        if following and not (_TIME_LIKE.search(following[1]) or _FIRST_IN_BLOCK.search(source, near, end)):
+            continue
+        next_number = _NUMBER_ABOVE.search(source, max(start, near), end) if following else None
+        if times is None:
+            _check_head(source, end)
+        else:
+            begins, ends = _times(times, _SRT_TIMES, _SRT_EXAMPLE)
+            _check_body(source, start, end, number, next_number)
+            yield Cue(times.start(), begins, ends, start, next_number.start() if next_number else end)
         times, number = following, next_number
 
 
 def _arrow_lines(source: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """The lines with an arrow in them."""
-    return (line for line in _LINE.finditer(source, start, end) if "-->" in line.group())
-
-
-def _is_times_line(source: str, line: re.Match[str]) -> bool:
-    """An arrow may also be said: `it goes a --> b`. Broken times still look like times, or stand below a number."""
-    if _TIME_LIKE.search(line.group()):
-        return True
-    return _FIRST_IN_BLOCK.search(source, max(0, line.start() - 40), line.start()) is not None
-
-
-def _number_above(source: str, start: int, end: int) -> re.Match[str] | None:
-    """The line with nothing but a number that ends at `end`, if there is one behind `start`."""
-    return _NUMBER_ABOVE.search(source, max(start, end - 40), end)
+    return (line for line in _LINE.finditer(source, start, end) if "-->" in line[1])
 
 
 def _check_head(source: str, end: int) -> None:
     """Before the first cue's times, only its number may stand."""
-    lines = [match for match in _LINE.finditer(source, 0, end) if match.group().strip("\ufeff \t")]
+    lines = [line for line in _LINE.finditer(source, 0, end) if line[1].strip("\ufeff \t")]
     for n, line in enumerate(lines, 1):
-        text, number = line.group().strip("\ufeff \t"), line_of(source, line.start())
+        text, number = line[1].strip("\ufeff \t"), line_of(source, line.start())
         if not text.isdigit():
             problem = f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?"
             raise FormatError(problem, line=number)
@@ -145,49 +156,77 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
             _refuse_damaged(source, block.start(), block.end(), _VTT_EXAMPLE)
         ends_of_text = [*(times.start() for times in arrows[1:]), block.end()]
         for times, end in zip(arrows, ends_of_text, strict=False):
-            seconds = _times(times, _VTT_TIMES, _VTT_EXAMPLE)
-            yield Cue(times.start(), *seconds, _after_line_end(source, times.end()), end)
-
-
-def _after_line_end(source: str, place: int) -> int:
-    match = LINE_END.match(source, place)
-    return match.end() if match else place
+            yield Cue(times.start(), *_times(times, _VTT_TIMES, _VTT_EXAMPLE), times.end(), end)
 
 
 def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple[float, float]:
-    match = pattern.fullmatch(line.group())
-    begins, ends = map(_seconds, match.groups()) if match else (0.0, -1.0)
+    match = pattern.fullmatch(line[1])
+    begins, ends = (seconds(time) or 0.0 for time in match.groups()) if match else (0.0, -1.0)
     if ends < begins:
         wanted = "a cue that ends after it begins" if match else f"cue times such as {example}"
         number = line_of(line.string, line.start())
-        raise FormatError(f"Expected {wanted}, got {line.group().strip()!r:.80}.", line=number)
+        raise FormatError(f"Expected {wanted}, got {line[1].strip()!r:.80}.", line=number)
     return begins, ends
 
 
-def _seconds(time: str) -> float:
-    """Of `01:02:03,450` or `02:03.450`."""
-    parts = reversed(time.replace(",", ".").split(":"))
-    return round(sum(60**power * float(part) for power, part in enumerate(parts)), 3)
-
-
-def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
-    shown = ((cue, shown_text(cue_format, source, cue.start, cue.end)) for cue in cues)
-    first = list(itertools.islice(shown, _N_LOOKED_AT))
-    are_named = names_speakers((line for _, text in first for line in text.text.splitlines()[:1]), are_cues=True)
-    read = [(cue, read_lines(text, are_named)) for cue, text in first]
-    rest = ((cue, read_lines(text, are_named)) for cue, text in shown)
-    track = _CueTrack(source, scrolls=_scrolls([_texts(lines) for _, lines in read]))
+def _transcript(source: str, cue_format: str, cues: Callable[[str], Iterator[Cue]]) -> Transcript:
+    first = [_shown_text(cue_format, source, cue) for cue in itertools.islice(cues(source), _N_LOOKED_AT)]
+    are_named = names_speakers((line for text in first for line in text.text.splitlines()[:1]), are_cues=True)
+    track = _CueTrack(source, _scrolls([_texts(_lines(text, are_named)) for text in first]))
     warnings: list[str] = []
-    line_number, counted_to = 1, 0
-    before: Cue | None = None
-    for cue, lines in itertools.chain(read, rest):
-        for warning in _warnings(source, before, cue):
-            line_number, counted_to = line_number + n_line_ends(source, counted_to, cue.place), cue.place
-            warnings.append(f"line {line_number}: {warning}")
-        track.add(cue, lines)
+    line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
+    for cue in cues(source):
+        line_number += n_line_ends(source, before.place, cue.place)
+        oddities = {
+            "begins before the cue above it; they are read in this order": cue.begins < before.begins,
+            "overlaps the cue above it": before.begins <= cue.begins < before.ends,
+            "has no text": not source[cue.start : cue.end].strip(),
+        }
+        warnings += [f"line {line_number}: the cue {what}" for what, is_so in oddities.items() if is_so]
+        track.add(cue, _lines(_shown_text(cue_format, source, cue), are_named))
         before = cue
     speeches = [track.builder.build()] if track.builder.length else []
     return Transcript(source, cue_format, speeches, warnings)
+
+
+def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
+    """The text of a cue without its tags; the voices that begin in it are hidden there as names."""
+    parts: list[str] = []
+    runs: list[Run] = []
+    voices: list[Hidden] = []
+    length, place = 0, cue.start
+    for match in _MARKUP[cue_format].finditer(source, place, place + len(source[place : cue.end].rstrip())):
+        sign = "\n" if match["end"] else html.unescape(match["entity"] or "")
+        for text, start, end in ((source[place : match.start()], place, match.start()), (sign, *match.span())):
+            if text and (len(text) == end - start or len(text) == 1):
+                parts.append(text)
+                runs.append(Run(length, length + len(text), start, end))
+                length += len(text)
+        place = match.end()
+        if match["tag"] and (voice := _VOICE.fullmatch(match["tag"])):
+            voices.append(Hidden(length, length, "name", html.unescape(voice[1])))
+    return Line("".join(parts), runs, voices)
+
+
+def _lines(cue: Line, are_named: bool) -> list[Line]:
+    """The lines of a cue in which something is shown, each with what in it is not said."""
+    hidden = sorted([*cue.hidden, *find_hidden(cue.text, "line", are_named)])
+    lines: list[Line] = []
+    n = 0
+    for match in _SHOWN_LINE.finditer(cue.text):
+        start, end = match.span()
+        own: list[Hidden] = []
+        while n < len(hidden) and hidden[n].start < end:
+            one = hidden[n]
+            own.append(one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start))
+            if one.end > end:
+                break  # it goes on in the next line
+            n += 1
+        text = match.group().rstrip("\n")
+        if text.strip():
+            runs = [Run(a - start, b - start, *source) for a, b, *source in cue.cut(start, start + len(text))]
+            lines.append(Line(text, runs, own))
+    return lines
 
 
 class _CueTrack:
@@ -210,9 +249,10 @@ class _CueTrack:
         above, self.said = self.said[len(texts_above) - n_repeated :], []
         self.above, self.lines = source, lines
         if not texts and not any(one.name for line in lines for one in line.hidden):
-            shown = [_sound(line) for line in lines if line.text.strip() not in shown_above]
-            if sound := " ".join(filter(None, shown)):
-                speech.sounds.append((cue.begins, cue.ends, sound))
+            new = [line for line in lines if line.text.strip() not in shown_above]
+            sounds = [line.text[one[0] : one[1]].strip() for line in new for one in line.hidden if one.kind == "sound"]
+            if sounds:
+                speech.sounds.append((cue.begins, cue.ends, " ".join(sounds)))
             return
         begins_at = self.builder.length
         for line in lines:
@@ -238,24 +278,9 @@ def _is_highlighted(source: str, above: str) -> bool:
     return source != above and any(match[1] == "u" or match.group() != text for text, match in found)
 
 
-def _warnings(source: str, before: Cue | None, cue: Cue) -> Iterator[str]:
-    """Oddities that hinder nothing: cues that overlap or go back in time, and cues without text."""
-    if before and cue.begins < before.ends and cue.begins < before.begins:
-        yield "the cue begins before the cue above it; they are read in this order"
-    elif before and cue.begins < before.ends:
-        yield "the cue overlaps the cue above it"
-    if not source[cue.start : cue.end].strip():
-        yield "the cue has no text"
-
-
 def _texts(lines: list[Line]) -> list[str]:
     """What is said in lines, where something is."""
     return [said for line in lines if (said := " ".join(line.spoken.split()))]
-
-
-def _sound(line: Line) -> str:
-    """What a line shows that is neither a name nor a tag."""
-    return " ".join(line.text[one.start : one.end].strip() for one in line.hidden if one.kind == "sound")
 
 
 def _n_repeated(above: list[str], below: list[str]) -> int:

@@ -1,18 +1,51 @@
-"""Takes a restored transcript, gives it in another format.
+"""Takes a restored transcript, gives it in another format, subtitles with new cues.
 
-It writes files anew; a file that keeps its format is edited in place by `RestoredTranscript.source` instead.
+New cues end with sentences and keep to limits of length and reading speed. A file that keeps its format is edited in
+place by `RestoredTranscript.source` instead.
 """
 
 import html
 import json
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from unicodedata import combining, east_asian_width
 
-from .cues import CueLimits, make_cues
+from ..pipeline.conventions import known_marks
 from .file_text import Encoding
 from .restoring import RestoredSpeech, RestoredTranscript
 
 WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
+_CLAUSE_MARKS = "".join(known_marks(",;:—"))
+# A further cue costs most, then a break where no mark stands, then uneven lengths.
+_CUE_COST, _NO_MARK_COST = 1000.0, 100.0
+_MIN_SECONDS = 0.83  # of a cue, after the guide that `CueLimits` names: 5/6 of a second
+
+
+@dataclass(frozen=True, slots=True)
+class CueLimits:
+    """How long cues may be.
+
+    The defaults are those of Netflix's English Timed Text Style Guide for adults: 42 characters a line, two lines, 20
+    characters a second. Wide (Han, kana) characters count as two, which comes near to its limits for Mandarin.
+    """
+
+    line_width: int = 42
+    n_lines: int = 2
+    characters_per_second: float = 20.0
+
+    def __post_init__(self) -> None:
+        if min(self.line_width, self.n_lines) < 1 or self.characters_per_second <= 0:
+            raise ValueError(f"Expected limits above zero, got {self}.")
+
+
+class TimedCue(NamedTuple):
+    """Lines to show from `begins` to `ends`, in seconds."""
+
+    begins: float
+    ends: float
+    lines: list[str]
 
 
 def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
@@ -37,7 +70,8 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
             if len(speeches) > 1:
                 problem = f"Expected one transcript to make subtitles of, got {len(speeches)}."
                 raise ValueError(f"{problem} Write jsonl, or split it.")
-            blocks = [block for speech in speeches for block in _blocks(speech, file_format, limits or CueLimits())]
+            cues = [cue for speech in speeches if speech.words for cue in make_cues(speech, limits or CueLimits())]
+            blocks = [_block(n, cue, file_format) for n, cue in enumerate(cues, start=1)]
             return "\n".join(["WEBVTT\n", *blocks] if file_format == "vtt" else blocks)
         case "tsv":
             return _tsv(speeches)
@@ -49,16 +83,11 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
     raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
 
 
-def _blocks(speech: RestoredSpeech, file_format: str, limits: CueLimits) -> list[str]:
-    """Cues as they are written; a silent recording has none."""
-    blocks = []
-    for number, (begins, ends, lines) in enumerate(make_cues(speech, limits) if speech.words else (), start=1):
-        times, text = f"{_clock_time(begins)} --> {_clock_time(ends)}", "\n".join(lines)
-        if file_format == "vtt":
-            blocks.append(f"{times}\n{html.escape(text, quote=False)}\n")
-        else:
-            blocks.append(f"{number}\n{times.replace('.', ',')}\n{text}\n")
-    return blocks
+def _block(number: int, cue: TimedCue, file_format: str) -> str:
+    text, times = "\n".join(cue.lines), " --> ".join(map(_clock_time, cue[:2]))
+    if file_format == "vtt":
+        return f"{times}\n{html.escape(text, quote=False)}\n"
+    return f"{number}\n{times.replace('.', ',')}\n{text}\n"
 
 
 def _clock_time(seconds: float) -> str:
@@ -93,3 +122,71 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
         word["begins"], word["ends"] = clock.between(word["start"], word["end"])
     named = {} if speech.name is None else {"name": speech.name}
     return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
+
+
+def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
+    """Cut a restored speech into cues: at sentence ends and changes of speaker, and inside a sentence where it is long.
+
+    A cue stays longer than it was spoken where the reading speed asks for it and the next cue leaves room.
+
+    Raises:
+        ValueError: the speech has no times.
+    """
+    if not restored.clock:
+        raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
+    cues: list[TimedCue] = []
+    for sentence in restored.spoken_sentences():
+        shown = [word.shown for word in sentence]
+        for start, end in _split(shown, limits):
+            times = restored.clock.between(sentence[start].start, sentence[end - 1].end)
+            begins, ends = (time or 0.0 for time in times)
+            if cues and cues[-1].ends <= ends:
+                begins = max(begins, cues[-1].ends)
+            cues.append(TimedCue(begins, max(begins, ends), _lines(shown[start:end], limits) or []))
+    cues += [TimedCue(begins, ends, [text]) for begins, ends, text in restored.speech.sounds]
+    cues.sort(key=lambda cue: cue.begins)
+    for n, (begins, ends, lines) in enumerate(cues):
+        needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
+        free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
+        cues[n] = TimedCue(round(begins, 3), round(max(ends, min(begins + needed, free_until)), 3), lines)
+    return cues
+
+
+def _split(words: Sequence[str], limits: CueLimits) -> Iterator[tuple[int, int]]:
+    """The cheapest way to cut a sentence into cues, by dynamic programming over the words: first and end of each."""
+    ways: list[tuple[float, int]] = [(0.0, 0)]  # for the first words: the cost, and where the last cue begins
+    for end in range(1, len(words) + 1):
+        is_clause = end == len(words) or words[end - 1].rstrip()[-1:] in _CLAUSE_MARKS
+        best = (float("inf"), end - 1)
+        for start in range(end - 1, -1, -1):
+            if _lines(words[start:end], limits) is None:
+                break
+            uneven = (1 - _width("".join(words[start:end])) / (limits.line_width * limits.n_lines)) ** 2
+            best = min(best, (ways[start][0] + _CUE_COST + _NO_MARK_COST * (not is_clause) + uneven, start))
+        ways.append(best)
+    borders = [len(words)]
+    while borders[-1]:
+        borders.append(ways[borders[-1]][1])
+    return zip(borders[:0:-1], borders[-2::-1], strict=True)
+
+
+def _lines(words: Sequence[str], limits: CueLimits) -> list[str] | None:
+    """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
+    total = _width("".join(words))
+    if total <= limits.line_width or len(words) == 1:
+        return ["".join(words).strip()]
+    for n_lines in range(2, limits.n_lines + 1):
+        for width in range(-(-total // n_lines) - 1, limits.line_width + 1):
+            lines = [""]
+            for word in words:  # fill one line after another
+                if lines[-1] and _width(lines[-1] + word) > width:
+                    lines.append("")
+                lines[-1] += word
+            if len(lines) <= n_lines and max(map(_width, lines)) <= width:
+                return [line.strip() for line in lines]
+    return None
+
+
+def _width(text: str) -> int:
+    """Columns on the screen: Han and kana take two, accents none, blanks at the ends none."""
+    return sum(2 if east_asian_width(sign) in "WF" else not combining(sign) for sign in text.strip())
