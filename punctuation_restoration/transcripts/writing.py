@@ -138,8 +138,7 @@ def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
     for sentence in restored.spoken_sentences():
         shown = [word.shown for word in sentence]
         for start, end in _split(shown, limits):
-            times = restored.clock.between(sentence[start].start, sentence[end - 1].end)
-            begins, ends = (time or 0.0 for time in times)
+            begins, ends = (restored.clock.between(*sentence[n][:2])[k] or 0.0 for n, k in ((start, 0), (end - 1, 1)))
             if cues and cues[-1].ends <= ends:
                 begins = max(begins, cues[-1].ends)
             cues.append(TimedCue(begins, max(begins, ends), _lines(shown[start:end], limits) or []))
