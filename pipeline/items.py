@@ -18,7 +18,7 @@ import regex
 
 from .layouts import listed, seconds
 from .recognisers import Recognised, is_pair, opens_transcript, read_recognised
-from .speech import TimedSpan
+from .speech import Line, TimedSpan
 from .unspoken import find_hidden
 from .words import Word
 
@@ -64,11 +64,8 @@ def read_item(item: Any) -> Item:
         raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
     words = listed(item.get("words"))
     has_objects = bool(words) and not isinstance(words[0], str)
-    is_own = set(item) <= KEYS["text"] | KEYS["words"] and not has_objects and not {"text", "words"} <= set(item)
-    return _read_own(item, known) if is_own else _read_recognised(item, known)
-
-
-def _read_own(item: Mapping[str, Any], known: Mapping[int, str]) -> Item:
+    if has_objects or not set(item) <= KEYS["text"] | KEYS["words"] or {"text", "words"} <= set(item):
+        return _read_recognised(item, known)
     if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
             "Expected a dictionary with 'text' (perhaps with 'turns', 'spans', 'unfinished') or 'words' (perhaps with "
@@ -77,23 +74,24 @@ def _read_own(item: Mapping[str, Any], known: Mapping[int, str]) -> Item:
         )
     if "words" in item:
         return _read_words(listed(item["words"]), item.get("timestamps"), known)
-    text, turns, spans = item["text"], item.get("turns", ()), item.get("spans")
+    text, turns, spans = item["text"], item.get("turns", ()), item.get("spans") or ()
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
     if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
         raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
-    timed = [TimedSpan(*span) for span in spans] if spans else None
+    timed = [TimedSpan(*span) for span in spans] or None
     return _read_text(text, turns, known=known, spans=timed, unfinished=bool(item.get("unfinished")))
 
 
 def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
-    if is_pair(given):
+    is_given_pair = is_pair(given)
+    if is_given_pair:
         given = (list(given[0]), given[1])
     elif isinstance(given, list | tuple | Iterator):
         given = list(given)
     is_list = isinstance(given, list) and (not given or opens_transcript(given[0]))
     is_object = isinstance(getattr(given, "text", None), str) or hasattr(given, "segments")
-    if not (is_list or is_object or is_pair(given) or isinstance(given, Mapping)):
+    if not (is_list or is_object or is_given_pair or isinstance(given, Mapping)):
         raise TypeError(
             f"Expected a string or a dictionary with 'text' or 'words', or a recogniser's segments, got "
             f"{type(given).__name__}. Pass the text itself, {{'words': [...]}} for words, or of another object the "
@@ -102,23 +100,18 @@ def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
     found = read_recognised(given)
     for warning in found.warnings:
         logger.warning(warning)
-    speech = found.speech
-    is_unfinished = isinstance(given, Mapping) and bool(given.get("unfinished"))
-    return Item(
-        speech.text, known, speech.spans or None, tuple(speech.turns), unfinished=is_unfinished, recognised=found
-    )
+    speech, goes_on = found.speech, isinstance(given, Mapping) and bool(given.get("unfinished"))
+    return Item(speech.text, known, speech.spans or None, tuple(speech.turns), unfinished=goes_on, recognised=found)
 
 
 def _read_text(text: str, turns: Sequence[int] = (), **more: Any) -> Item:
     """A text in which what is not said is hidden; a new name and a dash begin another speaker's turn."""
-    spoken, done, speaker, changes = [], 0, None, set(turns)
-    for start, end, kind, name in find_hidden(text):
-        spoken += [text[done:start], " " * (end - start)]
-        if kind == "dash" or (name is not None and name != speaker):
-            changes.add(end)
-            speaker = name
-        done = end
-    return Item(text, turns=tuple(sorted(changes)), spoken="".join([*spoken, text[done:]]), **more)
+    hidden, speaker, changes = find_hidden(text), None, set(turns)
+    for one in hidden:
+        if one.kind == "dash" or (one.name is not None and one.name != speaker):
+            changes.add(one.end)
+            speaker = one.name
+    return Item(text, turns=tuple(sorted(changes)), spoken=Line(text, hidden=hidden).spoken, **more)
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -43,9 +43,13 @@ class Run(NamedTuple):
     source_start: int
     source_end: int
 
+    @property
+    def is_plain(self) -> bool:
+        return self.end - self.start == self.source_end - self.source_start
+
     def place_of(self, offset: int) -> Span:
         """Where one character of the text stands in the file."""
-        if self.end - self.start != self.source_end - self.source_start:
+        if not self.is_plain:
             return self.source_start, self.source_end
         place = self.source_start + offset - self.start
         return place, place + 1
@@ -83,14 +87,15 @@ class Line:
         """A text that stands in the source as it is read."""
         return cls(text, [Run(0, len(text), source_start, source_start + len(text))], hidden)
 
-    def cut(self, start: int, end: int) -> Iterator[Run]:
-        """The runs of `text[start:end]`, which still count from the line's first character."""
+    def cut(self, start: int, end: int, at: int = 0) -> Iterator[Run]:
+        """The runs of `text[start:end]`, for a text in which this stretch begins at `at`."""
+        shift = at - start
         for n in range(bisect_right(self.runs, start, key=itemgetter(1)), len(self.runs)):
             run = self.runs[n]
             if run.start >= end:
                 return
             first, last = max(run.start, start), min(run.end, end)
-            yield Run(first, last, run.place_of(first)[0], run.place_of(last - 1)[1])
+            yield Run(first + shift, last + shift, run.place_of(first)[0], run.place_of(last - 1)[1])
 
     @property
     def spoken(self) -> str:
@@ -141,15 +146,14 @@ class Speech:
     asides: list[Aside] = field(default_factory=list)  # in the order of the text
     sounds: list[tuple[float, float, str]] = field(default_factory=list)  # cues in which nothing is said, in seconds
 
-    def add_run(self, start: int, end: int, source_start: int, source_end: int) -> None:
-        """Append a run; one that goes on where the last one ended becomes part of it."""
-        if self.runs and end - start == source_end - source_start:
-            last = Run(*self.runs[-4:])
-            is_plain = last.end - last.start == last.source_end - last.source_start
-            if is_plain and (last.end, last.source_end) == (start, source_start):
-                self.runs[-3], self.runs[-1] = end, source_end
-                return
-        self.runs.extend((start, end, source_start, source_end))
+    def add_runs(self, runs: Iterable[Run]) -> None:
+        """Append runs; one that goes on where the last one ended becomes part of it."""
+        for run in runs:
+            last = Run(*self.runs[-4:]) if self.runs else None
+            if last and last.is_plain and run.is_plain and (last.end, last.source_end) == (run.start, run.source_start):
+                self.runs[-3], self.runs[-1] = run.end, run.source_end
+            else:
+                self.runs.extend(run)
 
     def source_edits(self, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
         """Start and end in the file, and what is written there, of every edit in every copy.
@@ -189,8 +193,19 @@ class SpeechBuilder:
         """
         parts: list[tuple[int, int, int]] = []
         done = 0
-        for one in line.hidden:
-            self._say_part(line, done, one.start, is_word, parts)
+        for one in [*line.hidden, Hidden(len(line.text), len(line.text), "")]:
+            text = line.text[done : one.start]
+            if text and not (text.isspace() and one.start < len(line.text)):
+                lead = ""
+                if self._last and not (self._last.isspace() or text[0].isspace()):
+                    # Words of Han text are found across a blank, but not across a line end.
+                    is_unparted = is_unspaced(self._last) and is_unspaced(text[0])
+                    lead = ("" if is_word else "\n") if is_unparted else " "
+                at = self.length + len(lead)
+                parts.append((done, one.start, at))
+                self.speech.add_runs(line.cut(done, one.start, at))
+                self._parts += [lead, text]
+                self.length, self._last = at + len(text), text[-1]
             if one.name is not None:
                 self.introduce(one.name, one.name)
             elif one.kind == "dash":
@@ -199,27 +214,7 @@ class SpeechBuilder:
                 shown = line.text[one.start : one.end].strip()
                 self.speech.asides.append(Aside(self.length, shown, leads=not parts))
             done = max(done, one.end)
-        self._say_part(line, done, len(line.text), is_word, parts)
         return Said(line, parts)
-
-    def _say_part(self, line: Line, start: int, end: int, is_word: bool, parts: list[tuple[int, int, int]]) -> None:
-        text = line.text[start:end]
-        if not text or (text.isspace() and end < len(line.text)):
-            return
-        if self._last and not (self._last.isspace() or text[0].isspace()):
-            # Words of Han text are found across a blank, but not across a line end.
-            is_unparted = is_unspaced(self._last) and is_unspaced(text[0])
-            self._append("" if is_unparted and is_word else "\n" if is_unparted else " ")
-        parts.append((start, end, self.length))
-        for run in line.cut(start, end):
-            self.speech.add_run(run.start - start + self.length, run.end - start + self.length, *run[2:])
-        self._append(text)
-
-    def _append(self, text: str) -> None:
-        if text:
-            self._parts.append(text)
-            self._last = text[-1]
-            self.length += len(text)
 
     def time(self, place: Span, begins: Time, ends: Time) -> None:
         """Note when `text[start:end]` was said."""
@@ -257,10 +252,9 @@ class SpeechBuilder:
             pairs = zip(line.letters(with_hidden), own, strict=False)
             found = [(n, place) for n, place in pairs if place is not None]
             for _, group in itertools.groupby(found, key=lambda pair: pair[1] - pair[0]):
-                (first, at), *others = group
-                last = others[-1][0] if others else first
-                for run in line.cut(first, last + 1):
-                    self.speech.add_run(run.start - first + at, run.end - first + at, *run[2:])
+                stretch = list(group)
+                first, at = stretch[0]
+                self.speech.add_runs(line.cut(first, stretch[-1][0] + 1, at))
             ranges.append((found[0][1], found[-1][1] + 1) if found else (0, 0))
         return ranges
 

@@ -10,7 +10,7 @@ text. It knows no words and no formats. Every pattern is possessive, so that tim
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -70,20 +70,16 @@ _DASH_IN_TEXT = r"[-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|>{2,3}+[ \t]++"
 
 def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
     """What may stand at the start of a line, one after another."""
-    sounds = rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}"
+    time, names, sounds = _STAMP, rf"{_BRACKETED}|{_CAPITALS}", rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}"
     if layout == "text":
-        rows = {
-            "time": rf"{_STAMP}|{_ALONE}"
-            + (rf"|{_TIME}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})" * are_named),
-            "called": rf"{_BRACKETED}|{_CAPITALS}|{_ABOVE}" + rf"|{_ANY_NAME}" * are_named,
-            "sound": rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}|{_NOT_ALONE}",
-            "dash": _DASH_IN_TEXT,
-        }
+        before_name = rf"|{_TIME}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})"
+        time, names = rf"{time}|{_ALONE}" + before_name * are_named, rf"{names}|{_ABOVE}"
+        sounds, dash = rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}|{_NOT_ALONE}", _DASH_IN_TEXT
     else:
-        names = rf"{_BRACKETED}|{_CAPITALS}" + rf"|{_ANY_NAME}" * are_named
-        rows = {"time": _STAMP, "called": names, "sound": rf"{_BRACKETS}|{sounds}|{_WHOLE_LINE}", "dash": _DASH}
-    parts = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in rows.items())
-    return regex.compile(rf"{_B}(?:{parts}|(?P<tag>{_TAG}))")
+        sounds, dash = rf"{_BRACKETS}|{sounds}|{_WHOLE_LINE}", _DASH
+    names += rf"|{_ANY_NAME}" * are_named
+    rows = {"time": time, "called": names, "sound": sounds, "dash": dash, "tag": _TAG}
+    return regex.compile(rf"{_B}(?:{'|'.join(f'(?P<{kind}>{pattern})' for kind, pattern in rows.items())})")
 
 
 _LEADS = {(layout, named): _leads(layout, named) for layout in ("text", "line") for named in (False, True)}
@@ -105,7 +101,7 @@ def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:
 
     In cues and segments names of two words or more, `Mary Lee: `, need not come back.
     """
-    read = [line for line in islice(lines, _LINES_READ) if line.strip()]
+    read = list(islice((line for line in lines if line.strip()), _LINES_READ))
     names = Counter(found["name"] for line in read if (found := _CALLED.match(line)))
     n_named = names.total()
     if not names or n_named < len(read) / 2:
@@ -113,11 +109,6 @@ def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:
     return (n_named >= _LEAST_NAMED and n_named >= _LINES_A_NAME * len(names)) or (
         are_cues and all(_FULL_NAME.fullmatch(name) for name in names)
     )
-
-
-def lines_of(text: str) -> Iterator[str]:
-    """The lines of a text in which something stands."""
-    return (match.group() for match in _LINE.finditer(text) if match.group().strip())
 
 
 def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = None) -> list[Hidden]:
@@ -131,7 +122,9 @@ def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = Non
     """
     found: list[Hidden] = []
     if layout != "word":
-        pattern = _LEADS[layout, names_speakers(lines_of(text)) if are_named is None else are_named]
+        if are_named is None:
+            are_named = names_speakers(line.group() for line in _LINE.finditer(text))
+        pattern = _LEADS[layout, are_named]
         for line in _LINE.finditer(text):
             if not found or found[-1].end <= line.start():  # a sound may go on in the next line
                 found += _opening(text, line.start(), line.end(), pattern)

@@ -224,8 +224,7 @@ def _lines(cue: Line, are_named: bool) -> list[Line]:
             n += 1
         text = match.group().rstrip("\n")
         if text.strip():
-            runs = [Run(a - start, b - start, *source) for a, b, *source in cue.cut(start, start + len(text))]
-            lines.append(Line(text, runs, own))
+            lines.append(Line(text, list(cue.cut(start, start + len(text))), own))
     return lines
 
 
