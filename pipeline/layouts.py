@@ -156,8 +156,7 @@ class Part:
 
     def is_timed(self) -> bool:
         """Whether it has a start."""
-        starts = filter(None, (self.at(row.start) for row in TIMES))
-        return any(not isinstance(one.value, Mapping) and listed(one.value) is None for one in starts)
+        return any(one is not None and listed(one.value) is None for one in (self.at(row.start) for row in TIMES))
 
     def lists(self) -> "list[tuple[Listed, list[Part]]]":
         """The lists of a transcript that have something in them, richest first."""

@@ -118,16 +118,9 @@ def test_the_version_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(r"punctuate \d+\.\d+\.\d+\n", capfd.readouterr().out)
 
 
-def test_resegmenting_cuts_cues_at_sentence_ends(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
-    assert punctuate.main(["--resegment", "-q", str(RECORDED / "talk.srt")]) == 0
+def test_subtitles_get_new_cues_that_end_with_sentences(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
+    assert punctuate.main(["--to", "srt", "-q", str(RECORDED / "talk.srt")]) == 0
     assert "\nwe came back.\n" in capfd.readouterr().out
-
-
-def test_resegmenting_what_is_no_subtitles_is_told(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
-    assert punctuate.main([str(RECORDED / "whisper.json"), "--resegment"]) == 0
-    assert "--resegment gives new cues to subtitles only; add --to srt" in capfd.readouterr().err
-    assert punctuate.main([str(RECORDED / "whisper.json"), "--resegment", "--to", "srt"]) == 0
-    assert not capfd.readouterr().err
 
 
 def test_options_reach_the_pipeline(stand_in: StandIn) -> None:
@@ -179,7 +172,7 @@ def test_formats_that_are_utf_8_by_their_standard_are_written_so(stand_in: Stand
     for name in ("a.vtt", "a.jsonl"):
         assert punctuate.main(["-q", str(source), "-o", str(tmp_path / name)]) == 0
         (tmp_path / name).read_text(encoding="utf-8")
-    assert punctuate.main(["-q", "--resegment", str(source), "-o", str(tmp_path / "b.srt")]) == 0
+    assert punctuate.main(["-q", "--to", "srt", str(source), "-o", str(tmp_path / "b.srt")]) == 0
     written = (tmp_path / "b.srt").read_bytes().decode("utf-16")
     assert written.count("\r\n") == written.count("\n") > 5
 

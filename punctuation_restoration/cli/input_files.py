@@ -4,12 +4,16 @@ Every question of names is settled before the first file is opened. It knows not
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ..transcripts import format_of_name
+from ..whole_files import is_special
 from .models import OptionError
+
+Problem = tuple[str, str]  # a file or folder, and why it cannot be done
 
 
 class Job(NamedTuple):
@@ -19,51 +23,64 @@ class Job(NamedTuple):
     target: Path | None
 
 
-def plan_jobs(
-    inputs: Sequence[Path], output: Path | None, suffix: str | None, into_folder: bool
-) -> tuple[list[Job], list[tuple[str, str]]]:
-    """Pair every input with its target; gives what is to be done, and what cannot be: (file or folder, why).
-
-    Args:
-        inputs: files and folders; of a folder, all files whose extension is known, with its sub-folders.
-        output: a file for a single file, else a folder; None for standard output.
-        suffix: what replaces the files' extensions, if the format changes.
-        into_folder: whether the output is a folder, or was named as one, with a slash behind it.
+def plan_jobs(args: Namespace) -> tuple[list[Job], list[Problem]]:
+    """Pair every input of the command line with its target; gives what is to be done, and what cannot be.
 
     Raises:
-        OptionError: several files would go to one place.
+        OptionError: several files would go to one place, or results to places that are taken.
     """
-    problems: list[tuple[str, str]] = []
-    found: list[tuple[Path, Path]] = []  # a file, and its path below the output folder
-    for given in inputs:
+    problems: list[Problem] = []
+    if args.text is not None or not args.files or args.files == [Path("-")]:
+        if args.into_folder:
+            raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
+        jobs = [Job(None, args.output)]
+    else:
+        jobs = _paired(args, list(_found(args, problems)))
+    if args.skip_existing:
+        jobs = [job for job in jobs if job.target is None or not job.target.exists()]
+    existing = [job.target for job in jobs if job.target and job.target.exists() and not is_special(job.target)]
+    if existing and not args.force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        what_to_do = "Use --force to overwrite, or --skip-existing."
+        raise OptionError(f"Expected new files, got {existing[0]}{more}, which exist. {what_to_do}")
+    return jobs, problems
+
+
+def _found(args: Namespace, problems: list[Problem]) -> Iterator[tuple[Path, Path]]:
+    """Each file to read, those of folders and their sub-folders too, and its path below the output folder."""
+    for given in args.files:
         if given.is_dir():
-            below = [(file, file.relative_to(given)) for file in _files_below(given, output, problems)]
-            found += below
+            below = list(_files_below(given, args.output, problems))
+            yield from ((file, file.relative_to(given)) for file in below)
             if not below:
                 problems.append((str(given), "no file in it has a known extension; use --format on single files"))
         elif given.exists():
-            found.append((given, Path(given.name)))
+            yield given, Path(given.name)
         else:
             problems.append((str(given), "no such file or folder"))
-    is_single = len(inputs) == 1 and not inputs[0].is_dir()
+
+
+def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
+    output = args.output
+    is_single = len(args.files) == 1 and not args.files[0].is_dir()
     if output is None and (len(found) > 1 or not is_single):
         raise OptionError("Expected --output FOLDER for several files, got none. Add it.")
-    if output is None or (is_single and not into_folder):
-        return [Job(file, output) for file, _ in found], problems
-    if not output.is_dir() and (output.exists() or (format_of_name(output.name) and not into_folder)):
+    if output is None or (is_single and not args.into_folder):
+        return [Job(file, output) for file, _ in found]
+    if not output.is_dir() and (output.exists() or (format_of_name(output.name) and not args.into_folder)):
         wrong = f"got {output}, {'which is a file' if output.exists() else 'the name of a file'}"
         raise OptionError(f"Expected --output FOLDER for several files, {wrong}. Name another.")
     sources: dict[Path, Path] = {}
     for file, name in found:
-        target = output / (name.with_suffix(suffix) if suffix else name)
+        target = output / (name.with_suffix(f".{args.to}") if args.to else name)
         if target in sources:
             wrong = f"got {target} for both {sources[target]} and {file}"
             raise OptionError(f"Expected a place for every file, {wrong}. Restore them into separate folders.")
         sources[target] = file
-    return [Job(file, target) for target, file in sources.items()], problems
+    return [Job(file, target) for target, file in sources.items()]
 
 
-def _files_below(folder: Path, output: Path | None, problems: list[tuple[str, str]]) -> Iterator[Path]:
+def _files_below(folder: Path, output: Path | None, problems: list[Problem]) -> Iterator[Path]:
     """Files of known formats in order of their names; hidden ones, and the output folder itself, are left out."""
     errors: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=errors.append):

@@ -63,8 +63,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         raise OptionError("Expected --text or FILES, got both.")
     if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
         raise OptionError(f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is.")
-    beside = (args.files, args.text, args.output, args.format, args.to, args.resegment)
-    if args.live and any(beside):
+    if args.live and any((args.files, args.text, args.output, args.format, args.to)):
         raise OptionError("Expected --live alone: standard input to standard output, got files or formats.")
     return args
 
@@ -89,7 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--skip-existing", action="store_true", help="leave out files that have their output already")
     add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
     add = files.add_mutually_exclusive_group().add_argument
-    add("--to", choices=WRITABLE, help="write another format; txt has a sentence a line")
+    add("--to", choices=WRITABLE, help="write another format: txt has a sentence a line, srt and vtt new "
+        "cues that end with sentences, of subtitles too; their tags and positions are lost")  # fmt: skip
     add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
 
     add = parser.add_argument_group("marks").add_argument
@@ -113,8 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
     add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
 
-    add = parser.add_argument_group("subtitles").add_argument
-    add("--resegment", action="store_true", help="cut cues anew, at sentence ends; tags and positions are lost")
+    add = parser.add_argument_group("new cues").add_argument
     add("--line-width", type=_at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
     add("--lines", type=_at_least(1), default=2, metavar="N", help="lines a cue (2)")
     add("--reading-speed", type=_at_least(0.1), default=20.0, metavar="N", help="characters a second (20)")

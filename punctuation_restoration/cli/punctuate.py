@@ -13,13 +13,12 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from .. import transcripts
 from ..data.progress import ProgressBar
 from ..transcripts import Encoding, FormatError, Transcript
-from ..whole_files import FULL_DISK, is_special, write_whole
+from ..whole_files import FULL_DISK, write_whole
 from .input_files import Job, plan_jobs
 from .live import restore_live
 from .models import ModelError, OptionError, first_line, load_pipeline
@@ -64,7 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _restore(args: Namespace, load: Load) -> int:
     """Restore files, or --text, or standard input."""
-    jobs, problems = _jobs(args)
+    jobs, problems = plan_jobs(args)
+    if jobs and jobs[0].source is None and args.text is None and sys.stdin.isatty() and not args.quiet:
+        say("reading from the terminal; end with Ctrl-D")
     for name, problem in problems:
         say(f"{name}: {problem}")
     n_done, n_all = 0, len(jobs) + len(problems)
@@ -82,27 +83,6 @@ def _restore(args: Namespace, load: Load) -> int:
     return FAILED if n_done < n_all else DONE
 
 
-def _jobs(args: Namespace) -> tuple[list[Job], list[tuple[str, str]]]:
-    """What is to be done, and what cannot be: (file or folder, why)."""
-    problems: list[tuple[str, str]] = []
-    if args.text is not None or not args.files or args.files == [Path("-")]:
-        if args.into_folder:
-            raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
-        jobs = [Job(None, args.output)]
-        if args.text is None and sys.stdin.isatty() and not args.quiet:
-            say("reading from the terminal; end with Ctrl-D")
-    else:
-        jobs, problems = plan_jobs(args.files, args.output, f".{args.to}" if args.to else None, args.into_folder)
-    if args.skip_existing:
-        jobs = [job for job in jobs if job.target is None or not job.target.exists()]
-    existing = [job.target for job in jobs if job.target and job.target.exists() and not is_special(job.target)]
-    if existing and not args.force:
-        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        what_to_do = "Use --force to overwrite, or --skip-existing."
-        raise OptionError(f"Expected new files, got {existing[0]}{more}, which exist. {what_to_do}")
-    return jobs, problems
-
-
 def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
     """Whether it is done, and whether it makes sense to go on with others. `place` is that among the files."""
     at_fault = name = str(job.source or ("standard input" if args.text is None else "--text"))
@@ -113,8 +93,6 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
             content, encoding = job.source.read_bytes() if job.source else sys.stdin.buffer.read(), args.encoding
         file_format = args.format or (None if args.text is None else "txt")
         transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding)
-        if args.resegment and _format_to_write(transcript, args) not in ("srt", "vtt"):
-            transcript.warnings.append("--resegment gives new cues to subtitles only; add --to srt to make some of it")
         n_more = len(transcript.warnings) - MAX_WARNINGS
         shown = transcript.warnings[:MAX_WARNINGS] + [f"and {n_more} warnings more"] * (n_more > 0)
         for warning in [] if args.quiet else shown:
@@ -142,7 +120,7 @@ def _restored(
     transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: ProgressBar
 ) -> Iterator[bytes]:
     """The output in parts: plain text as it is restored, everything else when all of it is."""
-    new_format = _format_to_write(transcript, args)
+    new_format = args.to or (args.extension_format if args.extension_format != transcript.format else None)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": lambda n: bar.count_more(n, "characters"), **args.options}
     if new_format is None and transcripts.is_plain(transcript):
@@ -156,14 +134,6 @@ def _restored(
     elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends
         written = written.replace("\n", "\r\n")
     return encoding.encode_parts([written])
-
-
-def _format_to_write(transcript: Transcript, args: Namespace) -> str | None:
-    """The format in which the file is written anew; None: it is edited in place."""
-    own = transcript.format
-    if args.to is not None or args.extension_format not in (None, own):
-        return args.to or args.extension_format
-    return own if args.resegment and own in ("srt", "vtt") else None
 
 
 def _write_out(parts: Iterable[bytes]) -> None:

@@ -113,14 +113,9 @@ def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding
         ) from error
 
 
-def n_line_ends(source: str, start: int, end: int) -> int:
-    """Line ends of `source[start:end]`, as any system writes them."""
-    return sum(1 for _ in LINE_END.finditer(source, start, end))
-
-
-def line_of(source: str, position: int) -> int:
-    """The line (from 1) on which `source[position]` stands."""
-    return 1 + n_line_ends(source, 0, position)
+def line_of(source: str, position: int, start: int = 0) -> int:
+    """The line (from 1) on which `source[position]` stands, counted from that of `start`."""
+    return 1 + sum(1 for _ in LINE_END.finditer(source, start, position))
 
 
 def numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:

@@ -18,7 +18,7 @@ import regex
 from ..pipeline.layouts import seconds
 from ..pipeline.speech import Line, Run, Said, SpeechBuilder
 from ..pipeline.unspoken import Hidden, find_hidden, names_speakers
-from .file_text import LINE_END, FormatError, Transcript, line_of, n_line_ends
+from .file_text import LINE_END, FormatError, Transcript, line_of
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
 _SRT_TIME = r"(\d{1,3}:[0-5]?\d:[0-5]?\d(?:[,.]\d{1,3})?)"
@@ -176,7 +176,7 @@ def _transcript(source: str, cue_format: str, cues: Callable[[str], Iterator[Cue
     warnings: list[str] = []
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
     for cue in cues(source):
-        line_number += n_line_ends(source, before.place, cue.place)
+        line_number += line_of(source, cue.place, before.place) - 1
         oddities = {
             "begins before the cue above it; they are read in this order": cue.begins < before.begins,
             "overlaps the cue above it": before.begins <= cue.begins < before.ends,

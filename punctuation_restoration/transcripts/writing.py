@@ -8,7 +8,8 @@ import html
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 from unicodedata import combining, east_asian_width
 
 from ..pipeline.conventions import known_marks
@@ -40,12 +41,7 @@ class CueLimits:
             raise ValueError(f"Expected limits above zero, got {self}.")
 
 
-class TimedCue(NamedTuple):
-    """Lines to show from `begins` to `ends`, in seconds."""
-
-    begins: float
-    ends: float
-    lines: list[str]
+Cue = tuple[float, float, list[str]]  # lines to show from one second to another
 
 
 def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
@@ -70,9 +66,13 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
             if len(speeches) > 1:
                 problem = f"Expected one transcript to make subtitles of, got {len(speeches)}."
                 raise ValueError(f"{problem} Write jsonl, or split it.")
-            cues = [cue for speech in speeches if speech.words for cue in make_cues(speech, limits or CueLimits())]
-            blocks = [_block(n, cue, file_format) for n, cue in enumerate(cues, start=1)]
-            return "\n".join(["WEBVTT\n", *blocks] if file_format == "vtt" else blocks)
+            cues = [cue for speech in speeches if speech.words for cue in _new_cues(speech, limits or CueLimits())]
+            blocks = ["WEBVTT\n"] if file_format == "vtt" else []
+            for n, (begins, ends, lines) in enumerate(cues, start=1):
+                times, text = f"{_clock_time(begins)} --> {_clock_time(ends)}", "\n".join(lines)
+                srt = f"{n}\n{times.replace('.', ',')}\n{text}\n"
+                blocks.append(f"{times}\n{html.escape(text, quote=False)}\n" if file_format == "vtt" else srt)
+            return "\n".join(blocks)
         case "tsv":
             return _tsv(speeches)
         case "json":
@@ -81,13 +81,6 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
         case "jsonl":
             return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
     raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
-
-
-def _block(number: int, cue: TimedCue, file_format: str) -> str:
-    text, times = "\n".join(cue.lines), " --> ".join(map(_clock_time, cue[:2]))
-    if file_format == "vtt":
-        return f"{times}\n{html.escape(text, quote=False)}\n"
-    return f"{number}\n{times.replace('.', ',')}\n{text}\n"
 
 
 def _clock_time(seconds: float) -> str:
@@ -124,30 +117,27 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
     return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
 
 
-def make_cues(restored: RestoredSpeech, limits: CueLimits) -> list[TimedCue]:
+def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[Cue]:
     """Cut a restored speech into cues: at sentence ends and changes of speaker, and inside a sentence where it is long.
 
     A cue stays longer than it was spoken where the reading speed asks for it and the next cue leaves room.
-
-    Raises:
-        ValueError: the speech has no times.
     """
     if not restored.clock:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
-    cues: list[TimedCue] = []
+    cues: list[Cue] = []
     for sentence in restored.spoken_sentences():
         shown = [word.shown for word in sentence]
         for start, end in _split(shown, limits):
             begins, ends = (restored.clock.between(*sentence[n][:2])[k] or 0.0 for n, k in ((start, 0), (end - 1, 1)))
-            if cues and cues[-1].ends <= ends:
-                begins = max(begins, cues[-1].ends)
-            cues.append(TimedCue(begins, max(begins, ends), _lines(shown[start:end], limits) or []))
-    cues += [TimedCue(begins, ends, [text]) for begins, ends, text in restored.speech.sounds]
-    cues.sort(key=lambda cue: cue.begins)
+            if cues and cues[-1][1] <= ends:
+                begins = max(begins, cues[-1][1])
+            cues.append((begins, max(begins, ends), _lines(shown[start:end], limits) or []))
+    cues += [(begins, ends, [text]) for begins, ends, text in restored.speech.sounds]
+    cues.sort(key=itemgetter(0))
     for n, (begins, ends, lines) in enumerate(cues):
         needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
-        free_until = cues[n + 1].begins if n + 1 < len(cues) else float("inf")
-        cues[n] = TimedCue(round(begins, 3), round(max(ends, min(begins + needed, free_until)), 3), lines)
+        free_until = cues[n + 1][0] if n + 1 < len(cues) else float("inf")
+        cues[n] = round(begins, 3), round(max(ends, min(begins + needed, free_until)), 3), lines
     return cues
 
 
