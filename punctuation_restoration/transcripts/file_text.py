@@ -1,4 +1,4 @@
-"""Takes a file's bytes, gives its text, its lines and its encoding, and turns text back into the same encoding.
+"""Takes a file's bytes, gives its text and its encoding, and turns text back into the same encoding.
 
 It guesses nothing: a byte order mark, or the name that the caller gives, says the encoding; without both it is UTF-8.
 A wrong guess would garble a file silently. It knows nothing about formats, but how to say where one is broken.
@@ -116,12 +116,3 @@ def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding
 def line_of(source: str, position: int, start: int = 0) -> int:
     """The line (from 1) on which `source[position]` stands, counted from that of `start`."""
     return 1 + sum(1 for _ in LINE_END.finditer(source, start, position))
-
-
-def numbered_lines(source: str) -> Iterator[tuple[int, int, int]]:
-    """Number from 1, start and end without line end, of each line in which something stands."""
-    start = 0
-    for number, match in enumerate(re.finditer(rf"{LINE_END.pattern}|\Z", source), 1):
-        if source[start : match.start()].strip():
-            yield number, start, match.start()
-        start = match.end()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..pipeline.recognisers import Recognised, read_transcripts
-from .file_text import FormatError, Transcript, line_of, numbered_lines
+from .file_text import LINE_END, FormatError, Transcript, line_of
 
 _BLANKS = re.compile(r"\ufeff?[ \t\n\r]*+")
 _INDENT = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)\S")
@@ -69,11 +69,11 @@ def read_json_lines(source: str) -> Transcript:
         FormatError: a line that is not JSON, or has neither text nor words; with the line.
     """
     rows: list[list[Recognised] | Recognised] = []
-    for number, start, end in numbered_lines(source):
-        values = list(_values(source[start:end], number))
-        if len(values) != 1:
+    for number, line in enumerate(LINE_END.split(source), start=1):
+        values = list(_values(line, number))
+        if len(values) > 1:
             raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
-        rows.append(_read(values[0], number))
+        rows += [_read(value, number) for value in values]
     return _transcript(source, "jsonl", rows)
 
 

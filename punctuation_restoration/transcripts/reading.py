@@ -1,21 +1,20 @@
 """Takes a file's bytes and perhaps the names of its format and encoding, gives its transcript; finds what is not named.
 
-The only module that knows all the readers; plain text, and Whisper's TSV, it reads itself.
+The only module that knows all the readers; plain text it reads itself.
 """
 
-import itertools
 import re
 from collections.abc import Callable
 from pathlib import PurePath
 
 from ..pipeline.speech import Line, SpeechBuilder
 from ..pipeline.unspoken import find_hidden
-from .file_text import Encoding, FormatError, Transcript, decode_bytes, numbered_lines
+from .file_text import Encoding, FormatError, Transcript, decode_bytes
 from .json_files import read_json, read_json_lines
 from .subtitles import read_srt, read_vtt
 
 # What people try; read as plain text, it would be garbled.
-FOREIGN = tuple(".ass .ssa .sub .sbv .ttml .dfxp .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split())
+FOREIGN = tuple(".tsv .ass .ssa .sub .sbv .ttml .dfxp .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split())
 
 
 def read_text(source: str) -> Transcript:
@@ -26,37 +25,8 @@ def read_text(source: str) -> Transcript:
     return Transcript(source, "txt", [speech] if speech.text.strip() else [])
 
 
-def read_tsv(source: str) -> Transcript:
-    """Read Whisper's TSV: a header with `start`, `end` (milliseconds) and `text`. Fields are not quoted.
-
-    Raises:
-        FormatError: another header, a row with another number of fields, or broken times; with the line.
-    """
-    lines = numbered_lines(source)
-    _, start, end = next(lines, (1, 0, 0))
-    columns = source[start:end].lstrip("\ufeff").split("\t")
-    if not {"start", "end", "text"} <= set(columns):
-        raise FormatError(f"Expected a header with start, end and text, got {columns!r:.80}. Is it Whisper's?", line=1)
-    builder = SpeechBuilder()
-    for number, start, end in lines:
-        fields = source[start:end].split("\t")
-        if len(fields) != len(columns):
-            raise FormatError(f"Expected {len(columns)} fields, as in the header, got {len(fields)}.", line=number)
-        starts = itertools.accumulate((len(field) + 1 for field in fields), initial=start)
-        row = dict(zip(columns, zip(fields, starts, strict=False), strict=True))
-        text, place = row["text"]
-        said = builder.say(Line.of(text, place, find_hidden(text, "line", False)))
-        try:
-            begins, ends = (int(row[name][0]) / 1000 for name in ("start", "end"))
-        except ValueError as error:
-            problem = f"Expected times in whole milliseconds, got {row['start'][0]!r} and {row['end'][0]!r}."
-            raise FormatError(problem, line=number) from error
-        builder.time(said.place, begins, ends)
-    return Transcript(source, "tsv", [builder.build()] if builder.length else [])
-
-
 _READERS: dict[str, Callable[[str], Transcript]] = {
-    "txt": read_text, "srt": read_srt, "vtt": read_vtt, "json": read_json, "jsonl": read_json_lines, "tsv": read_tsv,
+    "txt": read_text, "srt": read_srt, "vtt": read_vtt, "json": read_json, "jsonl": read_json_lines,
 }  # fmt: skip
 SUFFIXES = {f".{name}": name for name in _READERS} | {".ndjson": "jsonl"}
 READABLE = tuple(_READERS)

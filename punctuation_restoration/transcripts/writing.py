@@ -16,7 +16,7 @@ from ..pipeline.conventions import known_marks
 from .file_text import Encoding
 from .restoring import RestoredSpeech, RestoredTranscript
 
-WRITABLE = ("txt", "srt", "vtt", "tsv", "json", "jsonl")
+WRITABLE = ("txt", "srt", "vtt", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
@@ -52,8 +52,8 @@ def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
 def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:
     """The transcript in another format.
 
-    txt has one sentence a line; srt, vtt and tsv need times, and have cues or rows that end with sentences; json has
-    text, words and sentences; jsonl has one such object for each speech.
+    txt has one sentence a line; srt and vtt need times, and have cues that end with sentences; json has text, words and
+    sentences; jsonl has one such object for each speech.
 
     Raises:
         ValueError: a format that cannot be written, times that are missing, or several speeches where one must be.
@@ -73,8 +73,6 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
                 srt = f"{n}\n{times.replace('.', ',')}\n{text}\n"
                 blocks.append(f"{times}\n{html.escape(text, quote=False)}\n" if file_format == "vtt" else srt)
             return "\n".join(blocks)
-        case "tsv":
-            return _tsv(speeches)
         case "json":
             rows = [_row(speech) for speech in speeches] or [{"text": "", "words": [], "sentences": []}]
             return json.dumps(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
@@ -87,20 +85,6 @@ def _clock_time(seconds: float) -> str:
     """`01:02:03.450`."""
     minutes, milliseconds = divmod(round(seconds * 1000), 60_000)
     return f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
-
-
-def _tsv(speeches: list[RestoredSpeech]) -> str:
-    """Whisper's columns; a row is a sentence. Of several recordings each row has the name as well."""
-    has_names = len(speeches) > 1 and any(speech.speech.name for speech in speeches)
-    rows = ["start\tend\ttext" + "\tname" * has_names + "\n"]
-    for speech in speeches:
-        name = f"\t{speech.speech.name}" * has_names
-        for sentence in speech.sentences:
-            if sentence.begins is None or sentence.ends is None:
-                raise ValueError("Expected speech with times for start and end, got none. Write txt or jsonl.")
-            begins, ends = (round(time * 1000) for time in (sentence.begins, sentence.ends))
-            rows.append(f"{begins}\t{ends}\t{sentence.shown}{name}\n")
-    return "".join(rows)
 
 
 def _row(restored: RestoredSpeech) -> dict[str, Any]:
