@@ -16,7 +16,7 @@ from typing import Any
 
 import regex
 
-from .layouts import listed, seconds
+from .layouts import Part, listed, seconds
 from .recognisers import Recognised, is_pair, opens_transcript, read_recognised
 from .speech import Line, TimedSpan
 from .unspoken import find_hidden
@@ -90,8 +90,7 @@ def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
     elif isinstance(given, list | tuple | Iterator):
         given = list(given)
     is_list = isinstance(given, list) and (not given or opens_transcript(given[0]))
-    is_object = isinstance(getattr(given, "text", None), str) or hasattr(given, "segments")
-    if not (is_list or is_object or is_given_pair or isinstance(given, Mapping)):
+    if not (is_list or is_given_pair or Part(given).says()):
         raise TypeError(
             f"Expected a string or a dictionary with 'text' or 'words', or a recogniser's segments, got "
             f"{type(given).__name__}. Pass the text itself, {{'words': [...]}} for words, or of another object the "

@@ -128,7 +128,7 @@ def test_interrupting_keeps_what_is_done(
         (["--encoding", "utf8000", "a.txt"], "Expected --encoding such as utf-8"),
         (["a.txt", "c/a.txt", "-o", "b.txt"], "Expected --output FOLDER for several files, got b.txt"),
         (["a.txt", "b.txt", "-o", "all.srt"], "FOLDER for several files, got all.srt, the name of a file"),
-        (["a.txt", "-o", "a.ass"], "Expected --output in a format of txt, srt, vtt, tsv, json, jsonl, got a.ass"),
+        (["a.txt", "-o", "a.ass"], "Expected --output in a format of txt, srt, vtt, json, jsonl, got a.ass"),
         (["--text", "a", "-o", "out/"], "Expected --output FILE for text without a name, got the folder out"),
         (["--text", "a", "-o", "c"], "Expected --output FILE for text without a name, got the folder c"),
     ],

@@ -83,10 +83,10 @@ def test_files_of_kinds_that_are_not_read_are_refused(
 ) -> None:
     (tmp_path / "talk.ass").write_text("[Script Info]\n")
     assert punctuate.main([str(tmp_path / "talk.ass")]) == 1
-    assert "a format among txt, srt, vtt, json, jsonl, tsv, got .ass" in capfd.readouterr().err
+    assert "a format among txt, srt, vtt, json, jsonl, got .ass" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "first"), [("o.srt", "1"), ("o.vtt", "WEBVTT"), ("o.tsv", "start\tend\ttext")])
+@pytest.mark.parametrize(("name", "first"), [("o.srt", "1"), ("o.vtt", "WEBVTT")])
 def test_the_extension_of_the_output_chooses_its_format(
     stand_in: StandIn, tmp_path: Path, name: str, first: str
 ) -> None:

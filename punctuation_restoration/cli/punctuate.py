@@ -123,12 +123,11 @@ def _restored(
     new_format = args.to or (args.extension_format if args.extension_format != transcript.format else None)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": lambda n: bar.count_more(n, "characters"), **args.options}
-    if new_format is None and transcripts.is_plain(transcript):
-        return encoding.encode_parts(transcripts.restored_parts(transcript, restore, **options))
-    result = transcripts.restore_transcript(transcript, restore, keep_words=new_format is not None, **options)
     if new_format is None:
-        return encoding.encode_parts([result.source()])
-    written = transcripts.write_as(result, new_format, args.limits)
+        return encoding.encode_parts(transcripts.restored_parts(transcript, restore, **options))
+    written = transcripts.write_as(
+        transcripts.restore_transcript(transcript, restore, **options), new_format, args.limits
+    )
     if new_format != transcript.format:
         encoding = transcripts.encoding_of(new_format, encoding)
     elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends

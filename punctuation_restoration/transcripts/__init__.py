@@ -6,10 +6,9 @@ content = encoding.encode(restored.source())            # the same file, with ma
 subtitles = write_as(restored, "srt")                   # or another format
 """
 
-from ..pipeline.speech import Speech
 from .file_text import Encoding, FormatError, Transcript
 from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
-from .restoring import RestoredSpeech, RestoredTranscript, is_plain, restore_transcript, restored_parts
+from .restoring import RestoredTranscript, restore_transcript, restored_parts
 from .writing import WRITABLE, CueLimits, encoding_of, write_as
 
 __all__ = [
@@ -19,13 +18,10 @@ __all__ = [
     "CueLimits",
     "Encoding",
     "FormatError",
-    "RestoredSpeech",
     "RestoredTranscript",
-    "Speech",
     "Transcript",
     "encoding_of",
     "format_of_name",
-    "is_plain",
     "read_bytes",
     "read_source",
     "restore_transcript",

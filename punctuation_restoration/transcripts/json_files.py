@@ -97,8 +97,6 @@ def _transcript(
 
 
 def _read(value: Any, line: int | None) -> list[Recognised] | Recognised:
-    if not isinstance(value, dict | list | str):
-        raise FormatError(f"Expected a JSON object, list or text, got {value!r:.40}.", line=line)
     try:
         return read_transcripts(value)
     except ValueError as error:

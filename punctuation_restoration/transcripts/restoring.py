@@ -1,4 +1,4 @@
-"""Takes a transcript and a restorer, gives the transcript restored, with its sentences; plain text also part by part.
+"""Takes a transcript and a restorer, gives the transcript restored, with its sentences.
 
 Sentences are those of `pipeline.edits.sentence_ranges`. It knows nothing about formats, and leaves to the restorer how
 a long text is cut.
@@ -199,21 +199,15 @@ def restore_transcript(
 
 
 def restored_parts(transcript: Transcript, restore: Restorer, **options: Any) -> Iterator[str]:
-    """What `restore_transcript(...).source()` gives of plain text, as it is restored: memory does not grow with it.
+    """The parts of `restore_transcript(...).source()`, as they are restored.
 
-    Raises:
-        ValueError: another format.
+    Memory does not grow with a plain text that has nothing in it but what is said; everything else is one part.
     """
-    if not is_plain(transcript):
-        raise ValueError(f"Expected plain text to restore part by part, got {transcript.format}.")
-    yield "" if transcript.speeches else transcript.source
-    for _, result in _restored(transcript.speeches, restore, **options):
-        yield result["text"]
-
-
-def is_plain(transcript: Transcript) -> bool:
-    """Whether the file is its speech, and nothing else."""
-    return transcript.format == "txt" and all(each.text == transcript.source for each in transcript.speeches)
+    if transcript.format == "txt" and all(each.text == transcript.source for each in transcript.speeches):
+        yield "" if transcript.speeches else transcript.source
+        yield from (result["text"] for _, result in _restored(transcript.speeches, restore, **options))
+    else:
+        yield restore_transcript(transcript, restore, keep_words=False, **options).source()
 
 
 def _restored(
