@@ -39,6 +39,10 @@ def marking(after: dict[str, str]) -> StandIn:
 mark_everything = marking({"*": SIGN})  # the most that a restorer could do
 
 
+def srt(*texts: str) -> str:
+    return "\n".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{text}\n" for n, text in enumerate(texts, start=1))
+
+
 def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
     transcript, _ = read_bytes((RECORDED / name).read_bytes(), name=name)
     return restore_transcript(transcript, marking(after), **options).source()

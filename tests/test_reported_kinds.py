@@ -1,5 +1,6 @@
 """Kinds of input that users report: what is not said, numbers of any kind, empty lists, objects, endless signs."""
 
+import contextlib
 import json
 import string
 import sys
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from restorers import mark_everything, marking, source_without_sentences
+from hypothesis import given
+from hypothesis import strategies as st
+from restorers import mark_everything, marking, source_without_sentences, srt
 from transformers import pipeline
 
 from punctuation_restoration.pipeline.items import read_item
@@ -25,10 +28,6 @@ def restore(tiny_model: Any, tiny_tokenizer: Any) -> Any:
     return pipeline("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, thresholds=thresholds)
 
 
-def srt(*texts: str) -> str:
-    return "\n".join(f"{n}\n00:00:{n:02},000 --> 00:00:{n:02},900\n{text}\n" for n, text in enumerate(texts, start=1))
-
-
 def said(source: str, file_format: str) -> str:
     (speech,) = read_source(source, file_format).speeches
     return " ".join(speech.text.split())
@@ -36,20 +35,9 @@ def said(source: str, file_format: str) -> str:
 
 def signs_of_all_classes() -> list[str]:
     """A sign of each of Unicode's classes, and all of ASCII that are neither letters nor digits."""
-    by_class: dict[str, list[str]] = {}
-    for sign in map(chr, range(sys.maxunicode + 1)):
-        signs = by_class.setdefault(unicodedata.category(sign), [])
-        if not signs:
-            signs.append(sign)
+    by_class = {unicodedata.category(sign): sign for sign in map(chr, range(sys.maxunicode, -1, -1))}
     del by_class["Cs"]
-    return sorted(
-        {
-            *string.punctuation,
-            *string.whitespace,
-            *"♪♫【】（）“”—–…　",
-            *(sign for signs in by_class.values() for sign in signs),
-        }
-    )
+    return sorted({*string.punctuation, *string.whitespace, *"♪♫【】（）“”—–…\u3000", *by_class.values()})
 
 
 PATTERNS = ["{0}", "{0} ", "a{0}", "{0}1", "[{0}", "<{0}", "{0}:", "&{0}", "1:{0}", "({0}", "- {0}"]
@@ -67,8 +55,11 @@ def test_no_repeated_sign_takes_long(file_format: str) -> None:
         for pattern in PATTERNS:
             for n_characters in (4_000, 100_000):
                 text = pattern.format(sign) * (n_characters // len(pattern.format(sign)))
+                segments = {"segments": [{"start": 0, "end": 1, "text": text}], "text": text}
+                source = {"txt": text, "srt": srt(text), "json": json.dumps(segments)}[file_format]
                 begins = time.process_time()
-                read_any(text, file_format)
+                with contextlib.suppress(ValueError):
+                    [speech.source_edits([]) for speech in read_source(source, file_format).speeches]
                 seconds = time.process_time() - begins
                 if seconds < (0.08 if n_characters < 100_000 else 1.5):
                     break
@@ -77,36 +68,11 @@ def test_no_repeated_sign_takes_long(file_format: str) -> None:
     assert not slow
 
 
-def read_any(text: str, file_format: str) -> None:
-    wrapped = {
-        "txt": text,
-        "srt": f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n",
-        "vtt": f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n",
-        "json": json.dumps({"segments": [{"start": 0, "end": 1, "text": text}], "text": text}),
-        "tsv": f"start\tend\ttext\n0\t1\t{text}\n",
-    }[file_format]
-    try:
-        transcript = read_source(wrapped, file_format)
-    except ValueError:
-        return
-    restore_transcript(transcript, Silent()).source()
-
-
-class Silent:
-    """A restorer that changes nothing."""
-
-    def __call__(self, items: Any, **options: Any) -> Any:
-        return ({"text": "", "edits": [], "words": []} for _ in items)
-
-    def stream_results(self, texts: Any, **options: Any) -> Any:
-        return self(texts)
-
-
 @pytest.mark.parametrize("empty", ["segments", "chunks", "words"])
 def test_an_empty_list_beside_content_is_no_content(restore: Any, empty: str) -> None:
     words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate(["hello", "you"])]
-    for given in ({"text": "hello you", empty: []}, {"text": "hello you", empty: [], "word_segments": words}):
-        assert restore(given)["text"] == restore("hello you")["text"]
+    for row in ({"text": "hello you", empty: []}, {"text": "hello you", empty: [], "word_segments": words}):
+        assert restore(row)["text"] == restore("hello you")["text"]
     with_words = restore({"text": "hello you", "segments": [], "words": words})
     assert " ".join(word["word"] for word in with_words["words"]) == with_words["text"]
 
@@ -211,6 +177,48 @@ def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
     assert len(read_item("\n".join(told)).turns) == 2  # the first name begins a turn as well, before any word
 
 
+CALL = "Agent: hello how are you\n[00:04] Mary Lee: i am ill\r\nvery ill\n\nAgent (0:09): oh no\nMary Lee： 我 很 好\n"
+
+
+def test_names_and_times_are_not_read_and_stay_where_they_are() -> None:
+    transcript, _ = read_bytes(CALL.encode(), name="call.txt")
+    (speech,) = transcript.speeches
+    assert " ".join(speech.text.split()) == "hello how are you i am ill very ill oh no 我 很 好"
+    assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["i", "oh", "我"]
+    restored = restore_transcript(transcript, marking({"you": "?", "ill": ".", "no": "!"}))
+    assert restored.source() == CALL.replace("you\n", "you?\n").replace("ill", "ill.").replace("no\n", "no!\n")
+    assert [(one.text, one.row()["speaker"]) for one in restored.speeches[0].sentences] == [
+        ("hello how are you?", "Agent"),
+        ("i am ill.", "Mary Lee"),
+        ("very ill.", "Mary Lee"),
+        ("oh no!", "Agent"),
+        ("我 很 好", "Mary Lee"),
+    ]
+    assert write_as(restored, "txt").splitlines()[:2] == ["AGENT: hello how are you?", "MARY LEE: i am ill."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Price: ten\nColour: red\nSize: big\nWeight: none\n",  # a list: no name comes back
+        "Agent: hello\nand more\nand more\nAgent: bye\nand more\nAgent: so\nand more\n",  # fewer than half
+        "Agent: hello\nAgent: bye\n",
+        "see http://a.b\nsee http://a.b\nsee http://a.b\n",
+        "at 10:30 we met\nat 10:45 we left\nat 10:50 we slept\n",
+    ],
+)
+def test_what_only_looks_like_turns_is_read_as_it_stands(text: str) -> None:
+    transcript, _ = read_bytes(text.encode(), name="a.txt")
+    assert (transcript.format, transcript.speeches[0].text) == ("txt", text)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["A: ", "Bo Li: ", "[1:02] A: ", ""]), st.text("a b:é你\t", max_size=8))))
+def test_only_marks_are_added(turns: list[tuple[str, str]]) -> None:
+    source = "\n".join(name + said for name, said in turns)
+    restored = restore_transcript(read_bytes(source.encode(), "txt")[0], marking({"*": "‡"})).source()
+    assert restored.replace("‡", "") == source
+
+
 def test_zooms_names_in_webvtt() -> None:
     texts = ["Mary Lee: good morning", "Bo Chan: morning", "Mary Lee: shall we"]
     vtt = "WEBVTT\n\n" + "\n".join(f"{n}\n00:0{n}.000 --> 00:0{n}.900\n{text}\n" for n, text in enumerate(texts))
@@ -264,10 +272,7 @@ class Whole:
         return "".join(segment.text for segment in self.segments)
 
 
-class Frozen(Computed):
-    @property
-    def text(self) -> str:
-        return "hello you"
+Frozen = type("Frozen", (Computed,), {"text": property(lambda self: "hello you")})
 
 
 def test_objects_that_compute_their_text_are_written_where_they_can_be(restore: Any) -> None:
