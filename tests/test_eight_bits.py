@@ -9,7 +9,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
 
-from punctuation_restoration.export import export
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
@@ -57,16 +56,6 @@ def test_what_was_loaded_is_saved_plainly_and_loads_the_same(stored: Path, tmp_p
     loaded.save_pretrained(tmp_path, stored_bits=8)
     twice = PunctuationRestorationModel.from_pretrained(tmp_path)
     torch.testing.assert_close(twice(**batch).logits, loaded(**batch).logits, atol=1e-4, rtol=1e-4)
-
-
-def test_an_export_is_stored_as_its_model_was(stored: Path, tmp_path: Path) -> None:
-    export(tmp_path / "out", stored)
-    before, after = (load_file(folder / "model.safetensors") for folder in (stored, tmp_path / "out"))
-    assert {name: weight.dtype for name, weight in before.items()} == {
-        name: weight.dtype for name, weight in after.items()
-    }
-    for name, weight in before.items():
-        torch.testing.assert_close(after[name], weight)
 
 
 def test_a_row_of_zeros_and_an_lstm_are_stored_too(tmp_path: Path) -> None:

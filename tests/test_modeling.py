@@ -53,10 +53,6 @@ def test_starting_from_an_encoder_keeps_its_first_layers(encoder, batch, tmp_pat
     if encoder.model_type != "modernbert":  # which puts a final norm behind its last layer
         torch.testing.assert_close(cut, whole)
     assert str(tmp_path) not in model.config.to_json_string()
-
-
-def test_more_layers_than_there_are_is_an_error(tmp_path):
-    AutoModel.from_config(ENCODERS[0]).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="from 1 to 3, got 4"):
         PunctuationRestorationModel.from_encoder(str(tmp_path), n_layers=4)
 
@@ -149,14 +145,6 @@ def test_a_checkpoint_of_late_masks_or_learned_pauses_is_read_as_tagging(tiny_mo
         loaded = PunctuationRestorationModel.from_pretrained(tmp_path)
     assert loaded.config.slot_style == "last-piece"
     torch.testing.assert_close(loaded(**batch).logits, tiny_model(**batch).logits)
-
-
-def test_the_pipeline_of_the_hub_is_hidden_from_transformers_and_saved(tiny_config, tmp_path):
-    config = PunctuationRestorationConfig(**tiny_config.to_dict())
-    assert not hasattr(config, "custom_pipelines")
-    config.save_pretrained(tmp_path)
-    saved = json.loads((tmp_path / "config.json").read_text())["custom_pipelines"]
-    assert saved["punctuation-restoration"]["impl"] == "restoration_pipeline.PunctuationRestorationPipeline"
 
 
 @pytest.mark.parametrize(

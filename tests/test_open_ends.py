@@ -29,7 +29,7 @@ def ends(restore: Any, text: Any, **options: Any) -> list[bool]:
     return [window["input_ids"][-1] == restore.slots.eos_id for window in restore.preprocess(text, **options)]
 
 
-def test_only_the_last_window_of_a_text_that_is_over_is_closed(open_pipeline: Any) -> None:
+def test_only_the_last_window_of_a_text_that_is_over_is_closed(open_pipeline: Any, tiny_pipeline: Any) -> None:
     text = "hello you are the best " * 12
     sizes = {"window": 20, "left_context": 2, "right_context": 2}
     closed = ends(open_pipeline, text, **sizes)
@@ -38,17 +38,7 @@ def test_only_the_last_window_of_a_text_that_is_over_is_closed(open_pipeline: An
     for given, options in (({"text": text, "unfinished": True}, {}), (text, {"final": False})):
         assert not any(ends(open_pipeline, given, **sizes, **options))
     assert ends(open_pipeline, "") == [True]
-
-
-def test_other_models_read_the_end_everywhere(tiny_pipeline: Any) -> None:
-    assert all(ends(tiny_pipeline, "hello you are the best " * 60, final=False))
-
-
-def test_what_breaks_off_is_left_to_a_model_that_knows(open_pipeline: Any, tiny_pipeline: Any) -> None:
-    thresholds = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
-    said = "hello you are"
-    assert open_pipeline(said, final=False, thresholds=thresholds)["words"][-1]["mark"]
-    assert not tiny_pipeline(said, final=False, thresholds=thresholds)["words"][-1]["mark"]
+    assert all(ends(tiny_pipeline, text, **sizes, final=False))  # other models read the end everywhere
 
 
 def test_a_stream_is_over_when_it_is_flushed(open_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:

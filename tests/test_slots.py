@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, PunctuationRestorationConfig
 from punctuation_restoration.pipeline.slots import MAX_WORD_PIECES, SlotEncoder
 
 
@@ -44,11 +44,8 @@ def test_words_are_shown_in_lower_case_unless_the_model_reads_capitals(slots, ti
 
 
 def test_a_han_word_follows_no_blank(slots, tiny_tokenizer):
-    assert [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(["大家", "我们", "今"])] == [
-        ["大家"],
-        ["我们"],
-        ["今"],
-    ]
+    words = ["大家", "我们", "今"]
+    assert [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(words)] == [[word] for word in words]
 
 
 @pytest.mark.parametrize("words_alone", [True, False])
@@ -60,11 +57,8 @@ def test_traditional_words_have_the_pieces_of_their_simplified_forms(tiny_tokeni
 
 def test_of_words_that_are_split_alone_a_lone_blank_is_dropped(tiny_tokenizer, tiny_config):
     slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, words_alone=True))
-    assert [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(["大家", "我们", "𒀀"])] == [
-        ["大家"],
-        ["▁我们"],
-        ["<unk>"],
-    ]
+    tokens = [_tokens(tiny_tokenizer, ids) for ids in slots.pieces(["大家", "我们", "𒀀"])]
+    assert tokens == [["大家"], ["▁我们"], ["<unk>"]]
 
 
 @pytest.mark.parametrize("text", ["<mask>", "</s>", "<s>", "<pad>", "<unk>", "a<mask>b", "<MASK>"])
@@ -77,18 +71,14 @@ def test_a_word_without_pieces_is_unknown(slots):
     assert all(ids[-1] == slots.unk_id for ids in slots.pieces(["\u200b", "", "𒀀"]))
 
 
-def test_of_a_long_word_the_first_and_the_last_pieces_are_shown(slots, tiny_tokenizer):
+def test_of_a_long_word_the_first_and_the_last_pieces_are_shown(slots, tiny_tokenizer, tiny_config):
     (ids,) = slots.pieces(["a" * 50 + "b" * 50])
     assert len(ids) == MAX_WORD_PIECES
-    tokens = _tokens(tiny_tokenizer, ids)
-    assert tokens == ["▁a"] + ["a"] * 15 + ["b"] * 16
-
-
-def test_a_word_fits_into_the_smallest_window(tiny_tokenizer, tiny_config):
-    slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, max_window_pieces=8))
-    pieces = slots.pieces(["a" * 100])
-    assert len(slots.assemble(pieces)[0]) <= 8
-    assert slots.n_pieces(pieces) == [6]
+    assert _tokens(tiny_tokenizer, ids) == ["▁a"] + ["a"] * 15 + ["b"] * 16
+    smallest = SlotEncoder(tiny_tokenizer, _config(tiny_config, max_window_pieces=8))
+    pieces = smallest.pieces(["a" * 100])
+    assert len(smallest.assemble(pieces)[0]) <= 8
+    assert smallest.n_pieces(pieces) == [6]
 
 
 def test_without_masks_the_last_piece_of_a_word_is_its_slot_and_known_marks_stand_behind_it(
@@ -112,64 +102,59 @@ HAN = ["我们", "今天", "很", "好", "大家", "北京"]
 TEXT = [*SENTENCES, "".join(HAN), "hello hello the best what people know", "今天我们大家很好"] * 3
 
 
-def _bpe(**options):
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(**options)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    special = ["<|end|>"]
-    tokenizer.train_from_iterator(
-        TEXT, trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, special_tokens=special)
-    )
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>")
+XLMR = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+ALPHABET = pre_tokenizers.ByteLevel.alphabet()
 
 
-def _wordpiece(lowercase=True):
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=120, special_tokens=special, initial_alphabet=list("abcdefghijklmnopqrstuvwxyz,.?")
-    )
+def _trained(model, pre_tokenizer, trainer, normalizer=None, **special):
+    """A tokenizer of the sentences."""
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer, tokenizer.normalizer = pre_tokenizer, normalizer
+    kind = type(pre_tokenizer).__name__
+    tokenizer.decoder = {"ByteLevel": decoders.ByteLevel, "Metaspace": decoders.Metaspace}.get(kind, decoders.Fuse)()
     tokenizer.train_from_iterator(TEXT, trainer)
-    ends = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
-        mask_token="[MASK]",
-    )  # fmt: skip
+    if "cls_token" in special:
+        ends = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+        tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
 
-def _unigram(scheme="always", split=True):
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.NFKC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
-    tokenizer.decoder = decoders.Metaspace()
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    tokenizer.train_from_iterator(
-        TEXT, trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>")
+def _bpe(add_prefix_space=False, special=("<|end|>",)):
+    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=ALPHABET, special_tokens=list(special))
+    ends = {"eos_token": special[0]} if special else {}
+    return _trained(models.BPE(), pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space), trainer, **ends)
+
+
+def _wordpiece():
+    letters = list("abcdefghijklmnopqrstuvwxyz,.?")
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=BERT, initial_alphabet=letters)
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), BERT, strict=True))
+    bert = normalizers.BertNormalizer(lowercase=True)
+    return _trained(models.WordPiece(unk_token="[UNK]"), pre_tokenizers.BertPreTokenizer(), trainer, bert, **names)
+
+
+def _unigram(scheme="always"):
+    trainer = trainers.UnigramTrainer(vocab_size=120, special_tokens=XLMR, unk_token="<unk>")
+    names = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token", "mask_token"), XLMR, strict=True))
+    return _trained(
+        models.Unigram(), pre_tokenizers.Metaspace(prepend_scheme=scheme), trainer, normalizers.NFKC(), **names
     )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>",
-        mask_token="<mask>",
-    )  # fmt: skip
 
 
 def _blank_by_normaliser():
     """Gemma's way: a blank becomes `▁` and nothing is put before the text."""
-    tokenizer = Tokenizer(models.BPE(byte_fallback=False, unk_token="<unk>"))
-    tokenizer.normalizer = normalizers.Replace(" ", "▁")
-    tokenizer.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
-    tokenizer.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=200, special_tokens=["<unk>", "<bos>", "<eos>"]))
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<bos>", eos_token="<eos>")
+    trainer = trainers.BpeTrainer(vocab_size=200, special_tokens=["<unk>", "<bos>", "<eos>"])
+    names = {"unk_token": "<unk>", "bos_token": "<bos>", "eos_token": "<eos>"}
+    split = pre_tokenizers.Split("▁", "merged_with_next")
+    return _trained(models.BPE(unk_token="<unk>"), split, trainer, normalizers.Replace(" ", "▁"), **names)
 
 
 FAMILIES = {
     "SentencePiece unigram": _unigram,
     "SentencePiece, blank before the text alone": lambda: _unigram("first"),
     "WordPiece": _wordpiece,
-    "byte-level BPE": lambda: _bpe(add_prefix_space=False),
+    "byte-level BPE": _bpe,
     "byte-level BPE, blank before the text": lambda: _bpe(add_prefix_space=True),
     "BPE, blanks as signs": _blank_by_normaliser,
 }
@@ -181,16 +166,7 @@ def tokenizer(request):
 
 
 def _slots(tokenizer, **changes):
-    fields = {
-        "lowercase": True,
-        "words_alone": False,
-        "digits_as_zero": False,
-        "shift": 0,
-        "slot_style": "last-piece",
-        "labels": DEFAULT_LABELS,
-        "max_window_pieces": 128,
-    }
-    return SlotEncoder(tokenizer, SimpleNamespace(**fields | changes))
+    return SlotEncoder(tokenizer, PunctuationRestorationConfig(**changes))
 
 
 def _flat(words):
@@ -228,12 +204,7 @@ def test_the_ends_are_those_that_the_tokenizer_writes():
 
 
 def test_a_tokenizer_without_special_pieces_puts_a_period_at_the_ends():
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.train_from_iterator(
-        TEXT, trainers.BpeTrainer(vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-    )
-    bare = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    bare = _bpe(special=())
     ids, positions = _slots(bare).assemble(_slots(bare).pieces(["hello"]))
     assert [bare.decode([ids[0]]), bare.decode([ids[-1]])] == [".", "."]
     assert positions == [len(ids) - 2]
@@ -244,7 +215,10 @@ def test_masks_ask_for_a_tokenizer_that_has_one(tokenizer):
         with pytest.raises(ValueError, match=r"mask_token.*'last-piece'"):
             _slots(tokenizer, slot_style="mask")
     else:
-        slots = _slots(tokenizer, slot_style="mask", labels=DEFAULT_LABELS[:1])
+        slots = SlotEncoder(
+            tokenizer,
+            SimpleNamespace(**vars(_slots(tokenizer).config) | {"slot_style": "mask", "labels": DEFAULT_LABELS[:1]}),
+        )
         ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
         assert [ids[place] for place in positions] == [tokenizer.mask_token_id] * 2
 
