@@ -13,10 +13,9 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer
 from punctuation_restoration.cli.train import main as train
 from punctuation_restoration.data.collation import windows_for_trainer
 from punctuation_restoration.data.shards import open_shard, save_arrays
-from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.heads import NOT_SCORED
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, MIXED, UPPER
+from punctuation_restoration.pipeline.casing import AS_IS
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.settings import TrainingSettings
 
@@ -54,18 +53,6 @@ def test_the_loss_of_casings_is_added(cased_model: str, batch: Any) -> None:
     torch.testing.assert_close(summed, marks.loss + 0.25 * expected)
 
 
-@pytest.mark.parametrize(
-    ("fields", "what"),
-    [
-        ({"casings": True, "lowercase": False}, "lowercase beside casings"),
-        ({"mixed_case": ["iphone"]}, "words with capitals"),
-    ],
-)
-def test_settings_that_cannot_be(tiny_config: Any, fields: dict[str, Any], what: str) -> None:
-    with pytest.raises(ValueError, match=what):
-        PunctuationRestorationModel(PunctuationRestorationConfig(**{**tiny_config.to_dict(), **fields}))
-
-
 def test_a_run_learns_casings_and_goes_on(
     cased_data: Path, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,20 +66,6 @@ def test_a_run_learns_casings_and_goes_on(
     assert f1s[-1] > 50 > f1s[0]
     model = PunctuationRestorationModel.from_pretrained(tmp_path / "final")
     assert model.config.mixed_case == ["McDonald", "iPhone"]
-
-
-def test_a_step_down_the_gradient_lowers_the_loss_of_casings(cased_model: str, batch: Any) -> None:
-    model = PunctuationRestorationModel.from_pretrained(cased_model).eval()
-    casings = torch.tensor([[AS_IS, CAPITAL, UPPER], [MIXED, NOT_SCORED, AS_IS], [CAPITAL, CAPITAL, AS_IS]])
-    optimiser = torch.optim.SGD(model.parameters(), lr=1e-3)
-    losses = []
-    for _ in range(2):
-        loss = model(**batch, casings=casings).loss
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    assert losses[1] < losses[0]
 
 
 def test_casings_that_are_not_there_cannot_be_learned(

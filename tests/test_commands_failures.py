@@ -121,6 +121,7 @@ def test_interrupting_keeps_what_is_done(
         (["a.txt", "c/a.txt", "-o", "out"], "Expected a place for every file"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--lines", "0", "a.txt"], "Expected a number of 1 or more, got '0'"),
+        (["--pause", "long", "a.txt"], "number of 0.01 or more, got 'long'"),
         (["--live", "a.txt"], "Expected --live alone"),
         (["--jieba-dictionary", "none.txt", "a.txt"], "Expected a file for --jieba-dictionary"),
         (["a.txt", "-o", "out", "c/a.txt"], "Expected a place for every file"),

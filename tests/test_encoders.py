@@ -133,11 +133,7 @@ def test_a_tokenizer_may_have_a_piece_that_no_text_gives_and_the_encoder_no_row_
     assert main(["--device", "cpu", "--data", str(data), "--output", str(tmp_path / "out"), *options]) == 0
 
 
-def test_a_gguf_file_is_refused_with_the_way_out(folders, tmp_path, capsys):
+def test_a_gguf_file_and_a_punctuation_model_are_refused_with_the_way_out(tiny_checkpoint, folders, tmp_path, capsys):
     (tmp_path / "model.Q4.gguf").write_bytes(b"GGUF")
-    message = _said(capsys, tmp_path / "model.Q4.gguf", folders / "prepared", tmp_path / "out")
-    assert "gguf_file=" in message
-
-
-def test_a_punctuation_model_is_no_encoder(tiny_checkpoint, folders, tmp_path, capsys):
-    assert "give it to train.py as --model" in _said(capsys, tiny_checkpoint, folders / "prepared", tmp_path / "out")
+    for place, way in ((tmp_path / "model.Q4.gguf", "gguf_file="), (tiny_checkpoint, "give it to train.py as --model")):
+        assert way in _said(capsys, place, folders / "prepared", tmp_path / "out")

@@ -84,17 +84,13 @@ def test_saving_and_loading_is_exact(tiny_model, batch, tmp_path, attention):
     assert {path.suffix for path in Path(tmp_path).iterdir()} <= {".json", ".safetensors", ".py"}
 
 
-def test_missing_weights_are_an_error_and_not_random(tiny_model, tmp_path):
+def test_missing_and_damaged_weights_are_errors_and_not_random(tiny_model, tmp_path):
     tiny_model.save_pretrained(tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     weights["classifier.renamed.weight"] = weights.pop("classifier.dense.weight")
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ValueError, match=r"1 are missing, such as \['classifier.dense.weight'\]"):
         PunctuationRestorationModel.from_pretrained(tmp_path)
-
-
-def test_damaged_weights_are_named(tiny_model, tmp_path):
-    tiny_model.save_pretrained(tmp_path)
     file = tmp_path / "model.safetensors"
     file.write_bytes(file.read_bytes()[:1000])
     with pytest.raises(OSError, match="could not read them"):
@@ -125,10 +121,13 @@ def test_a_key_that_nobody_reads_is_left_out_of_a_file_with_a_warning(tiny_confi
     file = tmp_path / "config.json"
     file.write_text(json.dumps(tiny_config.to_dict() | extras))
     AutoConfig.from_pretrained(tmp_path, attn_implementation="eager", num_labels=4, dtype="float16")
-    file.write_text(json.dumps(tiny_config.to_dict() | {"heads": "crf"}))
+    file.write_text(json.dumps(tiny_config.to_dict() | {"heads": "crf", "bidirectional_from": None}))
     with pytest.warns(UserWarning, match=r"\['heads'\], which are left out"):
         config = AutoConfig.from_pretrained(tmp_path)
     assert not hasattr(config, "heads")
+    file.write_text(json.dumps(tiny_config.to_dict() | {"bidirectional_from": 1}))
+    with pytest.raises(ValueError, match="Expected no bidirectional_from, got 1"):
+        AutoConfig.from_pretrained(tmp_path)
 
 
 def test_a_checkpoint_of_late_masks_or_learned_pauses_is_read_as_tagging(tiny_model, batch, tmp_path, monkeypatch):
@@ -169,6 +168,11 @@ def test_a_checkpoint_of_late_masks_or_learned_pauses_is_read_as_tagging(tiny_mo
         ({"head": "tree"}, r"head to be one of .*'crf'.*got 'tree'"),
         ({"heads": "crf"}, r"got also \['heads'\]"),
         ({"head_dropout": 1.0}, "head_dropout"),
+        ({"casings": True, "lowercase": False}, "lowercase beside casings"),
+        ({"mixed_case": ["iphone"]}, "words with capitals"),
+        ({"shift": -1}, "shift of 0 or more"),
+        ({"encoder_config": {"model_type": "punctuation-lstm", "hidden_size": 0}}, "sizes of 1 or more"),
+        ({"encoder_config": {"hidden_size": 8}}, "encoder_config with a model_type"),
     ],
 )
 def test_a_configuration_that_cannot_work_is_refused(fields, message):

@@ -108,21 +108,16 @@ def test_held_out_documents_are_over_at_their_end_and_not_where_they_are_cut(
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-def test_an_unfinished_item_is_what_final_false_says(open_pipeline: Any, tiny_pipeline: Any, is_open: bool) -> None:
+def test_an_unfinished_item_and_a_stream_that_breaks_off_are_what_final_false_says(
+    open_pipeline: Any, tiny_pipeline: Any, is_open: bool
+) -> None:
     restore = open_pipeline if is_open else tiny_pipeline
-    thresholds = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
+    every: dict[str, Any] = {"thresholds": dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)}  # a mark everywhere
     for text in ("hello", "hello you are the", "hello you are the best " * 12):
-        marked = restore({"text": text, "unfinished": True}, thresholds=thresholds)
-        assert marked == restore(text, final=False, thresholds=thresholds)
-        assert bool(marked["words"][-1]["mark"]) == is_open
-    assert restore({"text": "hello", "unfinished": True}, final=False) == restore("hello", final=False)
-
-
-@pytest.mark.parametrize("is_open", [False, True])
-def test_a_stream_that_breaks_off_is_a_call_that_does(open_pipeline: Any, tiny_pipeline: Any, is_open: bool) -> None:
-    restore = open_pipeline if is_open else tiny_pipeline
-    every: dict[str, Any] = {"thresholds": dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)}
-    whole = restore("hello you are the", final=False, **every)["text"]
-    assert "".join(restore.stream(["hello you ", "are the"], final=False, **every)) == whole
+        broken = restore(text, final=False, **every)
+        assert restore({"text": text, "unfinished": True}, **every) == broken
+        assert restore({"text": text, "unfinished": True}, final=False, **every) == broken
+        assert "".join(restore.stream([text[:9], text[9:]], final=False, **every)) == broken["text"]
+        assert bool(broken["words"][-1]["mark"]) == is_open
     at_once = PunctuationStreamer(restore, look_ahead=0, **every)
     assert all(at_once.feed_words(word).words[-1]["mark"] for word in ("hello", "you"))  # committed, so decided

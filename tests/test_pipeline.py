@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from transformers import pipeline
 
-from punctuation_restoration.cli.options import parse_args
 from punctuation_restoration.pipeline.decisions import pause_lengths
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
@@ -61,6 +60,8 @@ def test_a_bad_item_is_named_with_its_position(tiny_pipeline, item, message):
         ({"window": 12.5}, ValueError, "whole numbers"),
         ({"existing": "drop"}, ValueError, "'drop'"),
         ({"marks": ["COMA"]}, ValueError, "COMA"),
+        ({"known": {0: "COMMA"}}, TypeError, r"got \['known'\]\. Put 'known' into the item"),
+        ({"thresholds": 0.5}, ValueError, r"thresholds as \{label: probability\}.*, got 0\.5"),
         ({"thresholds": {"COMMA": 3}}, ValueError, "from 0 to 1"),
         ({"thresholds": {"O": 0.5}}, ValueError, "labels among"),
         ({"pause": 0}, ValueError, "above 0"),
@@ -204,13 +205,6 @@ def test_options_at_construction_hold_for_every_call_that_does_not_take_them_bac
     assert wishing(item) == tiny_pipeline(item, **options) != tiny_pipeline(item, marks=["COMMA"])
     assert wishing(item, pause=None) == tiny_pipeline(item, marks=["COMMA"])
     assert wishing(item, pause=None, marks="basic") == tiny_pipeline(item)
-
-
-def test_the_command_takes_seconds(capsys):
-    assert parse_args(["--pause", "0.5"]).pause == 0.5
-    with pytest.raises(SystemExit):
-        parse_args(["--pause", "long"])
-    assert "number of 0.01 or more, got 'long'" in capsys.readouterr().err
 
 
 TEXTS = ["hello how are you", "saya awak", "我们今天"]

@@ -65,24 +65,15 @@ def test_with_nothing_committed_before_the_end_it_equals_the_offline_text(
     assert streamer.flush().committed == tiny_pipeline(text)["text"]
 
 
-def test_each_word_is_committed_once_when_enough_words_follow(tiny_pipeline: Any) -> None:
-    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=2)
+def test_each_word_is_committed_once_when_enough_words_follow_with_its_place_in_all_text(tiny_pipeline: Any) -> None:
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=2, left_context=3)
     spoken = "hello you are the saya awak hello the you are".split()
-    committed = []
+    words: list[dict[str, Any]] = []
     for n, word in enumerate(spoken, start=1):
-        step = streamer.feed_words([word])
-        committed += [entry["word"] for entry in step.words]
-        assert committed == spoken[: max(0, n - 2)]
-    committed += [entry["word"] for entry in streamer.flush().words]
-    assert committed == spoken
-
-
-def test_words_have_offsets_in_all_that_was_fed(tiny_pipeline: Any) -> None:
-    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1, left_context=3)
-    fed = "hello you are the saya awak hello the you are "
-    words = [word for part in cut(fed, list(range(0, 50, 3))) for word in streamer.feed(part).words]
+        words += streamer.feed_words([word]).words
+        assert len(words) == max(0, n - 2)
     words += streamer.flush().words
-    assert [fed[word["start"] : word["end"]] for word in words] == fed.split()
+    assert [" ".join(spoken)[word["start"] : word["end"]] for word in words] == spoken
 
 
 def test_an_unfinished_word_is_neither_committed_nor_shown(tiny_pipeline: Any) -> None:
@@ -133,38 +124,23 @@ class Watched:
         return self.restore(item, **options)
 
 
-def test_committed_marks_are_shown_to_the_model_where_asked(tiny_pipeline: Any) -> None:
+def test_a_step_is_one_call_that_shows_the_last_words_with_their_marks_where_asked(tiny_pipeline: Any) -> None:
     watched = Watched(tiny_pipeline)
-    streamer = PunctuationStreamer(watched, look_ahead=0, left_context=2, condition=True)
-    first = streamer.feed_words(["hello", "you", "are"])
-    streamer.feed_words(["the"])
-    labels = [word["label"] for word in first.words]
-    assert (watched.seen[-1].text, watched.seen[-1].known) == ("you are the", {0: labels[1], 1: labels[2]})
-    assert watched.seen[-1].unfinished
-
-
-def test_the_cost_of_a_step_does_not_grow_with_the_session(tiny_pipeline: Any) -> None:
-    watched = Watched(tiny_pipeline)
-    streamer = PunctuationStreamer(watched, look_ahead=4, left_context=10)
+    streamer = PunctuationStreamer(watched, look_ahead=4, left_context=10, condition=True)
+    labels: list[str] = []
     for n in range(120):
-        streamer.feed_words([WORDS[n % 8]])
-    assert len(watched.seen) == 120, "one call a step"
+        item_known = dict(enumerate(labels[-10:]))
+        labels += [word["label"] for word in streamer.feed_words([WORDS[n % 8]]).words]
+        assert (watched.seen[n].known, watched.seen[n].unfinished) == (item_known, True)
+    assert len(watched.seen) == 120
     assert max(len(item.text.split()) for item in watched.seen) == 10 + 4 + 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"look_ahead": -1}, "look_ahead and left_context of 0 words or more"),
-        ({"truecase": True}, "condition=True beside truecase"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(tiny_pipeline: Any, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        PunctuationStreamer(tiny_pipeline, **arguments)
-
-
-def test_wrong_types_are_refused(tiny_pipeline: Any) -> None:
+def test_settings_that_cannot_work_and_wrong_types_are_refused(tiny_pipeline: Any) -> None:
+    with pytest.raises(ValueError, match="look_ahead and left_context of 0 words or more"):
+        PunctuationStreamer(tiny_pipeline, look_ahead=-1)
+    with pytest.raises(ValueError, match="condition=True beside truecase"):
+        PunctuationStreamer(tiny_pipeline, truecase=True)
     streamer = PunctuationStreamer(tiny_pipeline)
     with pytest.raises(TypeError, match="Use feed_words"):
         streamer.feed(["hello"])  # type: ignore[arg-type]
