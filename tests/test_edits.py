@@ -13,15 +13,11 @@ ROWS = {label["name"]: label for label in DEFAULT_LABELS}
 find_words = WordFinder(DEFAULT_MARK_LABELS)
 
 
-def _written(text, words, marks, replaced=()):
+def _render(text, labels, replaced=()):
+    words = find_words(text)
     decided = [{"label": "", "score": 1.0, "source": "model"}] * len(words)
+    marks = marks_of(words, [ROWS[name] for name in labels])
     return edited(text, restoring_edits(text, words, marks, decided, frozenset(known_marks(replaced))))
-
-
-def _render(text, labels, replaced=(), rows=ROWS, find=find_words):
-    words = find(text)
-    marks = marks_of(words, [rows[name] for name in labels])
-    return _written(text, words, marks, replaced)
 
 
 @pytest.mark.parametrize(
@@ -37,32 +33,26 @@ def _render(text, labels, replaced=(), rows=ROWS, find=find_words):
 )
 def test_stripped_and_rendered_text_is_the_text(text):
     spoken, labels = strip_marks(text, find_words(text), DEFAULT_MARK_LABELS, list(ROWS))
-    words = find_words(text)
-    bare = _written(text, words, [("", "")] * len(words), DEFAULT_MARK_LABELS)
+    bare = _render(text, ["O"] * len(labels), DEFAULT_MARK_LABELS)
     assert strip_marks(bare, find_words(bare), DEFAULT_MARK_LABELS, list(ROWS))[0] == spoken
     assert _render(bare, labels) == text
 
 
 def test_an_abbreviation_gets_no_second_point():
-    words = find_words("the U.S.A. etc.")
-    assert [mark[1] for mark in marks_of(words, [ROWS["PERIOD"]] * 3)] == [".", "", ""]
+    assert _render("the U.S.A. etc.", ["PERIOD"] * 3) == "the. U.S.A. etc."
     assert _render("Dr. No", ["COMMA", "PERIOD"]) == "Dr., No."
 
 
-def test_a_part_of_an_edited_text_has_the_edits_that_belong_to_it():
+@pytest.mark.parametrize(
+    ("start", "end", "part"),
+    [(0, 7, "one. ¿Two?"), (0, 3, "one."), (3, 7, " ¿Two?"), (4, 7, "¿Two?"), (0, 4, "one. "), (2, 2, "")],
+)
+def test_a_part_of_an_edited_text_has_the_edits_that_belong_to_it(start, end, part):
     changes = [(3, "", "."), (4, "", "¿"), (4, "t", "T"), (7, "", "?")]
-    edits = [
-        Edit(start=start, removed=removed, inserted=inserted, label=None, score=None, source="model")
-        for start, removed, inserted in changes
-    ]
+    names = ("start", "removed", "inserted")
+    edits = [Edit(**dict(zip(names, one, strict=True)), label=None, score=None, source="model") for one in changes]
     assert edited("one two", edits) == "one. ¿Two?"
-    assert edited_between("one two", edits, 0, 7) == "one. ¿Two?"
-    assert edited_between("one two", edits, 0, 3) == "one."
-    assert edited_between("one two", edits, 3, 7) == " ¿Two?"
-    assert edited_between("one two", edits, 4, 7) == "¿Two?"
-    assert edited_between("one two", edits, 0, 4) == "one. "
-    assert edited_between("one two", edits, 2, 2) == ""
-    assert edited("", []) == ""
+    assert edited_between("one two", edits, start, end) == part
 
 
 def _labels(text):

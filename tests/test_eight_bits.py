@@ -36,18 +36,15 @@ def test_weights_come_back_within_half_a_step(tiny_model: Any, stored: Path, dty
         assert ((after[name].float() - weight).abs() <= rounding).all(), name
 
 
-def test_the_file_holds_whole_numbers_and_the_configuration_says_so(tiny_model: Any, stored: Path) -> None:
-    weights = load_file(stored / "model.safetensors")
+def test_the_file_holds_whole_numbers_and_the_configuration_says_so(
+    tiny_model: Any, stored: Path, tmp_path: Path, batch: Any
+) -> None:
+    weights, n_rows = load_file(stored / "model.safetensors"), len(tiny_model.get_input_embeddings().weight)
     assert weights["encoder.embeddings.word_embeddings.weight"].dtype == torch.int8
-    assert weights["encoder.embeddings.word_embeddings.weight_scale"].shape == (
-        len(tiny_model.get_input_embeddings().weight),
-        1,
-    )
+    assert weights["encoder.embeddings.word_embeddings.weight_scale"].shape == (n_rows, 1)
     assert json.loads((stored / "config.json").read_text())["stored_bits"] == 8
     assert tiny_model.config.stored_bits is None
-
-
-def test_what_was_loaded_is_saved_plainly_and_loads_the_same(stored: Path, tmp_path: Path, batch: Any) -> None:
+    # What was loaded is saved plainly, and loads the same.
     loaded = PunctuationRestorationModel.from_pretrained(stored)
     loaded.save_pretrained(tmp_path)
     again = PunctuationRestorationModel.from_pretrained(tmp_path)
