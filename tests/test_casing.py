@@ -113,9 +113,7 @@ def test_a_long_stretch_in_a_mixed_text_is_lowered_alone(stretch: list[str]) -> 
     words = ["he", "said", "2020", *stretch, "2021", "to", "NASA"]
     assert without_shouting(words) == [*words[:3], *(word.lower() for word in stretch), *words[-3:]]
     assert without_shouting(["he", *stretch[:5], "said"]) == ["he", *stretch[:5], "said"]
-
-
-def test_letters_that_have_no_single_small_letter_stay() -> None:
+    # Letters that have no single small letter stay.
     assert without_shouting(["İSTANBUL", "ÖĞLE", "VE", "ŞEHIR"]) == ["İstanbul", "öğle", "ve", "şehir"]
 
 

@@ -18,9 +18,8 @@ from punctuation_restoration.pipeline.conventions import (
     ("word", "script"),
     [
         ("hello", "Latin"), ("它", "Han"), ("ㄅ", "Han"), ("〇", "Han"), ("あ", "Kana"), ("カー", "Kana"),
-        ("سلام", "Arabic"),
-        ("घर", "Devanagari"), ("வீடு", "Latin"), ("дом", "Latin"), ("한국", "Latin"), ("é", "Latin"), ("ក", "Khmer"),
-        ("APIを", "Kana"), ("3rd", "Latin"), ("3.5", None), ("٣", "Arabic"), ("-", None), ("", None),
+        ("سلام", "Arabic"), ("घर", "Devanagari"), ("வீடு", "Latin"), ("дом", "Latin"), ("한국", "Latin"), ("é", "Latin"),
+        ("ក", "Khmer"), ("APIを", "Kana"), ("3rd", "Latin"), ("3.5", None), ("٣", "Arabic"), ("-", None), ("", None),
     ],
 )  # fmt: skip
 def test_the_script_of_a_word_is_that_of_its_last_letter(word, script):
@@ -32,13 +31,7 @@ def test_marks_are_written_as_the_script_writes_them():
     assert [written(mark, "Arabic") for mark in ",.?"] == ["،", ".", "؟"]
     assert [written(mark, "Latin") for mark in ",.?"] == [",", ".", "?"]
     assert written("", "Han") == ""
-    assert [written("、", script) for script in ("Han", "Kana", "Latin", "Arabic", "Khmer")] == [
-        "、",
-        "、",
-        ",",
-        "،",
-        ",",
-    ]
+    assert "".join(written("、", script) for script in ("Han", "Kana", "Latin", "Arabic", "Khmer")) == "、、,،,"
 
 
 def test_whatever_is_written_is_known_when_it_is_read_again():

@@ -13,42 +13,40 @@ CONFIG = PunctuationRestorationConfig()
 ROW = [0.5, 0.3, 0.15, 0.05]  # O, COMMA, PERIOD, QUESTION
 
 
-def _decode(rows, marks="all", thresholds=None):
-    labels, shared = decode(rows, make_choice(CONFIG, marks, thresholds))
-    scores = shared[np.arange(len(labels)), labels]
-    return labels.tolist(), [round(float(score), 6) for score in scores]
+LIKE, LESS = [0.1, 0.4, 0.38, 0.12], [0.3, 0.4, 0.2, 0.1]
 
 
-def test_the_most_probable_label_is_chosen():
-    assert _decode([ROW, ROW[::-1], [0.1, 0.6, 0.2, 0.1]]) == ([0, 3, 1], [0.5, 0.5, 0.6])
-    assert _decode(np.zeros((0, 4))) == ([], [])
+@pytest.mark.parametrize(
+    ("row", "marks", "thresholds", "label", "score"),
+    [
+        (ROW, "all", {}, 0, 0.5),
+        ([0.1, 0.6, 0.2, 0.1], "all", {}, 1, 0.6),
+        # Chosen labels only: the others give what they have to "no mark".
+        ([0.1, 0.2, 0.6, 0.1], ["COMMA"], {}, 0, 0.8),
+        ([0.1, 0.6, 0.2, 0.1], "COMMA", {}, 1, 0.6),
+        (ROW[::-1], [], {}, 0, 1.0),
+        # A low threshold makes a mark more frequent.
+        (ROW, "all", {"COMMA": 0.3}, 1, 0.3),
+        (ROW, "all", {"COMMA": 0.31}, 0, 0.5),
+        (ROW, "all", {"COMMA": 0.1, "PERIOD": 0.1}, 1, 0.3),
+        (ROW, "all", {"COMMA": 0.0, "PERIOD": 0.0}, 1, 0.3),
+        (ROW, "all", {"QUESTION": 0.0}, 3, 0.05),
+        # Of two marks the one that is the most times its threshold is chosen.
+        (LIKE, "all", {"COMMA": 0.3, "PERIOD": 0.3}, 1, 0.4),
+        (LIKE, "all", {"COMMA": 0.35, "PERIOD": 0.3}, 2, 0.38),  # 1.14 and 1.27 times
+        (LIKE, "all", {"PERIOD": 0.3}, 1, 0.4),  # the comma has none, and is the most probable
+        # A high threshold makes a mark rarer.
+        (LESS, "all", {"COMMA": 0.6}, 0, 0.3),
+        (LESS, "all", {"PERIOD": 0.6}, 1, 0.4),
+    ],
+)
+def test_a_label_is_chosen_among_those_allowed_by_probability_and_threshold(row, marks, thresholds, label, score):
+    labels, shared = decode([row], make_choice(CONFIG, marks, thresholds))
+    assert (labels.tolist(), shared[0, label]) == ([label], pytest.approx(score))
 
 
-def test_chosen_labels_only():
-    assert _decode([[0.1, 0.2, 0.6, 0.1]], ["COMMA"]) == ([0], [0.8])
-    assert _decode([[0.1, 0.6, 0.2, 0.1]], "COMMA") == ([1], [0.6])
-    assert _decode([ROW[::-1]], []) == ([0], [1.0])
-
-
-def test_a_low_threshold_makes_a_mark_more_frequent():
-    assert _decode([ROW], thresholds={"COMMA": 0.3}) == ([1], [0.3])
-    assert _decode([ROW], thresholds={"COMMA": 0.31}) == ([0], [0.5])
-    assert _decode([ROW], thresholds={"COMMA": 0.1, "PERIOD": 0.1}) == ([1], [0.3])
-    assert _decode([ROW], thresholds={"COMMA": 0.0, "PERIOD": 0.0}) == ([1], [0.3])
-    assert _decode([ROW], thresholds={"QUESTION": 0.0}) == ([3], [0.05])
-
-
-def test_of_two_marks_the_one_that_is_the_most_times_its_threshold_is_chosen():
-    row = [0.1, 0.4, 0.38, 0.12]
-    assert _decode([row], thresholds={"COMMA": 0.3, "PERIOD": 0.3}) == ([1], [0.4])
-    assert _decode([row], thresholds={"COMMA": 0.35, "PERIOD": 0.3}) == ([2], [0.38])  # 1.14 and 1.27 times
-    assert _decode([row], thresholds={"PERIOD": 0.3}) == ([1], [0.4])  # the comma has none, and is the most probable
-
-
-def test_a_high_threshold_makes_a_mark_rarer():
-    row = [0.3, 0.4, 0.2, 0.1]
-    assert _decode([row], thresholds={"COMMA": 0.6}) == ([0], [0.3])
-    assert _decode([row], thresholds={"PERIOD": 0.6}) == ([1], [0.4])
+def test_no_words_have_no_labels():
+    assert decode(np.zeros((0, 4)), make_choice(CONFIG))[0].tolist() == []
 
 
 @pytest.mark.parametrize(

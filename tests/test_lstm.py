@@ -46,12 +46,6 @@ def model(tiny_tokenizer: Any) -> Any:
     return make_model(tiny_tokenizer, max_window_pieces=2000)
 
 
-@pytest.fixture(scope="module")
-def restore(model: Any, tiny_tokenizer: Any) -> Any:
-    build: Any = pipeline
-    return build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
-
-
 def test_a_slot_is_read_so_many_pieces_behind_its_word(model: Any, tiny_tokenizer: Any) -> None:
     slots = SlotEncoder(tiny_tokenizer, model.config)
     pieces = slots.pieces(["hello", "josh", "is"])
@@ -129,8 +123,10 @@ def test_it_is_trained_whole_from_plain_text_and_goes_on(started: Path, texts: s
 
 
 @pytest.mark.slow
-def test_a_stranger_gets_the_same_text(restore: Any, tmp_path: Path) -> None:
+def test_a_stranger_gets_the_same_text(model: Any, tiny_tokenizer: Any, tmp_path: Path) -> None:
     checkpoint, folder = tmp_path / "lstm", tmp_path / "hub"
+    build: Any = pipeline
+    restore = build("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
     restore.save_pretrained(checkpoint)
     exporting.export(folder, checkpoint)
     code = STRANGER.replace('repository, revision="main"', "folder").replace(

@@ -105,16 +105,12 @@ def test_thresholds_of_zero_and_one_write_always_and_never(tiny_pipeline):
     assert never["text"] == TEXT
 
 
-def test_thresholds_of_the_configuration_hold_where_the_caller_gives_none(tiny_model, tiny_tokenizer, tiny_pipeline):
-    config = tiny_model.config
-    config.thresholds = {"COMMA": 0.0}
-    try:
-        assert {entry["label"] for entry in tiny_pipeline(TEXT, marks=["COMMA"])["words"]} == {"COMMA"}
-        assert {entry["label"] for entry in tiny_pipeline(TEXT)["words"]} != {"O"}
-        plain = tiny_pipeline(TEXT, thresholds={})
-    finally:
-        config.thresholds = None
-    assert plain == tiny_pipeline(TEXT)
+def test_thresholds_of_the_configuration_hold_where_the_caller_gives_none(tiny_model, tiny_pipeline, monkeypatch):
+    plain = tiny_pipeline(TEXT)
+    monkeypatch.setattr(tiny_model.config, "thresholds", {"COMMA": 0.0})
+    assert {entry["label"] for entry in tiny_pipeline(TEXT, marks=["COMMA"])["words"]} == {"COMMA"}
+    assert {entry["label"] for entry in tiny_pipeline(TEXT)["words"]} != {"O"}
+    assert tiny_pipeline(TEXT, thresholds={}) == plain
 
 
 def test_the_temperature_of_the_configuration_divides_the_logits_of_every_score(tiny_model, tiny_pipeline, monkeypatch):

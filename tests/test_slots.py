@@ -210,21 +210,13 @@ def test_a_tokenizer_without_special_pieces_puts_a_period_at_the_ends():
     assert positions == [len(ids) - 2]
 
 
-def test_masks_ask_for_a_tokenizer_that_has_one(tokenizer):
-    if tokenizer.mask_token is None:
-        with pytest.raises(ValueError, match=r"mask_token.*'last-piece'"):
-            _slots(tokenizer, slot_style="mask")
-    else:
-        slots = SlotEncoder(
-            tokenizer,
-            SimpleNamespace(**vars(_slots(tokenizer).config) | {"slot_style": "mask", "labels": DEFAULT_LABELS[:1]}),
-        )
-        ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
-        assert [ids[place] for place in positions] == [tokenizer.mask_token_id] * 2
-
-
-def test_a_fill_piece_must_exist_only_where_masks_stand_among_the_pieces(tokenizer):
+def test_masks_ask_for_a_tokenizer_that_has_one_and_the_fill_pieces(tokenizer):
     odd = [*DEFAULT_LABELS, {"name": "X", "before": "", "after": "!", "fill": "‽"}]
     assert _slots(tokenizer, labels=odd).fill_ids[-1] is None
-    with pytest.raises(ValueError, match="fill piece" if tokenizer.mask_token else "mask_token"):
+    with pytest.raises(ValueError, match="fill piece" if tokenizer.mask_token else r"mask_token.*'last-piece'"):
         _slots(tokenizer, labels=odd, slot_style="mask")
+    if tokenizer.mask_token:
+        labels = [{**label, "fill": tokenizer.mask_token} for label in DEFAULT_LABELS]
+        slots = _slots(tokenizer, labels=labels, slot_style="mask")
+        ids, positions = slots.assemble(slots.pieces(["hello", "josh"]))
+        assert [ids[place] for place in positions] == [tokenizer.mask_token_id] * 2
