@@ -78,20 +78,16 @@ def test_several_benchmarks_write_a_file_each_and_a_quick_look_none(
     assert (tmp_path / "out" / "talks-jsonl.json").is_file()
 
 
-def test_settings_reach_the_pipeline_and_pictures_are_written(
+def test_thresholds_reach_the_pipeline_and_a_picture_is_drawn(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib draws the pictures and is not installed")
     monkeypatch.chdir(tmp_path)
-    never = ("--threshold", "COMMA=1", "PERIOD=1", "QUESTION=1", "--window", 12, "--left-context", 3)
-    assert run("--pictures", tmp_path, *never, "--right-context", 2) == 0
+    assert run("--pictures", tmp_path, "--threshold", "COMMA=1", "PERIOD=1", "QUESTION=1") == 0
     result = read_result(tmp_path / "results" / "talks-jsonl.json")
     assert result["scores"]["micro"]["n_predicted"] == 0
-    settings = result["signature"]["settings"]
-    assert (settings["window"], settings["left_context"], settings["right_context"]) == (12, 3, 2)
-    assert settings["thresholds"] == {"COMMA": 1.0, "PERIOD": 1.0, "QUESTION": 1.0}
-    for name in ("talks-jsonl-confusion.png", "talks-jsonl-reliability.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert result["signature"]["settings"]["thresholds"] == {"COMMA": 1.0, "PERIOD": 1.0, "QUESTION": 1.0}
+    assert (tmp_path / "talks-jsonl.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +141,6 @@ def test_wrong_settings_and_results_of_other_tests_are_refused_and_nothing_is_ov
         ([], (), "could not read it"),
         (before, ("--limit", 20), "same data"),
         (before, ("--threshold", "COMA=0.5"), "COMA"),
-        (before, ("--window", 2), "window"),
     ):
         other.write_text(json.dumps(wrong))
         assert run("--output", first, "--against", other, *more) == 1

@@ -18,8 +18,7 @@ from punctuation_restoration.cli.options import DTYPES, read_threshold
 
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
-SCORED = "benchmarks, groups (all, test, validation), files, or folders of prepared data for their test share"
-PIPELINE_SETTINGS = ("window", "left_context", "right_context", "batch_size")
+SCORED = "benchmarks, files, or folders of prepared data for their test share"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,8 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.output:
                 result_files.write_result(results[-1], path_of(args.output, name))
             print(report.details(results[-1]))
-            for path in report.save_pictures(results[-1], args.pictures) if args.pictures else ():
-                print(f"wrote {path}")
+            if args.pictures:
+                print(f"wrote {report.save_picture(results[-1], args.pictures)}")
     except (ValueError, ImportError, OSError, ModelError) as error:
         print(f"evaluate: {error}", file=sys.stderr)
         return 1
@@ -59,14 +58,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--list", action="store_true", help="name the benchmarks and end")
     add("--output", type=Path, help="JSON file, or a folder for several (default: results/, or nothing with --limit)")
     add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
-    add("--pictures", type=Path, metavar="FOLDER", help="write confusion matrix and reliability curve")
+    add("--pictures", type=Path, metavar="FOLDER", help="draw confusion matrix and reliability curve")
     add("--limit", type=int, metavar="WORDS", help="score only so many words, for a quick look")
     add("--bench-root", type=Path, help="folder of the benchmarks (default: bench, or ../shared/bench)")
     add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
     add("--all-marks", action="store_true", help="score in all labels of the model, as files of your own always are")
-    add = parser.add_argument_group("passed on to the pipeline").add_argument
-    for name in PIPELINE_SETTINGS:
-        add("--" + name.replace("_", "-"), type=int, metavar="N")
     about = "probability from which a mark is written"
     add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
@@ -83,8 +79,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error(f"Expected --limit of 1 or more words, got {args.limit}. Raise it.")
     args.bench_root = args.bench_root or default_root()
     args.output = args.output or (None if args.limit else RESULTS)
-    args.settings = {key: getattr(args, key) for key in PIPELINE_SETTINGS if getattr(args, key) is not None}
-    args.settings |= {"thresholds": dict(args.threshold)} if args.threshold else {}
     try:
         args.benchmark = named(args.benchmark)
     except ValueError as error:
@@ -109,14 +103,14 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: dict[s
     digest = result_files.digest_of(texts)
     if earlier:
         result_files.check_same_test(digest, labels.names, earlier)
-    options = {**args.settings, "marks": marks}
+    options = {"marks": marks, **({"thresholds": dict(args.threshold)} if args.threshold else {})}
     found = runner.evaluate_examples(restore, texts, labels, name, **options)
     casing = {
         side: runner.evaluate_casing(restore, texts, labels, name, with_marks=side == "reference", **options)
         for side in (("reference", "model") if benchmark.casing else ())
     }
-    used = {key: getattr(config, key) for key in (*PIPELINE_SETTINGS[:3], "max_window_pieces", "slot_style")}
-    used |= {**options, "dtype": args.dtype, "limit": args.limit}
+    read_in = ("window", "left_context", "right_context", "max_window_pieces", "slot_style")
+    used = {**{key: getattr(config, key) for key in read_in}, **options, "dtype": args.dtype, "limit": args.limit}
     model = args.model or str(restore.model.name_or_path)
     signed = {"data_sha256": digest, **result_files.signature(model, used, str(restore.device))}
     result = result_files.to_result(found, Path(name).name, benchmark.about, signed, casing)

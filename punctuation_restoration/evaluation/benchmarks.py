@@ -80,28 +80,21 @@ BENCHMARKS: dict[str, Benchmark] = {
     "en-casing-valid": _held_out("held-out TED talks, marks and capitals", "ted", casing=True),
     "ms-casing-valid": _held_out("held-out Malay news, marks and capitals", "news_ms", casing=True),
 }
-GROUPS: dict[str, tuple[str, ...]] = {
-    group: tuple(name for name, benchmark in BENCHMARKS.items() if group in ("all", benchmark.use))
-    for group in ("all", "test", "validation")
-}
 
 
 def named(names: Sequence[str]) -> list[str]:
-    """Benchmarks and files from names, groups (`all`, `test`, `validation`) and paths, each once.
+    """Benchmarks, files and folders of prepared data, each once.
 
     Raises:
-        ValueError: if a name is neither a benchmark, a group nor a file.
+        ValueError: if a name is none of them.
     """
-    found: dict[str, None] = {}
     for name in names:
-        is_path = Path(name).is_file() or (Path(name) / INDEX_NAME).is_file()
-        if name not in BENCHMARKS and name not in GROUPS and not is_path:
+        if name not in BENCHMARKS and not Path(name).is_file() and not (Path(name) / INDEX_NAME).is_file():
             raise ValueError(
-                f"Expected a benchmark ({', '.join(BENCHMARKS)}), a group ({', '.join(GROUPS)}), the path of a "
-                f"JSONL, TSV or text file, or a folder of prepared data, got {name!r}. Check the spelling."
+                f"Expected a benchmark ({', '.join(BENCHMARKS)}), the path of a JSONL, TSV or text file, or a folder "
+                f"of prepared data, got {name!r}. Check the spelling."
             )
-        found.update(dict.fromkeys(GROUPS.get(name, (name,))))
-    return list(found)
+    return list(dict.fromkeys(names))
 
 
 def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path) -> list[Example]:

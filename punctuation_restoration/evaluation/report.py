@@ -1,9 +1,9 @@
-"""Results -> tables for the terminal, and pictures: the confusion matrix and the reliability curve.
+"""Results -> tables for the terminal, and a picture of the confusion matrix and the reliability curve.
 
-Takes results as written to JSON, gives tables as plain text, and PNG files, for which it needs matplotlib.
+Takes results as written to JSON, gives tables as plain text, and a PNG file, for which it needs matplotlib.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +52,8 @@ def details(result: dict[str, Any]) -> str:
     return text_table(title, head, rows)
 
 
-def save_pictures(result: dict[str, Any], folder: Path) -> Iterator[Path]:
-    """Write `<benchmark>-confusion.png` and `<benchmark>-reliability.png`, and give their paths.
+def save_picture(result: dict[str, Any], folder: Path) -> Path:
+    """Draw the confusion matrix and the reliability curve into `<benchmark>.png`, and give its path.
 
     Raises:
         ImportError: if matplotlib is not installed.
@@ -62,14 +62,14 @@ def save_pictures(result: dict[str, Any], folder: Path) -> Iterator[Path]:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("Expected matplotlib for --pictures, it is missing. Run `pip install matplotlib`.") from error
+    figure = Figure(figsize=(12, 5.2), layout="constrained")  # without pyplot: no display, no state
+    figure.suptitle(result["benchmark"])
+    for draw, axes in zip((draw_confusion, draw_reliability), figure.subplots(1, 2), strict=True):
+        draw(result, axes)
     folder.mkdir(parents=True, exist_ok=True)
-    for kind, draw in (("confusion", draw_confusion), ("reliability", draw_reliability)):
-        # Figure alone, without pyplot: no display and no state shared between pictures.
-        figure = Figure(figsize=(6, 5.2), layout="constrained")
-        draw(result, figure.add_subplot(title=result["benchmark"]))
-        path = folder / f"{file_name(result['benchmark'])}-{kind}.png"
-        figure.savefig(path, dpi=120)
-        yield path
+    path = folder / f"{file_name(result['benchmark'])}.png"
+    figure.savefig(path, dpi=120)
+    return path
 
 
 def draw_confusion(result: dict[str, Any], axes: Any) -> None:

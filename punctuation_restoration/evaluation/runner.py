@@ -129,6 +129,7 @@ def count_blocks(example: Example, prediction: Prediction, label_names: Sequence
         end = min(first + BLOCK_WORDS, n_units)
         labels = example.labels[first:end], prediction.labels[first:end]
         stray = [label for unit, label in prediction.stray if first <= unit < end]
-        ends_text = example.ends_text and end == n_units
-        blocks.append(count_labels(*labels, label_names, ends_text=ends_text, stray=stray))
+        counts = count_labels(*labels, label_names, ends_text=example.ends_text and end == n_units)
+        counts[2] = count_labels([NO_MARK] * len(stray), stray, label_names)[0]
+        blocks.append(counts)
     return blocks

@@ -31,7 +31,6 @@ def count_labels(
     label_names: Sequence[str],
     *,
     ends_text: bool = False,
-    stray: Iterable[str] = (),
 ) -> np.ndarray:
     """Counts (3, M, M) over one text, or over words whose borders of text do not matter.
 
@@ -40,7 +39,6 @@ def count_labels(
             -100 are left out.
         label_names: all labels, the no-mark label first.
         ends_text: whether the last scored word ends a text, and is counted apart.
-        stray: labels of the marks predicted inside words.
 
     Raises:
         ValueError: if the lists differ in length, or a label is unknown.
@@ -57,8 +55,6 @@ def count_labels(
     try:
         for index, (own, found) in enumerate(pairs, 1):
             counts[int(ends_text and index == len(pairs)), rows[own], rows[found]] += 1
-        for label in stray:
-            counts[2, 0, rows[label]] += 1
     except KeyError as error:
         raise ValueError(
             f"Expected labels among {list(label_names)}, got {error}. Were they made with other label names?"
