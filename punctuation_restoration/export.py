@@ -14,7 +14,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from .cli.models import ModelError, load_pipeline
 from .default_models import HUB_MODEL, find_model, place_of
@@ -154,9 +153,6 @@ def _store_small(path: Path) -> None:
 
 def _forget_this_machine(path: Path) -> None:
     """Remove from a configuration, and from those inside it, where and how it was loaded."""
-
-    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {key: value for key, value in pairs if key not in LOCAL_KEYS}
-
-    cleaned = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keep)
+    text = path.read_text(encoding="utf-8")
+    cleaned = json.loads(text, object_hook=lambda one: {key: one[key] for key in one if key not in LOCAL_KEYS})
     path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

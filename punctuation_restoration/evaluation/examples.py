@@ -30,7 +30,7 @@ CLITICS = frozenset(("'s", "'re", "'m", "'ll", "'d", "'ve", "n't"))
 _HAN_CHARACTER = regex.compile(r"\p{Han}\p{M}*")
 _HAN_WORD = regex.compile(r"(?:\p{Han}\p{M}*)+")
 _ENDS_IN_HAN = regex.compile(r"\p{Han}\p{M}*\Z")
-_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
+_LETTER_OR_DIGIT = r"[\p{L}\p{N}]"
 _ENGLISH_WORD = regex.compile(r"[a-z]{2,}(?:['’-][a-z]+)*")
 STOPS = ("PERIOD", "QUESTION")
 
@@ -169,13 +169,9 @@ def _without_marks(token: str, label_set: LabelSet) -> str:
 
     A mark between letters or digits belongs to the token: 1,000, 9:00, u.s.
     """
-    is_sign = [_LETTER_OR_DIGIT.match(sign) is None for sign in token]
-    if all(is_sign):
-        return ""
-    outside = [any(pair) for pair in zip([True, *is_sign], [*is_sign[1:], True], strict=False)]
-    return "".join(
-        sign for sign, ends in zip(token, outside, strict=True) if not ends or sign not in label_set.mark_labels
-    )
+    marks = f"[{''.join(map(regex.escape, label_set.mark_labels))}]"
+    outside = rf"(?<!{_LETTER_OR_DIGIT}){marks}|{marks}(?!{_LETTER_OR_DIGIT})"
+    return regex.sub(outside, "", token) if regex.search(_LETTER_OR_DIGIT, token) else ""
 
 
 def _both_han(before: str, after: str) -> bool:

@@ -125,8 +125,7 @@ def metrics(
     """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
 
     Args:
-        references, predictions: for each text one label a word, as a name or as an index into `label_names`; words
-            whose reference is -100 are left out.
+        references, predictions: for each text what `count_labels` takes.
         label_names: all labels, the no-mark label first.
 
     Returns:
