@@ -48,9 +48,10 @@ def test_an_abbreviation_gets_no_second_point():
     [(0, 7, "one. ¿Two?"), (0, 3, "one."), (3, 7, " ¿Two?"), (4, 7, "¿Two?"), (0, 4, "one. "), (2, 2, "")],
 )
 def test_a_part_of_an_edited_text_has_the_edits_that_belong_to_it(start, end, part):
-    changes = [(3, "", "."), (4, "", "¿"), (4, "t", "T"), (7, "", "?")]
-    names = ("start", "removed", "inserted")
-    edits = [Edit(**dict(zip(names, one, strict=True)), label=None, score=None, source="model") for one in changes]
+    edits = [
+        Edit(start=place, removed=old, inserted=new, label=None, score=None, source="model")
+        for place, old, new in [(3, "", "."), (4, "", "¿"), (4, "t", "T"), (7, "", "?")]
+    ]
     assert edited("one two", edits) == "one. ¿Two?"
     assert edited_between("one two", edits, start, end) == part
 
