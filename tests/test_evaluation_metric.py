@@ -30,12 +30,10 @@ def test_the_metric_module_gives_the_same_numbers(tmp_path: Path, monkeypatch: p
     metric = library.load(str(ROOT / "punctuation_restoration" / "evaluation" / "punctuation_f1"))
     found = metric.compute(references=[REFERENCE], predictions=[PREDICTED])
     scores = score(count_labels(REFERENCE, PREDICTED, NAMES, ends_text=True), NAMES)
-    for kind in ("micro", "macro", "weighted", "mid_text", "end_text"):
-        assert found[f"{kind}_f1"] == scores[kind]["f1"]
-    for name, mark in scores["marks"].items():
-        assert {kind: found[f"{name.lower()}_{kind}"] for kind in ("precision", "recall", "f1")}.items() <= mark.items()
-    assert found["micro_f1"] == pytest.approx(2 * 3 / (5 + 4))
-    assert (found["n_words"], found["end_text_f1"]) == (6, 1.0)
+    kinds = ("micro", "macro", "weighted", "mid_text", "end_text")
+    assert [found[f"{kind}_f1"] for kind in kinds] == [scores[kind]["f1"] for kind in kinds]
+    assert [found[f"{name.lower()}_recall"] for name in NAMES[1:]] == [1, 2 / 2, 0]
+    assert (found["n_words"], found["micro_f1"]) == (6, pytest.approx(2 * 3 / (5 + 4)))
 
 
 def test_a_trainer_gets_the_same_numbers() -> None:

@@ -168,25 +168,19 @@ def test_8_bits_are_stored_where_asked_and_kept_by_the_next_export(tiny_checkpoi
         exporting.main([*command[:-1], "16"])
 
 
-def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training(
-    tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path
+def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training_and_with_its_readme(
+    exported, tiny_checkpoint, tiny_pipeline, tmp_path, monkeypatch
 ):
-    checkpoint = tmp_path / "checkpoints" / "step-000500"
-    tiny_model.save_pretrained(checkpoint)
-    tiny_tokenizer.save_pretrained(checkpoint)
+    own = shutil.copytree(tiny_checkpoint, tmp_path / "step-000500")
     for name in ("trainer.pt", "optimizer.pt", "training_args.bin", "trainer_state.json"):
-        (checkpoint / name).write_bytes(b"state")
-    names = {path.name for path in exporting.export(tmp_path / "out", checkpoint)}
-    assert not {name for name in names if name.endswith((".pt", ".bin")) or name.startswith(("trainer", "files"))}
-    assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT) == tiny_pipeline(TEXT)
-
-
-def test_the_readme_is_the_project_s_the_model_s_own_or_a_short_one(exported, tiny_checkpoint, tmp_path, monkeypatch):
-    assert 'pipeline("punctuation-restoration"' in (exported / "README.md").read_text(encoding="utf-8")
-    own = shutil.copytree(tiny_checkpoint, tmp_path / "own")
+        (own / name).write_bytes(b"state")
     (own / "README.md").write_text("# 我们的卡\n", encoding="utf-8")
-    exporting.export(tmp_path / "out", own)
+    names = {path.name for path in exporting.export(tmp_path / "out", own)}
+    assert names == {path.name for path in exported.iterdir()}
     assert (tmp_path / "out" / "README.md").read_text(encoding="utf-8") == "# 我们的卡\n"
+    assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT) == tiny_pipeline(TEXT)
+    # A model without a card gets a short one, the default model the project's.
+    assert 'pipeline("punctuation-restoration"' in (exported / "README.md").read_text(encoding="utf-8")
     monkeypatch.setattr(exporting, "place_of", lambda _: str(own))
     exporting.export(tmp_path / "default", own)
     assert (tmp_path / "default" / "README.md").read_bytes() == (ROOT / "model_card.md").read_bytes()

@@ -12,35 +12,29 @@ BARE = "hello how are you saya baik 我们今天在北京你们呢"
 
 
 @pytest.fixture
-def found(tiny_pipeline: Any) -> list[Document]:
+def document(tiny_pipeline: Any) -> Document:
     example = example_from_text("one", TEXT, tiny_pipeline.find_words, standard_labels(tiny_pipeline.model.config))
     (whole,) = documents(tiny_pipeline, [example])
     parts = list(documents(tiny_pipeline, [example], 4))
     assert [len(part.words) for part in parts[:-1]] == [4] * (len(parts) - 1)
     assert [label for part in parts for label in part.labels] == whole.labels
-    return [whole]
+    return whole
 
 
-def test_only_marks_that_are_not_hidden_are_written(tiny_pipeline: Any, found: list[Document]) -> None:
-    (document,) = found
-    assert document.text == BARE
+def test_only_marks_that_are_not_hidden_are_written_and_others_scored(tiny_pipeline: Any, document: Document) -> None:
     n_words = len(document.words)
-    assert written(tiny_pipeline, document, [True] * n_words) == BARE
+    assert document.text == written(tiny_pipeline, document, [True] * n_words) == BARE
     assert written(tiny_pipeline, document, [False] * n_words) == TEXT.lower()
     assert written(tiny_pipeline, document, [True] + [False] * (n_words - 1)) == TEXT.lower().replace(",", "")
-
-
-def test_words_that_show_their_mark_are_not_scored(tiny_pipeline: Any, found: list[Document]) -> None:
-    (document,) = found
     for way in WAYS:
-        reference, restored = bare_words(tiny_pipeline, document, [False] * len(document.words), way)
+        reference, restored = bare_words(tiny_pipeline, document, [False] * n_words, way)
         assert reference == ["O"] * document.labels.count("O")
         assert len(restored) == len(reference)
-        assert bare_words(tiny_pipeline, document, [True] * len(document.words), way)[0] == document.labels
+        assert bare_words(tiny_pipeline, document, [True] * n_words, way)[0] == document.labels
 
 
-def test_all_ways_are_measured_and_restored_texts_do_not_change(tiny_pipeline: Any, found: list[Document]) -> None:
-    row = measure(tiny_pipeline, found, tiny_pipeline.model.config.label_names)
+def test_all_ways_are_measured_and_restored_texts_do_not_change(tiny_pipeline: Any, document: Document) -> None:
+    row = measure(tiny_pipeline, [document], tiny_pipeline.model.config.label_names)
     assert row["changed"]["keep"] == 0
     assert [row["f1"][name]["keep"]["above_keep"]["micro"] for name in HIDES] == [0, 0]
     assert len(table({"x": row}).splitlines()) == 2 + len(WAYS)

@@ -58,14 +58,6 @@ def test_the_task_is_there_whatever_of_ours_is_imported_first(ours):
     assert "punctuation-restoration" in _output(OURS_FIRST.format(ours)).split()
 
 
-def test_a_saved_pipeline_names_the_task_and_no_folder_of_this_machine(tiny_pipeline, tmp_path):
-    tiny_pipeline.save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    assert list(config["custom_pipelines"]) == ["punctuation-restoration"]
-    assert "default" not in config["custom_pipelines"]["punctuation-restoration"]
-    assert str(default_models.CHECKPOINTS) not in (tmp_path / "config.json").read_text()
-
-
 def test_neither_torch_nor_transformers_is_loaded_by_the_import_and_by_help():
     loaded = _output(HELP).split()
     assert "punctuation_restoration" in loaded

@@ -24,19 +24,6 @@ SPACE = ROOT / "space"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
 
-needs_gradio = pytest.mark.skipif(
-    not importlib.util.find_spec("gradio"), reason="Gradio is not installed: pip install -e '.[space]'"
-)
-needs_browser = pytest.mark.skipif(
-    not CHROMIUM or not importlib.util.find_spec("playwright"),
-    reason="no Chromium or no Playwright: apt-get install chromium; pip install playwright",
-)
-
-
-def in_browser(test: Any) -> Any:
-    return needs_gradio(needs_browser(pytest.mark.slow(test)))
-
-
 # The libraries of the client side warn of their own futures; what the page does runs in a process of its own.
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -122,6 +109,8 @@ def test_the_front_matter_is_what_the_hub_reads():
 @pytest.fixture(scope="module")
 def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The page, served by a process of its own from a copy of the folder: its address, and where the process writes."""
+    if not importlib.util.find_spec("gradio"):
+        pytest.skip("Gradio is not installed: pip install -e '.[space]'")
     folder = tmp_path_factory.mktemp("page")
     shutil.copytree(SPACE, folder / "space", ignore=shutil.ignore_patterns("__pycache__"))
     with socket.socket() as free:
@@ -145,7 +134,6 @@ def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> It
     process.wait(timeout=30)
 
 
-@needs_gradio
 @pytest.mark.slow
 def test_the_documented_call_gives_what_the_pipeline_gives_and_a_wrong_one_what_is_wrong(server, tiny_pipeline):
     from gradio_client import Client
@@ -174,6 +162,8 @@ def test_the_documented_call_gives_what_the_pipeline_gives_and_a_wrong_one_what_
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
+    if not CHROMIUM or not importlib.util.find_spec("playwright"):
+        pytest.skip("no Chromium or no Playwright: apt-get install chromium; pip install playwright")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -212,7 +202,7 @@ def press(page, key: str, element) -> None:
     page.keyboard.press(key)
 
 
-@in_browser
+@pytest.mark.slow
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, browser, tiny_pipeline):
     result = tiny_pipeline(TEXT)
@@ -230,7 +220,7 @@ def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, brows
         assert page.evaluate("document.body.classList.contains('dark')") == (theme == "dark")
 
 
-@in_browser
+@pytest.mark.slow
 def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, browser, tiny_pipeline):
     with visit(browser, server[0]) as page:
         write(page, TEXT, tiny_pipeline(TEXT)["text"])
@@ -250,7 +240,7 @@ def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, brows
         wait_for(page, "")
 
 
-@in_browser
+@pytest.mark.slow
 def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, browser, tiny_pipeline, tmp_path):
     path = ROOT / "examples" / "transcripts" / "talk.srt"
     transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
@@ -272,7 +262,7 @@ def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, br
         wait_for(page, tiny_pipeline(TEXT, truecase=True)["text"])
 
 
-@in_browser
+@pytest.mark.slow
 def test_what_cannot_be_read_is_said_in_a_sentence_and_logged_nowhere(server, browser, tiny_pipeline, tmp_path):
     (tmp_path / "broken.json").write_text('{"segments": [{"text": "secretword')
     with visit(browser, server[0]) as page:
