@@ -149,7 +149,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self._check_labels()
         self.check_thresholds(self.thresholds or {})
         self.check_model()
-        self.window_sizes()
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
         self.id2label = dict(enumerate(self.label_names))
@@ -226,23 +225,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""
         return self.encoder_config
 
-    def window_sizes(self, **sizes: int | None) -> tuple[int, int, int]:
-        """`window`, `left_context` and `right_context` in words: those given, or where None this configuration's.
-
-        Raises:
-            ValueError: if they do not fit together.
-        """
-        names = ("window", "left_context", "right_context")
-        given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
-        window, left, right = (given.get(name, getattr(self, name)) for name in names)
-        are_sizes = all(isinstance(size, int) and size >= 0 for size in (window, left, right))
-        if not are_sizes or window <= left + right:
-            raise ValueError(
-                f"Expected whole numbers of words, the window greater than both contexts together, got window "
-                f"{window!r}, left_context {left!r}, right_context {right!r}. Widen the window or narrow the contexts."
-            )
-        return window, left, right
-
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
         """Check thresholds for this model's labels.
 
@@ -273,6 +255,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self._expect("max_window_pieces", self.max_window_pieces >= 8, "of 8 or more")
         self._expect("stored_bits", self.stored_bits in (8, None), "of (8, None), which this version can read")
         self._expect("lowercase", self.lowercase or not self.casings, "beside casings: the model must not see capitals")
+        sizes = (self.window, self.left_context, self.right_context)
+        are_sizes = all(isinstance(size, int) and size >= 0 for size in sizes) and sizes[0] > sizes[1] + sizes[2]
+        self._expect("window", are_sizes, f"of whole words, more than in both contexts {sizes[1:]} together")
         are_cased = all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ())
         self._expect("mixed_case", are_cased, "as words with capitals, or None")
 

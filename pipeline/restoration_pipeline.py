@@ -28,8 +28,7 @@ from .words import WordFinder
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
-SIZES = ("window", "left_context", "right_context")
-PREPROCESS_OPTIONS = (*SIZES, "existing", "final")
+PREPROCESS_OPTIONS = ("existing", "final")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
 OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds", "pause"})
 BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
@@ -67,8 +66,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     Options at construction or at a call:
         batch_size: windows in one forward pass. Default: as many as fit a number of pieces that suits the device.
-        window, left_context, right_context: words that the model reads at once, and how many of them are read before
-            and after those that are decided. Default: the configuration's.
         existing: `"keep"` (default): marks that the text has stay, nothing is written beside them, and the model does
             not see them. `"condition"`: the same, and the model sees them. `"replace"`: they are removed first.
         marks: which labels may be written. `"basic"` (default): those of `, . ?`, also in place of the model's others.
@@ -122,7 +119,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         if unknown := sorted(set(kwargs) - set(OPTIONS)):
-            what_to_do = "Put 'known' into the item" if unknown == ["known"] else "Correct them or leave them out"
+            what_to_do = "Correct them, or leave them out; fields of the configuration are set in `model.config`"
+            what_to_do = "Put 'known' into the item" if unknown == ["known"] else what_to_do
             raise TypeError(f"Expected keywords among {OPTIONS}, got {unknown}. {what_to_do}.")
         for name in SWITCHES:
             if not isinstance(value := kwargs.get(name, False), bool):
@@ -132,7 +130,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         pause = kwargs.get("pause")
         if pause is not None and not (isinstance(pause, int | float) and pause > 0):
             raise ValueError(f"Expected pause in seconds, above 0, got {pause!r}. Correct it.")
-        self.model.config.window_sizes(**{name: kwargs.get(name) for name in SIZES})
         make_choice(self.model.config, kwargs.get("marks", "basic"), kwargs.get("thresholds"))
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_OPTIONS}
         return preprocess, {}, {name: value for name, value in kwargs.items() if name not in PREPROCESS_OPTIONS}
@@ -195,9 +192,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             raise NotADirectoryError(f"Expected a folder to save into, {save_directory} is a file. Name another place.")
         super().save_pretrained(save_directory, **kwargs)
 
-    def preprocess(
-        self, item: Any, existing: str = "keep", final: bool = True, **sizes: int | None
-    ) -> Iterator[dict[str, Any]]:
+    def preprocess(self, item: Any, existing: str = "keep", final: bool = True) -> Iterator[dict[str, Any]]:
         """Windows of one item, as pieces and slots; no words still give one, which decides nothing."""
         config, given = self.model.config, read_item(item)
         given = given if final else replace(given, unfinished=True)
@@ -211,7 +206,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         known = range(len(words)) if existing == "condition" else given.known
         shown = [one.label if one and n in known else None for n, one in enumerate(fixed)]
         pieces = self.slots.pieces(spoken)
-        windows = windows_of(self.slots.n_pieces(pieces, shown), config, **sizes)
+        windows = windows_of(self.slots.n_pieces(pieces, shown), config)
         for seen in windows or [Window(0, 0, 0, 0)]:
             span = slice(seen.first, seen.end)
             is_over = seen.end == len(pieces) and not given.unfinished

@@ -46,6 +46,9 @@ class ModelConfig(Protocol):
     digits_as_zero: bool
     shift: int
     open_ends: bool
+    window: int
+    left_context: int
+    right_context: int
     max_window_pieces: int
 
     @property
@@ -53,8 +56,6 @@ class ModelConfig(Protocol):
 
     @property
     def basic_labels(self) -> list[int]: ...
-
-    def window_sizes(self, **sizes: int | None) -> tuple[int, int, int]: ...
 
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None: ...
 

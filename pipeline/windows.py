@@ -37,14 +37,13 @@ def room_of(config: ModelConfig) -> int:
     return config.max_window_pieces - 2 - config.shift
 
 
-def windows_of(n_pieces: Sequence[int], config: ModelConfig, **sizes: int | None) -> list[Window]:
+def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
     Each word is decided once, with as much context as there is (Chen et al. 2021, section 3.3). Where words are long,
-    contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its slot; `sizes`
-    in words replace the configuration's.
+    contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its slot.
     """
-    window, left, right = config.window_sizes(**sizes)
+    window, left, right = config.window, config.left_context, config.right_context
     n_words, room = len(n_pieces), room_of(config)
     windows: list[Window] = []
     keep_from = 0

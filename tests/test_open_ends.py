@@ -31,14 +31,13 @@ def ends(restore: Any, text: Any, **options: Any) -> list[bool]:
 
 def test_only_the_last_window_of_a_text_that_is_over_is_closed(open_pipeline: Any, tiny_pipeline: Any) -> None:
     text = "hello you are the best " * 12
-    sizes = {"window": 20, "left_context": 2, "right_context": 2}
-    closed = ends(open_pipeline, text, **sizes)
+    closed = ends(open_pipeline, text)
     assert len(closed) > 2
     assert closed == [False] * (len(closed) - 1) + [True]
     for given, options in (({"text": text, "unfinished": True}, {}), (text, {"final": False})):
-        assert not any(ends(open_pipeline, given, **sizes, **options))
+        assert not any(ends(open_pipeline, given, **options))
     assert ends(open_pipeline, "") == [True]
-    assert all(ends(tiny_pipeline, text, **sizes, final=False))  # other models read the end everywhere
+    assert all(ends(tiny_pipeline, text, final=False))  # other models read the end everywhere
 
 
 def test_a_stream_is_over_when_it_is_flushed(open_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:

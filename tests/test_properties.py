@@ -6,6 +6,7 @@ plane, and mixtures of what goes wrong: marks, quotes, scripts, pictures, blanks
 
 import json
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -159,10 +160,12 @@ def test_batches_lists_and_generators_give_what_single_texts_give(tiny_pipeline,
 @through_the_model
 @given(st.lists(fragments.filter(lambda text: len(find_words(text)) == 1), min_size=1, max_size=12))
 def test_windows_of_any_size_agree_where_the_whole_text_fits(tiny_pipeline, some):
-    text = " ".join(some)
-    n_words = len(find_words(text))
-    whole = tiny_pipeline(text, window=24, left_context=8, right_context=4)
-    assert tiny_pipeline(text, window=max(n_words, 1), left_context=0, right_context=0) == whole
+    text, config = " ".join(some), tiny_pipeline.model.config
+    whole = tiny_pipeline(text)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in (("window", max(len(find_words(text)), 1)), ("left_context", 0), ("right_context", 0)):
+            patch.setattr(config, name, size)
+        assert tiny_pipeline(text) == whole
 
 
 @through_the_model
