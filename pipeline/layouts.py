@@ -48,20 +48,28 @@ ROOTS = (
     "result.transcription",  # Gladia
     "result",
     "transcription",
+    "transcripts.0",  # DashScope
+    "Result",  # Aliyun
 )
 # Richest first.
 LISTS = (
+    Listed("segments", "segments", 0.001, beside="resp_type"),  # Huawei
     Listed("segments", "segments"),  # Whisper, WhisperX, faster-whisper, OpenAI, SenseVoice
     Listed("transcription", "segments"),  # whisper.cpp
     Listed("sentence_info", "segments", 0.001),  # FunASR
     Listed("utterances", "segments", 0.001, beside="audio_duration"),  # AssemblyAI
-    Listed("utterances", "segments"),  # Deepgram, Gladia
+    Listed("utterances", "segments", 0.001, beside="additions"),  # Volcengine
+    Listed("result.0.utterances", "segments", 0.001),
+    Listed("utterances", "segments"),  # Deepgram, Gladia, Smallest
     Listed("sentences", "segments", 0.001, beside="audio_duration"),
     Listed("monologues", "segments"),  # Rev
     Listed("recognizedPhrases", "segments"),  # Azure: batch
     Listed("phrases", "segments"),  # Azure: fast
     Listed("events", "segments", each="segs"),  # YouTube's json3
-    Listed("results", "segments"),  # Google
+    Listed("results", "segments"),  # Google, Watson, Riva
+    Listed("ResultDetail", "segments"),  # Tencent
+    Listed("Transcript", "segments"),  # Amazon Connect
+    Listed("Sentences", "segments"),  # Aliyun
     Listed("sentences", "segments"),  # our own
     Listed("chunks", "words"),  # transformers
     Listed("timestamp.word", "words"),  # NeMo
@@ -75,14 +83,17 @@ LISTS = (
     Listed("timestamp.segment", "segments"),  # NeMo
     Listed("timestep.segment", "segments"),
 )
-INNER_WORDS = ("words", "tokens", "elements", "segs", "alternatives.0.words", "nBest.0.words")
+INNER_WORDS = (
+    "words", "tokens", "elements", "segs", "alternatives.0.words", "nBest.0.words", "Words", "result.word_info",
+)  # fmt: skip
 TEXTS = (
     "pred_text", "text", "sentence", "transcript", "transcription", "transcripts.0.transcript", "full_transcript",
     "Lexical", "DisplayText", "combinedRecognizedPhrases.0.lexical", "combinedPhrases.0.text",
 )  # fmt: skip
 PART_TEXTS = (
     "word", "text", "segment", "sentence", "transcript", "value", "content", "utf8", "Word",
-    "alternatives.0.transcript", "alternatives.0.content", "nBest.0.lexical",
+    "alternatives.0.transcript", "alternatives.0.content", "nBest.0.lexical", "FinalSentence", "Text", "Content",
+    "result.text",
 )  # fmt: skip
 TIMES = (
     Moments("start", "end"),
@@ -95,23 +106,36 @@ TIMES = (
     Moments("begin", "end"),
     Moments("ts", "end_ts"),  # Rev
     Moments("start_ms", "end_ms", 0.001),
+    Moments("start_sec", "end_sec"),  # Leopard
+    Moments("startSec", "endSec"),
+    Moments("begin_time", "end_time", 0.001),  # DashScope
+    Moments("BeginTime", "EndTime", 0.001),  # Aliyun
+    Moments("StartMs", "EndMs", 0.001),  # Tencent
+    Moments("BeginOffsetMillis", "EndOffsetMillis", 0.001),  # Amazon Connect
     Moments("offsetInTicks", "durationInTicks", 1e-7, lasts=True),  # Azure, in 100 ns
     Moments("Offset", "Duration", 1e-7, lasts=True),
     Moments("offsetMilliseconds", "durationMilliseconds", 0.001, lasts=True),
     Moments("offset", "duration", lasts=True),
     Moments("tStartMs", "dDurationMs", 0.001, lasts=True),  # YouTube
 )
-AFTER_SEGMENT = ("utf8", "tOffsetMs", 0.001)  # YouTube's words, with this key, count from their event
+# Words with these keys count from the start of their segment.
+AFTER_SEGMENT = {
+    "utf8": Moments("tOffsetMs", "", 0.001),  # YouTube
+    "OffsetStartMs": Moments("OffsetStartMs", "OffsetEndMs", 0.001),  # Tencent
+}
 ALIGNED = (
     Aligned("timestamps", "tokens"),  # sherpa-onnx
     Aligned("timestamp", "words", 0.001),  # FunASR
     Aligned("timestamp", "", 0.001),
 )
-SPEAKERS = ("speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "spk")
+SPEAKERS = (
+    "speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "spk", "SpeakerId", "ParticipantId",
+)  # fmt: skip
 NAMES = ("id", "audio_filepath", "name", "key")
 # Keys that say more of what is read already, or another thing than it seems.
 NOT_MISSED = {"start_offset", "end_offset", "end_of_turn", "timestamp", "timestep", "timestamps", "offsets", "duration"}
-KNOWN_KEYS = {path.split(".")[0] for row in TIMES for path in row[:2]} | {*SPEAKERS, *NOT_MISSED}
+KNOWN_KEYS = {path.split(".")[0] for row in (*TIMES, *AFTER_SEGMENT.values()) for path in row[:2]}
+KNOWN_KEYS |= {*SPEAKERS, *NOT_MISSED}
 LOOK_LIKE = {
     "times": {"start", "begin", "end", "stop", "time", "times", "timestamp", "timestamps", "offset", "offsets"},
     "speakers": {"speaker", "spk", "talker"},

@@ -281,13 +281,13 @@ class _Reader:
 
     def _time(self, part: Part, place: Span, unit: float, segment: Part | None = None) -> None:
         """Note when a part was said; WhisperX has no times for numerals."""
-        key, offset, own_unit = AFTER_SEGMENT
         if isinstance(part.value, str):
             return
-        if segment and part.at(key) and (times := segment.moments(unit)) and times[0] is not None:
-            times = times[0] + (part.seconds(part.at(offset), own_unit) or 0), None
-        else:
-            times = part.moments(unit)
+        times = part.moments(unit)
+        after = next((row for key, row in AFTER_SEGMENT.items() if segment and part.at(key)), None)
+        if segment and after and (own := segment.moments(unit)) and own[0] is not None:
+            begins, ends = (part.seconds(part.at(path) if path else None, after.unit) for path in after[:2])
+            times = own[0] + (begins or 0), None if ends is None else own[0] + ends
         if times is None:
             self._note_keys(part)
             return

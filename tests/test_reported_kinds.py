@@ -372,6 +372,31 @@ OTHERS: dict[str, Any] = {
     "whisper.cpp": {"result": {"language": "en"}, "transcription": [
         {"timestamps": {"from": "00:00:00,100", "to": "00:00:00,900"}, "offsets": {"from": 100, "to": 900},
          "text": " hello you"}]},
+    "Volcengine": {"reqid": "a", "result": [{"text": "hello you", "utterances": [
+        {"text": "hello you", "start_time": 100, "end_time": 900, "words": [
+            {"text": "hello", "start_time": 100, "end_time": 400},
+            {"text": "you", "start_time": 500, "end_time": 900}]}]}]},
+    "Huawei": {"resp_type": "RESULT", "segments": [{"start_time": 100, "end_time": 900, "result": {
+        "text": "hello you", "word_info": [
+            {"word": "hello", "start_time": 100, "end_time": 400},
+            {"word": "you", "start_time": 500, "end_time": 900}]}}]},
+    "Tencent": {"ResultDetail": [{"FinalSentence": "hello you", "StartMs": 100, "EndMs": 900, "SpeakerId": 0, "Words": [
+        {"Word": "hello", "OffsetStartMs": 0, "OffsetEndMs": 300},
+        {"Word": "you", "OffsetStartMs": 400, "OffsetEndMs": 800}]}]},
+    "DashScope": {"transcripts": [{"text": "hello you", "sentences": [
+        {"begin_time": 100, "end_time": 900, "text": "hello you", "words": [
+            {"begin_time": 100, "end_time": 400, "text": "hello ", "punctuation": ""},
+            {"begin_time": 500, "end_time": 900, "text": "you", "punctuation": ""}]}]}]},
+    "Aliyun": {"Result": {
+        "Sentences": [{"BeginTime": 100, "EndTime": 900, "Text": "hello you", "ChannelId": 0}],
+        "Words": [
+            {"Word": "hello", "BeginTime": 100, "EndTime": 400}, {"Word": "you", "BeginTime": 500, "EndTime": 900}]}},
+    "Amazon Connect": {"Transcript": [
+        {"Content": "hello", "BeginOffsetMillis": 100, "EndOffsetMillis": 400, "ParticipantId": "AGENT"},
+        {"Content": "you", "BeginOffsetMillis": 500, "EndOffsetMillis": 900, "ParticipantId": "AGENT"}]},
+    "Leopard": {"transcript": "hello you", "words": [
+        {"word": "hello", "start_sec": 0.1, "end_sec": 0.4}, {"word": "you", "start_sec": 0.5, "end_sec": 0.9}]},
+    "Smallest": {"transcription": "hello you", "utterances": [{"text": "hello you", "start": 0.1, "end": 0.9}]},
     "NeMo": {"words": [
         {"word": "hello", "start_time": 0.1, "end_time": 0.5, "speaker_label": "A"},
         {"word": "you", "start_time": 0.6, "end_time": 0.9, "speaker_label": "B"}]},
