@@ -215,10 +215,10 @@ class Part:
 
     def moments(self, unit: float) -> tuple[float | None, float | None] | None:
         """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""
-        for row in TIMES:
-            found = self.at(row.start), self.at(row.end)
-            if any(found):
-                begins, ends = (self.seconds(moment, unit * row.unit) for moment in found)
+        for key in (0, 1):  # start_time and begin_time both have an end_time
+            row = next((row for row in TIMES if self.at(row[key])), None)
+            if row:
+                begins, ends = (self.seconds(self.at(path), unit * row.unit) for path in row[:2])
                 if row.lasts and begins is not None and ends is not None:
                     ends = round(begins + ends, 6)
                 return begins, ends

@@ -225,7 +225,7 @@ class _Reader:
             lines = [self._line(word, "word") for word in words]
             ranges = self._repeat(lines, part, "the words of a segment do not spell its text; they get", [said])
             for word, place in zip(words, ranges, strict=True) if ranges else [(part, said.place)]:
-                self._time(word, place, row.unit)
+                self._time(word, place, row.unit, part if ranges else None)
 
     def _read_copies(self, parts: list[Part], row: Listed) -> None:
         """Another list of the same; its times count where those of segments are all there is."""
