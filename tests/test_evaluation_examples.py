@@ -139,13 +139,6 @@ def test_the_last_word_of_each_text_is_counted_apart_but_not_where_the_text_was_
     assert cut([example, example], 5)[1].text == "one"
 
 
-def test_wrong_references_are_refused():
-    with pytest.raises(ValueError, match="2 tokens, 1 labels"):
-        example_from_tokens("doc", ["a", "b"], [O], LABELS)
-    with pytest.raises(ValueError, match="COMA"):
-        from_tokens(("a", "COMA"))
-
-
 def test_sentences_that_mix_languages_are_kept_with_their_units_and_labels():
     example = from_text("用 Python, 好。没有英文。Only this. 我用 API. Vue 好吗？一个 x 不算。")
     mixed = code_switched(example)

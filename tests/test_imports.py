@@ -18,16 +18,11 @@ BROUGHT_BY = packages_distributions()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def _declared(*extras):
-    """Distributions that the project asks for: its core, and some extras."""
-    lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] for extra in extras)]
-    return {re.match(r"[\w-]+", line)[0].replace("-", "_") for lines in lists for line in lines}
-
-
 def _undeclared(path, *extras):
-    """Packages that a file imports, inside functions too, and that are not declared."""
+    """Packages that a file imports, inside functions too, and that neither the core nor an extra declares."""
     roots = {module.split(".")[0] for level, module, _ in _imports(path) if not level} - set(sys.stdlib_module_names)
-    known = {*_declared(*extras), "punctuation_restoration"}
+    lines = [*PROJECT["dependencies"], *(line for name in extras for line in PROJECT["optional-dependencies"][name])]
+    known = {re.match(r"[\w-]+", line)[0].replace("-", "_") for line in lines} | {"punctuation_restoration"}
     names = {root: {name.lower().replace("-", "_") for name in BROUGHT_BY.get(root, [root])} for root in roots}
     return {root for root in roots if not names[root] & known}
 

@@ -44,17 +44,15 @@ def folder(tmp_path, tiny_checkpoint):
     return tmp_path / "prepared"
 
 
-def hashes(folder, split):
-    found = [shard for row in read_index(folder)["sources"] for shard in row["splits"][split]["shards"]]
-    return [hash_ for shard in found for hash_ in open_shard(shard["file"])["document_hashes"].tolist()]
-
-
 def test_every_document_is_in_one_split_and_the_test_share_is_read_from_the_texts(folder):
-    splits = {split: hashes(folder, split) for split in ("train", "validation", "test")}
+    splits = {"train": [], "validation": [], "test": []}
+    for row in read_index(folder)["sources"]:
+        for split, found in splits.items():
+            for shard in row["splits"][split]["shards"]:
+                found += open_shard(shard["file"])["document_hashes"].tolist()
     everything = [hash_ for found in splits.values() for hash_ in found]
     assert len(everything) == len(set(everything)) == 52  # the second half of b repeats the first
     for split, found in splits.items():
-        assert found
         assert {split_of(hash_, 0.2, 0.3) for hash_ in found} == {split}
     examples = load_examples(str(folder), LABELS, folder, folder)
     assert [hash_id(example.id) for example in examples] == splits["test"]

@@ -168,9 +168,9 @@ def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
                     )
     elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
         documents = list(readers.labelled_words(path))
-        for number, (_, words, labels) in enumerate(documents, 1):
+        for number, (_, tokens, names) in enumerate(documents, 1):
             id = f"{name}:{number}" if len(documents) > 1 else name
-            yield SourceDocument(id, "", str(path), words, labels)
+            yield SourceDocument(id, "", str(path), tokens, names)
     else:
         for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
             # Lines are joined: ends of lines would show stops.
