@@ -16,7 +16,7 @@ endif
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: help demo test lint check train-smoke export-smoke reproduce format clean
+.PHONY: help demo test lint check export-smoke reproduce format clean
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
@@ -45,9 +45,6 @@ lint: $(ALL)     ## style, types, and no large files beside the checkpoints
 
 check: lint      ## lint, and the quick tests
 	$(PYTHON) -m pytest -m "not slow"
-
-train-smoke: $(ALL)  ## train on the example texts in two processes, kill them, go on
-	$(PYTHON) tests/train_smoke.py
 
 # A model like the fast one, and its table, in one run of as many words. It needs texts and an encoder in SHARED, which
 # are not part of the project, and a day on two cores, or half of that where there is bf16 (AMX). A stopped run resumes.

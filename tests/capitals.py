@@ -1,6 +1,7 @@
 """Text, data and a model of which the letters are known, for tests of capitals."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ TALK = (
 )
 
 
-def prepared_talks(folder: Path, checkpoint: str, **source: Any) -> dict[str, Any]:
-    rows = [json.dumps({"id": f"d{n}", "text": TALK + f"You are {'abcdefgh'[n]} 我们."}) for n in range(8)]
+def prepared_talks(folder: Path, checkpoint: str, write: Callable[[str], str] = str) -> dict[str, Any]:
+    texts = [write(f"{TALK}You are {letter} 我们.") for letter in "abcdefgh"]
+    rows = [json.dumps({"id": f"d{n}", "text": text}) for n, text in enumerate(texts)]
     (folder / "talks.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    source = {"path": "talks.jsonl", "language": "en", **source}
+    source = {"path": "talks.jsonl", "language": "en"}
     recipe = build_recipe({"name": "r", "root": str(folder), "sources": [source], "validation": 0.3})
     return prepare(recipe, folder / "data", checkpoint, n_processes=1)
 

@@ -21,7 +21,7 @@ def restore(cased_model: str) -> Any:
 
 def example(text: str, config: Any) -> Any:
     labels = standard_labels(config)
-    return example_from_text("x", text, WordFinder(labels.mark_labels), labels, has_casing=None)
+    return example_from_text("x", text, WordFinder(labels.mark_labels), labels, casing=True)
 
 
 def test_references_say_how_their_words_are_written(tiny_config: Any) -> None:

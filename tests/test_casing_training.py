@@ -1,43 +1,48 @@
-"""The second head of a model that knows capitals: saved, exported, trained."""
+"""Capitals in training: what texts say of them, what is kept of it, and the second head of a model that learns them."""
 
 import json
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from capitals import MIXED_CASE, prepared_talks
-from training_runs import arguments
+from safetensors.torch import load_file
+from training_runs import arguments, weights
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from punctuation_restoration.cli.train import main as train
-from punctuation_restoration.data.collation import windows_for_trainer
-from punctuation_restoration.data.shards import open_shard, save_arrays
+from punctuation_restoration.data.casings import LONG, UNKNOWN, casing_targets, sentence_begins, written_casings
+from punctuation_restoration.data.collation import WindowCollator, windows_for_trainer
+from punctuation_restoration.data.preparation import mixed_case_words
+from punctuation_restoration.data.sampling import CutWindow
+from punctuation_restoration.data.shards import WordStream, make_words, open_shard, read_index
 from punctuation_restoration.modeling.heads import NOT_SCORED
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.casing import AS_IS
+from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, MIXED, UPPER
+from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.settings import TrainingSettings
 
 
-def test_a_new_head_changes_nothing_until_it_is_trained(tiny_checkpoint: str, batch: Any) -> None:
+def test_a_new_head_changes_nothing_until_it_is_trained_and_is_saved_with_its_list(
+    tiny_checkpoint: str, cased_model: str, batch: Any
+) -> None:
     plain = PunctuationRestorationModel.from_pretrained(tiny_checkpoint).eval()
     model = PunctuationRestorationModel.from_pretrained(tiny_checkpoint, casings=True).eval()
-    assert plain.classifier.casings is None
-    assert plain(**batch).casing_logits is None
+    assert plain.classifier.casings is plain(**batch).casing_logits is None
     torch.testing.assert_close(model(**batch).logits, plain(**batch).logits)
     assert model(**batch).casing_logits.argmax(-1).unique().tolist() == [AS_IS]
     with pytest.raises(ValueError, match="Expected no casings"):
         plain(**batch, casings=batch["slot_positions"])
-
-
-def test_the_head_is_saved_with_its_list(cased_model: str, batch: Any) -> None:
-    loaded = PunctuationRestorationModel.from_pretrained(cased_model).eval()
-    assert loaded.config.casings
-    assert loaded.config.mixed_case == MIXED_CASE
+    trained = PunctuationRestorationModel.from_pretrained(cased_model).eval()
+    assert trained.config.mixed_case == MIXED_CASE
     again = AutoModelForTokenClassification.from_pretrained(cased_model).eval()
-    torch.testing.assert_close(again(**batch).casing_logits, loaded(**batch).casing_logits)
-    assert loaded(**batch).casing_logits.shape == (3, 3, 4)
+    torch.testing.assert_close(again(**batch).casing_logits, trained(**batch).casing_logits)
+    assert trained(**batch).casing_logits.shape == (3, 3, 4)
 
 
 def test_the_loss_of_casings_is_added(cased_model: str, batch: Any) -> None:
@@ -68,55 +73,107 @@ def test_a_run_learns_casings_and_goes_on(
     assert model.config.mixed_case == ["McDonald", "iPhone"]
 
 
-def test_casings_that_are_not_there_cannot_be_learned(
-    tiny_checkpoint: str, cased_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_text_without_capitals_says_nothing_trains_the_marks_and_leaves_the_head_of_casings(
+    tiny_checkpoint: str, cased_model: str, cased_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    prepared_talks(tmp_path, tiny_checkpoint, casing=False)
+    index = prepared_talks(tmp_path, tiny_checkpoint, str.lower)
+    assert "casings" not in open_shard(first_shard(index))
+    assert index["mixed_case"] == {}
+    assert set(WordStream(first_shard(index)).words(0, 9).casings.tolist()) == {UNKNOWN}
     data, more = str(tmp_path / "data"), ["--max-steps", "2"]
-    assert train(arguments(data, tmp_path / "a", tiny_checkpoint, *more, "--casings")) == 1
+    assert train(arguments(data, tmp_path / "asked", tiny_checkpoint, *more, "--casings")) == 1
     assert "Expected data with casings for --casings, got none" in capsys.readouterr().err
-    assert train(arguments(data, tmp_path / "b", tiny_checkpoint, *more)) == 0
-
-
-def test_text_without_capitals_trains_the_marks_and_leaves_the_head_of_casings(
-    tiny_checkpoint: str, cased_model: str, tmp_path: Path
-) -> None:
-    prepared_talks(tmp_path, tiny_checkpoint, casing=False)
-    assert train(arguments(str(tmp_path / "data"), tmp_path / "run", cased_model, "--max-steps", "3")) == 0
-    before, after = (
-        PunctuationRestorationModel.from_pretrained(place) for place in (cased_model, tmp_path / "run/final")
-    )
-    assert after.config.casings
-    for name, weight in before.classifier.casings.state_dict().items():
-        assert torch.equal(after.classifier.casings.state_dict()[name], weight)
-    assert not torch.equal(after.classifier.out_proj.weight, before.classifier.out_proj.weight)
-
-
-def test_old_shards_train_a_model_without_casings(
-    cased_data: Path, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    old = tmp_path / "old"
-    old.mkdir()
-    for path in cased_data.glob("*.safetensors"):
-        save_arrays({name: rows for name, rows in open_shard(path).items() if name != "casings"}, old / path.name)
-    index = json.loads((cased_data / "index.json").read_text())
-    del index["mixed_case"]
-    for counts in index["sources"][0]["splits"].values():
-        counts.pop("n_cased")
-    (old / "index.json").write_text(json.dumps(index))
-    assert train(arguments(str(old), tmp_path / "run", tiny_checkpoint, "--max-steps", "2")) == 0
-    # beside data with casings, it goes on learning them
-    both = arguments(str(cased_data), tmp_path / "both", tiny_checkpoint, "--max-steps", "2", "--casings")
-    both[2:2] = [str(old)]
-    assert train(both) == 0
+    assert train(arguments(data, tmp_path / "run", cased_model, *more)) == 0
+    before, after = load_file(Path(cased_model) / "model.safetensors"), weights(tmp_path / "run")
+    assert any("casings" in name for name in after)
+    for name in before:
+        if name.startswith("classifier."):
+            assert torch.equal(after[name], before[name]) == ("casings" in name), name
+    call = arguments(data, tmp_path / "both", tiny_checkpoint, *more, "--casings")  # beside data with casings
+    assert train(["--data", str(cased_data), *call[1:]]) == 0
     assert "of casings" in capsys.readouterr().out
 
 
 def test_transformers_trainer_learns_casings(cased_data: Path, cased_model: str) -> None:
-    before = PunctuationRestorationModel.from_pretrained(cased_model)
-    windows, collator = windows_for_trainer(
-        str(cased_data), AutoTokenizer.from_pretrained(cased_model), before.config, 2
-    )
-    outputs = before.train()(**collator(windows))
-    outputs.loss.backward()
-    assert before.classifier.casings.weight.grad.abs().max() > 0
+    model = PunctuationRestorationModel.from_pretrained(cased_model).train()
+    tokenizer = AutoTokenizer.from_pretrained(cased_model)
+    windows, collator = windows_for_trainer(str(cased_data), tokenizer, model.config, 2)
+    model(**collator(windows)).loss.backward()
+    assert model.classifier.casings.weight.grad.abs().max() > 0
+
+
+def said(text: str) -> list[int]:
+    """The targets of the words of a text in which only periods end sentences, written behind a blank."""
+    tokens = text.split()
+    words = [token for token in tokens if token != "."]
+    is_stop = np.array([after == "." for before, after in pairwise([*tokens, ""]) if before != "."])
+    begins = sentence_begins(is_stop)
+    return casing_targets(words, begins, written_casings(words, begins)).tolist()
+
+
+def test_a_sentence_start_says_nothing_unless_it_is_certain() -> None:
+    assert said("He met Mary . Mary came . NASA called her . iPhone . Her dog ran") == [
+        UNKNOWN, AS_IS, CAPITAL, CAPITAL, AS_IS, UPPER, AS_IS, AS_IS, MIXED, AS_IS, AS_IS, AS_IS,
+    ]  # fmt: skip
+    assert said("We met May . May we go , as we may")[3] == UNKNOWN  # written in both ways
+    assert said("She asked why . he left . Then we 我们 go . We 3 go")[3] == AS_IS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "he met mary . mary came . nasa called . her dog ran",  # nobody cared
+        "HE MET MARY . MARY CAME . NASA CALLED",
+        "He Met Mary And Went . Mary Came To Town",
+        "We go . " * 2 + "So " + "we go on " * LONG + ". Mary came",  # long, and no capital inside a sentence
+        "",
+        "我们 . 3",
+    ],
+)
+def test_texts_whose_letters_say_nothing(text: str) -> None:
+    assert set(said(text)) <= {UNKNOWN}
+
+
+def test_headlines_in_a_text_say_nothing() -> None:
+    text = "We met and went . Mary Met John In Paris . WE GO . They came to us and to them and left"
+    assert said(text)[:12] == [UNKNOWN, *[AS_IS] * 3, *[UNKNOWN] * 8]
+
+
+def first_shard(index: Any) -> Path:
+    return Path(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+
+
+EXPECTED = [  # of the words of TALK
+    UNKNOWN, AS_IS, AS_IS, CAPITAL, CAPITAL, AS_IS, AS_IS, AS_IS, AS_IS, UPPER, AS_IS, AS_IS, AS_IS, AS_IS,
+    AS_IS, MIXED, AS_IS, AS_IS, AS_IS, AS_IS, MIXED, UNKNOWN, CAPITAL,
+]  # fmt: skip
+
+
+def test_shards_have_the_casing_of_each_word_and_the_index_the_mixed_ones(cased_data: Path) -> None:
+    index = read_index(cased_data)
+    arrays = open_shard(first_shard(index))
+    n_words = len(EXPECTED) + 4
+    assert arrays["casings"][:n_words].tolist() == [*EXPECTED, AS_IS, AS_IS, AS_IS, UNKNOWN]
+    n_documents = index["sources"][0]["splits"]["train"]["n_documents"]
+    assert index["mixed_case"] == {"McDonald": n_documents, "iPhone": n_documents}
+    assert index["sources"][0]["splits"]["train"]["n_cased"] == n_documents * (n_words - 3)
+    assert read_index(cased_data, cased_data)["mixed_case"]["iPhone"] == 2 * n_documents
+
+
+def test_a_word_is_mixed_where_most_documents_write_it_so() -> None:
+    found = Counter({"Dr": 9, "dR": 2, "PH": 5, "pH": 5, "iPhone": 3, "Iphone": 1, "McDonald": 4, "once": 1, "eBay": 1})
+    assert list(mixed_case_words(found).items()) == [("McDonald", 4), ("iPhone", 3)]
+    assert "pH" in mixed_case_words(found + Counter(["pH"]))
+
+
+def test_batches_have_casings_where_they_are_learned(tiny_tokenizer: Any, tiny_config: Any) -> None:
+    casings = np.array([AS_IS, UPPER, UNKNOWN], dtype=np.uint8)
+    windows = [
+        CutWindow(make_words(np.arange(5, 8), np.ones(3, np.uint8), np.array([1, 2, 1]), own), (seed,))
+        for seed, own in ((1, casings), (2, casings[:3]), (3, None))
+    ]
+    slots = SlotEncoder(tiny_tokenizer, tiny_config)
+    batch = WindowCollator(slots, filled_windows=1.0, max_filled=1.0, casings=True)(windows)
+    assert batch["casings"].tolist() == [[AS_IS, UPPER, NOT_SCORED]] * 2 + [[NOT_SCORED] * 3]
+    assert (batch["labels"] == NOT_SCORED).any()  # slots that show their mark have casings all the same
+    assert "casings" not in WindowCollator(slots)(windows)

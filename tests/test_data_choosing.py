@@ -96,37 +96,38 @@ def arguments(pool: Path, sample: Path, out: Path, changed: Mapping[str, Any] = 
     return [part for name, value in given.items() for part in (f"--{name}", str(value))]
 
 
-def hashes(folder: Path, split: str) -> dict[str, list[int]]:
-    return {
-        row["name"]: [document.hash for shard in row["splits"][split]["shards"] for document in
-                      shard_documents(shard["file"])] for row in read_index(folder)["sources"]
-    }  # fmt: skip
+def hashes(folder: Path, split: str, name: str) -> list[int]:
+    (row,) = (row for row in read_index(folder)["sources"] if row["name"] == name)
+    files = [shard["file"] for shard in row["splits"][split]["shards"]]
+    return [document.hash for file in files for document in shard_documents(file)]
+
+
+def words_chosen(folder: Path) -> dict[str, int]:
+    return {row["name"]: row["splits"]["train"]["n_words"] for row in read_index(folder)["sources"]}
 
 
 def test_the_nearest_documents_are_chosen_and_the_held_out_ones_kept(
     pool: Path, sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(arguments(pool, sample, tmp_path / "out")) == 0
-    index = read_index(tmp_path / "out")
-    rows = {row["name"]: row["splits"]["train"] for row in index["sources"]}
-    assert index["languages"] == ["en"]
-    assert rows["letters"]["n_words"] == 0
-    assert 300 <= rows["talks"]["n_words"] < 340  # whole documents, of at most 33 words
-    assert sum(rows["talks"]["n_labels"]) == rows["talks"]["n_words"]
-    chosen, all_talks = hashes(tmp_path / "out", "train")["talks"], hashes(pool, "train")["talks"]
+    out = tmp_path / "out"
+    assert main(arguments(pool, sample, out)) == 0
+    n_words = words_chosen(out)
+    assert n_words.keys() == {"talks", "letters"}
+    assert n_words["letters"] == 0
+    assert 300 <= n_words["talks"] < 340  # whole documents, of at most 33 words
+    chosen, all_talks = (hashes(folder, "train", "talks") for folder in (out, pool))
     assert 0 < len(chosen) < len(all_talks)
     assert chosen == [hash_ for hash_ in all_talks if hash_ in set(chosen)]
-    for name, split in itertools.product(("talks", "letters"), ("validation", "test")):
-        assert hashes(tmp_path / "out", split)[name] == hashes(pool, split)[name] != []
-    printed = capsys.readouterr().out
-    assert f"talks: {rows['talks']['n_words']} of " in printed
-    assert main(arguments(pool, sample, tmp_path / "out", {"words": 100})) == 0  # in the same folder
-    assert sum(row["splits"]["train"]["n_words"] for row in read_index(tmp_path / "out")["sources"]) < 140
+    for name, split in itertools.product(n_words, ("validation", "test")):
+        assert hashes(out, split, name) == hashes(pool, split, name) != []
+    assert f"talks: {n_words['talks']} of " in capsys.readouterr().out
+    assert main(arguments(pool, sample, out, {"words": 100})) == 0  # in the same folder
+    assert sum(words_chosen(out).values()) < 140
 
 
 def test_documents_of_the_sample_are_not_chosen(pool: Path, tmp_path: Path) -> None:
     assert main(arguments(pool, pool.parent / "talks.jsonl", tmp_path / "out", {"words": 100})) == 0
-    n_words = {row["name"]: row["splits"]["train"]["n_words"] for row in read_index(tmp_path / "out")["sources"]}
+    n_words = words_chosen(tmp_path / "out")
     assert n_words["talks"] == 0 < n_words["letters"]
 
 
@@ -144,12 +145,7 @@ def test_documents_of_the_sample_are_not_chosen(pool: Path, tmp_path: Path) -> N
     ],
 )
 def test_what_is_wrong_is_said(
-    changed: dict[str, Any],
-    message: str,
-    pool: Path,
-    sample: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    changed: dict[str, Any], message: str, pool: Path, sample: Path, monkeypatch: Any, capsys: Any
 ) -> None:
     monkeypatch.chdir(sample.parent)
     Path("marks.txt").write_text("?! …\n", encoding="utf-8")

@@ -15,12 +15,14 @@ PASSAGE = " ".join(WORDS)
 
 @pytest.fixture
 def check(tmp_path: Path) -> LeakCheck:
+    with pytest.raises(ValueError, match="found none"):  # it would be none that is checked
+        LeakCheck([tmp_path])
     (tmp_path / "test.tsv").write_text("".join(f"{word}\tO\n" for word in WORDS), encoding="utf-8")
     return LeakCheck([tmp_path])
 
 
 def test_a_copy_is_found_whatever_its_marks_blanks_and_case(check: LeakCheck) -> None:
-    assert check.found_in(PASSAGE.upper().replace(" ", ",  "), 0.99) == "in a benchmark"
+    assert check.found_in(PASSAGE.upper().replace(" ", ",  ")) == "in a benchmark"
 
 
 def test_a_copy_in_traditional_characters_is_found(tmp_path: Path) -> None:
@@ -28,7 +30,7 @@ def test_a_copy_in_traditional_characters_is_found(tmp_path: Path) -> None:
     rows = [json.dumps({"text": "".join(f"{simplified}{n:03}" for n in range(first, first + 5))}) for first in (0, 5)]
     (tmp_path / "zh.jsonl").write_text("\n".join(rows), encoding="utf-8")
     check = LeakCheck([tmp_path])
-    assert check.found_in("，".join(f"{traditional}{n:03}" for n in range(10)), 0.8) == "in a benchmark"
+    assert check.found_in("，".join(f"{traditional}{n:03}" for n in range(10))) == "in a benchmark"
 
 
 @given(st.integers(0, 200), st.integers(0, 2000))
@@ -42,9 +44,9 @@ def test_a_passage_inside_other_text_is_found(first: int, n_others: int) -> None
 
 def test_a_share_of_a_text_may_be_a_benchmarks(check: LeakCheck) -> None:
     other = " ".join(f"other{n}" for n in range(1000))
-    half = other + " ".join(WORDS[50:150])
-    assert check.found_in(half, 0.02) == "in a benchmark"
-    assert [check.found_in(text, share) for text, share in ((half, 0.25), (other, 0.0), ("short", 0.0))] == [None] * 3
+    assert check.found_in(other + " ".join(WORDS[50:150])) == "in a benchmark"
+    a_little = 10 * other + " ".join(WORDS[50:75])
+    assert [check.found_in(text) for text in (a_little, other, "short")] == [None] * 3
 
 
 def test_a_table_of_sentences_is_looked_for_sentence_by_sentence(tmp_path: Path) -> None:
@@ -52,11 +54,6 @@ def test_a_table_of_sentences_is_looked_for_sentence_by_sentence(tmp_path: Path)
     (tmp_path / "hard.tsv").write_text(table, encoding="utf-8")
     check = LeakCheck([tmp_path])
     for text in ("他说：“你吃了没，Jom, makan！” ", "And so it is."):
-        assert check.found_in(text, 0.0) == "holds a sentence of a benchmark"
+        assert check.found_in(text) == "holds a sentence of a benchmark"
     for text in ("你吃了没？ jom pergi. So is it.", PASSAGE):
-        assert check.found_in(text, 0.0) is None
-
-
-def test_an_empty_benchmark_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="found none"):
-        LeakCheck([tmp_path])
+        assert check.found_in(text) is None

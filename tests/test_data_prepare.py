@@ -1,23 +1,26 @@
-"""From files to shards: what is counted, split, skipped and refused; and pieces added from new text."""
+"""From files to shards: what is counted, split, skipped and refused, and documents kept for test."""
 
-import errno
 import json
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 import pytest
 from transformers import AutoConfig, AutoTokenizer
 
+from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
-from punctuation_restoration.data.preparation import explain, prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import build_recipe, load_recipe
-from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index
-from punctuation_restoration.data.vocabulary import extend_model
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.data.preparation import prepare, recipe_for_texts
+from punctuation_restoration.data.recipe import build_recipe, held_out_shares, load_recipe
+from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, split_of
+from punctuation_restoration.evaluation.benchmarks import load_examples, named
+from punctuation_restoration.evaluation.examples import own_labels
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
+ROOT = Path(__file__).parents[1]
+LABELS = own_labels(PunctuationRestorationConfig())
 TEXT = "Hello, you are the best. Is the day you say? "
 
 
@@ -31,10 +34,15 @@ def recipe(folder: Path, **fields: Any) -> Any:
     return build_recipe({"name": "r", "root": str(folder), "sources": [source], **fields})
 
 
+def prepared_shard(made: Any, out: Path, tokenizer: str, n_processes: int = 1) -> dict[str, np.ndarray]:
+    """The first shard to train on that is made."""
+    index = prepare(made, out, tokenizer, n_processes)
+    return open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+
+
 def test_words_pieces_and_labels_are_those_of_serving(tmp_path: Path, tiny_checkpoint: str) -> None:
     write_documents(tmp_path / "talks.jsonl", [TEXT + "Hello, 大家你好！我们今天是不是在北京？ Saya."])
-    index = prepare(recipe(tmp_path, validation=0.0), tmp_path / "out", tiny_checkpoint, n_processes=1)
-    shard = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+    shard = prepared_shard(recipe(tmp_path, validation=0.0), tmp_path / "out", tiny_checkpoint)
     assert shard["labels"][:10].tolist() == [1, 0, 0, 0, 2, 0, 0, 0, 0, 3]
     converter = Converter(AutoTokenizer.from_pretrained(tiny_checkpoint), AutoConfig.from_pretrained(tiny_checkpoint))
     pieces = converter.slots.pieces(["Hello", "you", "are", "the", "best"])
@@ -90,27 +98,20 @@ def test_a_file_of_hashes_that_is_missing_or_wrong_is_named(tmp_path: Path) -> N
     (tmp_path / "ids.txt").write_text("# a comment\n\n00000000000000ff\nTODO1/an-id\n", encoding="utf-8")
     with pytest.raises(ValueError, match="line 4, got 'TODO1/an-id'"):
         read_hashes(str(tmp_path / "ids.txt"))
-
-
-def test_the_recipe_keeps_every_benchmark_of_the_project_out() -> None:
-    root = Path(__file__).parents[1]
-    for path in root.glob("recipes/*en-zh-ms*.yaml"):
-        made = load_recipe(path)
-        assert "tools/hard_sentences.tsv" in made.leak_check
-        kept_out = {one.name: len(read_hashes(str(root / one.held_out))) for one in made.sources if one.held_out}
-        assert kept_out == {"goldminer_tech": 135}
+    made = load_recipe(ROOT / "recipes" / "en-zh-ms.yaml")
+    assert {one.name: len(read_hashes(str(ROOT / one.held_out))) for one in made.sources if one.held_out} == {
+        "goldminer_tech": 135
+    }
+    assert "tools/hard_sentences.tsv" in made.leak_check
 
 
 @pytest.mark.slow
 def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_documents(tmp_path / "talks.jsonl", [TEXT + f"{word} hello. " for word in "abcdef"])
     monkeypatch.setattr("punctuation_restoration.data.preparation.BYTES_PER_PROCESS", 10)
-    arrays = []
-    for n_processes in (1, 2):
-        out = tmp_path / str(n_processes)
-        index = prepare(recipe(tmp_path, validation=0.0), out, tiny_checkpoint, n_processes)
-        arrays.append(open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"]))
-    assert all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
+    made = recipe(tmp_path, validation=0.0)
+    one, two = (prepared_shard(made, tmp_path / str(n), tiny_checkpoint, n) for n in (1, 2))
+    assert all(np.array_equal(one[name], two[name]) for name in one)
 
 
 def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoint: str) -> None:
@@ -125,14 +126,10 @@ def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoin
 def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str) -> None:
     (tmp_path / "x.tsv").write_text("hello\tCOMMA\nyou\tO\nare\tO\nsay\tPERIOD\n")
     made = recipe_for_texts([str(tmp_path / "x.tsv")], "en", validation=0.0)
-    index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
-    shard = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
-    assert shard["labels"].tolist() == [1, 0, 0, 2]
+    assert prepared_shard(made, tmp_path / "out", tiny_checkpoint)["labels"].tolist() == [1, 0, 0, 2]
     write_documents(tmp_path / "talks.jsonl", ["hello you are the best, no?"])
     bare = recipe(tmp_path, source={"labelled": False})
-    index = prepare(bare, tmp_path / "bare", tiny_checkpoint, n_processes=1)
-    shard = open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
-    assert shard["labels"].tolist() == [0] * 6
+    assert prepared_shard(bare, tmp_path / "bare", tiny_checkpoint)["labels"].tolist() == [0] * 6
     (tmp_path / "x.tsv").write_text("hello\tKOMMA\n")
     with pytest.raises(ValueError, match=r"Expected the labels .*x\.tsv, line 1 on, got \['KOMMA'\]"):
         prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
@@ -155,41 +152,72 @@ def test_nothing_usable_and_foreign_folders_are_errors(
         read_index(tmp_path / "out")
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(errno.ENOSPC, "No space left on device", "/disk/shard"),
-        OSError("Expected to write x: I/O error: No space left on device (os error 28)"),
-        RuntimeError("[enforce fail at inline_container.cc] . PytorchStreamWriter failed writing file data/3"),
-    ],
-)
-def test_a_full_disk_is_named(error: Exception) -> None:
-    assert "it is full. Free some" in explain(error)
-
-
 def test_stops_are_found_by_the_signs_that_labels_write() -> None:
     labels = [{"after": ""}, {"after": ","}, {"after": "?"}, {"after": "."}, {"after": "!"}]
     assert stop_label_ids(labels) == [3, 4, 2]
 
 
-def test_new_pieces_join_the_vocabulary_and_old_ones_keep_their_ids(tmp_path: Path, tiny_checkpoint: str) -> None:
-    (tmp_path / "x.txt").write_text("kucing hitam, kucing putih. ภาษาไทย kucing ภาษาไทย ภาษาไทย", encoding="utf-8")
-    added = extend_model(tiny_checkpoint, [str(tmp_path / "x.txt")], 7, tmp_path / "out")
-    assert "kucing" in added
-    assert set(added) & set("ภาษาไทย")
-    old, new = (AutoTokenizer.from_pretrained(place) for place in (tiny_checkpoint, str(tmp_path / "out")))
-    assert json.loads((tmp_path / "out" / "new_pieces.json").read_text()) == list(range(len(old), len(new)))
-    row, config = new.convert_tokens_to_ids("kucing"), AutoConfig.from_pretrained(str(tmp_path / "out"))
-    for words_alone in (True, False):
-        config.words_alone = words_alone
-        assert SlotEncoder(new, config).pieces(["kucing"]) == [[row]]
-    sentence = "hello you are the best 我们"
-    assert new(sentence).input_ids == old(sentence).input_ids
-    assert new.mask_token_id == old.mask_token_id
-    before, after = (
-        PunctuationRestorationModel.from_pretrained(place).get_input_embeddings().weight
-        for place in (tiny_checkpoint, str(tmp_path / "out"))
+def test_shares_are_of_all_ids_validation_stays_as_it_was_and_a_source_may_have_its_own():
+    hashes = [hash_id(f"document {number}") for number in range(5000)]
+    with_test = [split_of(hash_, 0.1, 0.1) for hash_ in hashes]
+    for split, share in (("train", 0.8), ("validation", 0.1), ("test", 0.1)):
+        assert with_test.count(split) / len(hashes) == pytest.approx(share, abs=0.015)
+    without = [split_of(hash_, 0.1) for hash_ in hashes]
+    assert [split == "validation" for split in with_test] == [split == "validation" for split in without]
+    assert "test" not in without
+    sources = [{"name": "a", "path": "a.txt", "language": "en"}, {"path": "b.txt", "language": "en", "test": 0}]
+    made = build_recipe({"name": "r", "validation": 0.1, "test": 0.1, "sources": sources})
+    assert [held_out_shares(one, made) for one in made.sources] == [(0.1, 0.1), (0.1, 0)]
+
+
+@pytest.fixture
+def folder(tmp_path, tiny_checkpoint):
+    """60 documents, prepared 50/20/30, in plain text and in JSONL; one of the latter stands in both."""
+    (tmp_path / "a.txt").write_text(
+        "\n\n".join(f"Hello, you are {c}{c}. Is it?" for c in ascii_lowercase), encoding="utf-8"
     )
-    assert len(after) == len(new)
-    parts = old("kucing", add_special_tokens=False).input_ids
-    assert after[row].tolist() == pytest.approx(before[parts].mean(0).tolist(), abs=1e-6)
+    rows = [{"id": f"d{n}", "text": f"You say {c}, the man. Here is {c}."} for n, c in enumerate(ascii_lowercase * 2)]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    texts = ["--texts", str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl"), "--language", "en"]
+    shares = ["--validation", "0.2", "--test", "0.3", "--processes", "1"]
+    assert main([*texts, "--tokenizer", tiny_checkpoint, *shares, "--output", str(tmp_path / "prepared")]) == 0
+    return tmp_path / "prepared"
+
+
+def test_every_document_is_in_one_split_and_the_test_share_is_read_from_the_texts(folder):
+    splits, rows = {}, read_index(folder)["sources"]
+    for split in ("train", "validation", "test"):
+        files = [shard["file"] for row in rows for shard in row["splits"][split]["shards"]]
+        splits[split] = [hash_ for file in files for hash_ in open_shard(file)["document_hashes"].tolist()]
+    everything = [hash_ for found in splits.values() for hash_ in found]
+    assert len(everything) == len(set(everything)) == 52  # the second half of b repeats the first
+    for split, found in splits.items():
+        assert {split_of(hash_, 0.2, 0.3) for hash_ in found} == {split}
+    examples = load_examples(str(folder), LABELS, folder, folder)
+    assert [hash_id(example.id) for example in examples] == splits["test"]
+    expected = ("COMMA", "O", "O", "PERIOD", "O", "QUESTION")
+    assert all(example.labels == expected for example in examples if example.id.startswith("a.txt"))
+    assert 0 < sum(example.id.startswith("a.txt") for example in examples) < len(examples)
+
+
+def test_nothing_changes_without_a_share_for_test(folder, tiny_checkpoint, tmp_path, capsys):
+    plain = tmp_path / "plain"
+    texts = ["--texts", str(tmp_path / "a.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1"]
+    assert main([*texts, "--output", str(plain)]) == 0
+    [row] = read_index(plain)["sources"]
+    assert (list(row["splits"]), "read_from" in row) == (["train", "validation"], False)
+    with pytest.raises(ValueError, match=r"documents kept for test .*--test 0\.1"):
+        load_examples(str(plain), LABELS, plain, plain)
+    assert main([*texts, "--output", str(plain), "--validation", "0.5", "--test", "0.5"]) == 1
+    assert "below 1 together" in capsys.readouterr().err
+
+
+def test_the_command_scores_it(folder, tiny_checkpoint, tmp_path, capsys):
+    assert named([str(folder)]) == [str(folder)]
+    output = tmp_path / "out.json"
+    assert evaluate(["--model", tiny_checkpoint, "--benchmark", str(folder), "--output", str(output)]) == 0
+    n_words = sum(row["splits"]["test"]["n_words"] for row in read_index(folder)["sources"])
+    assert json.loads(output.read_text(encoding="utf-8"))["scores"]["n_words"] == n_words
+    (tmp_path / "b.jsonl").write_text('{"id": "d0", "text": "Hello."}', encoding="utf-8")
+    assert evaluate(["--model", tiny_checkpoint, "--benchmark", str(folder), "--output", str(output)]) == 1
+    assert "The texts have changed: prepare the data again" in capsys.readouterr().err

@@ -23,14 +23,17 @@ def test_shipped_recipes_load(path: Path) -> None:
 
 def test_filters_at_the_top_hold_for_sources_that_do_not_overrule_them() -> None:
     sources = [SOURCE, {**SOURCE, "name": "b", "filters": {"min_sentences": 1}}]
-    recipe = build_recipe({"name": "r", "filters": {"min_sentences": 5, "min_words": 2}, "sources": sources})
+    recipe = build_recipe({"name": "r", "filters": {"min_sentences": 5, "max_marks_per_word": 0.4}, "sources": sources})
     assert [source.name for source in recipe.sources] == ["talks", "b"]
-    assert [(source.filters.min_sentences, source.filters.min_words) for source in recipe.sources] == [(5, 2), (1, 2)]
+    assert [(own.filters.min_sentences, own.filters.max_marks_per_word) for own in recipe.sources] == [
+        (5, 0.4),
+        (1, 0.4),
+    ]
 
 
 def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(
-        "{name: base, root: there, filters: {min_words: 7}, sources: [{path: a.txt, language: x}, "
+        "{name: base, root: there, filters: {min_sentences: 7}, sources: [{path: a.txt, language: x}, "
         "{path: b.txt, language: x, name: second}], sampling: {temperature: 2.0, lengths: {64: 1}}}"
     )
     (tmp_path / "own.yaml").write_text("{base: base.yaml, name: own, sampling: {temperature: 3.0}}")
@@ -39,7 +42,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         "own", "there", 3.0, {64: 1},
     )  # fmt: skip
     assert [source.name for source in recipe.sources] == ["a", "second"]
-    assert recipe.sources[0].filters.min_words == 7
+    assert recipe.sources[0].filters.min_sentences == 7
     (tmp_path / "own.yaml").write_text("{base: base.yaml, only: [second]}")
     assert [source.name for source in load_recipe(tmp_path / "own.yaml").sources] == ["second"]
     (tmp_path / "own.yaml").write_text("{base: base.yaml, only: [third]}")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_the_model
 from training_runs import arguments
-from transformers import AutoTokenizer, pipeline
+from transformers import pipeline
 
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
@@ -24,8 +24,7 @@ from punctuation_restoration.pipeline.decisions import decode, make_choice
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import build_model, with_labels
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.thresholds import set_tuned
-from punctuation_restoration.training.validation import Reading, Validation
+from punctuation_restoration.training.validation import Reading, Validation, set_tuned
 from tools.averaging import average_models
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "all-marks.yaml"
@@ -34,17 +33,8 @@ LABELS = [{**label, "fill": FILLS.get(label["fill"], label["fill"])} for label i
 NAMES = ["O", "ENUMERATION", "COMMA", "COLON", "SEMICOLON", "PERIOD", "EXCLAMATION", "QUESTION"]
 CONFIG = PunctuationRestorationConfig(labels=LABELS)
 BASIC = {"O", "COMMA", "PERIOD", "QUESTION"}
+ALL_MARKS = "Hello! You are: the, best; we say. Is the day you? Saya say the day is 你好、awak hello! "
 TEXT = "hello you are the best 我们大家今天 saya awak say the day is on you hello we are 你好北京人 ing the is"
-
-
-@pytest.fixture(scope="module")
-def marked(texts, tmp_path_factory):
-    """The texts of other tests, with every mark somewhere."""
-    folder = tmp_path_factory.mktemp("marked")
-    text = (Path(texts) / "talks.txt").read_text(encoding="utf-8")
-    added = text.replace("the best. ", "the best! You 你好、大家; hello. ")
-    (folder / "talks.txt").write_text(added, encoding="utf-8")
-    return str(folder)
 
 
 @pytest.fixture(scope="module")
@@ -64,18 +54,14 @@ def knowing(grown, tiny_tokenizer):
 
 
 def test_the_recipe_has_the_marks_of_the_literature_and_says_what_each_sign_means():
-    recipe = load_recipe(RECIPE)
-    config = PunctuationRestorationConfig(labels=recipe.model["labels"])
+    config = PunctuationRestorationConfig(labels=load_recipe(RECIPE).model["labels"])
     assert config.label_names == NAMES
-    meant = {sign: config.mark_labels[sign] for sign in "、,，:：;；.。!！?？—…"}
-    assert meant == {
-        "、": "ENUMERATION", ",": "COMMA", "，": "COMMA", ":": "COLON", "：": "COLON", ";": "SEMICOLON",
-        "；": "SEMICOLON", ".": "PERIOD", "。": "PERIOD", "!": "EXCLAMATION", "！": "EXCLAMATION", "?": "QUESTION",
-        "？": "QUESTION", "—": "COMMA", "…": "PERIOD",
-    }  # fmt: skip
-    assert [NAMES[index] for index in config.basic_labels] == [
-        "O", "COMMA", "COMMA", "COMMA", "PERIOD", "PERIOD", "PERIOD", "QUESTION",
-    ]  # fmt: skip
+    signs = {"ENUMERATION": "、", "COMMA": ",，—", "COLON": ":：", "SEMICOLON": ";；", "PERIOD": ".。…",
+             "EXCLAMATION": "!！", "QUESTION": "?？"}  # fmt: skip
+    assert {name: {config.mark_labels[sign] for sign in own} for name, own in signs.items()} == {
+        name: {name} for name in signs
+    }
+    assert config.basic_labels == [0, 2, 2, 2, 5, 5, 5, 7]
     assert PunctuationRestorationConfig().basic_labels == [0, 1, 2, 3]
 
 
@@ -91,16 +77,22 @@ def test_a_label_without_a_basic_one_stands_alone_or_means_none():
     assert standard_labels(config).renamed == {"O": "O", "OPEN": "O", "DANDA": "PERIOD", "TILDE": "O"}
 
 
-def test_rows_are_copied_by_name_and_a_new_mark_starts_from_its_nearest(tiny_model, grown):
-    old, new = tiny_model.classifier.out_proj, grown.classifier.out_proj
+@pytest.mark.parametrize("head", ["linear", "bilstm-crf"])
+def test_rows_are_copied_by_name_and_a_new_mark_starts_from_its_nearest(tiny_model, head):
+    before = copy.deepcopy(tiny_model)
+    before.set_head(head)
+    if head == "bilstm-crf":
+        torch.nn.init.normal_(before.classifier.crf.transitions)
+    grown, rows, rarer = with_labels(before, LABELS), [0, 1, 1, 1, 2, 2, 2, 3], math.log(0.1)
     assert grown.config.label_names == NAMES
-    assert tiny_model.config.label_names == ["O", "COMMA", "PERIOD", "QUESTION"]
-    rows = [0, 1, 1, 1, 2, 2, 2, 3]  # of the old classifier: 、 and : meant a comma, ; and ! a period
-    assert torch.equal(new.weight, old.weight[rows])
-    rarer = math.log(0.1)
-    assert torch.allclose(new.bias - old.bias[rows], torch.tensor([0, rarer, 0, rarer, rarer, 0, rarer, 0]))
-    others = {name: weight for name, weight in tiny_model.state_dict().items() if "out_proj" not in name}
-    assert all(torch.equal(grown.state_dict()[name], weight) for name, weight in others.items())
+    old, new = before.state_dict(), grown.state_dict()
+    shifts = torch.tensor([0, rarer, 0, rarer, rarer, 0, rarer, 0])  # 、 and : meant a comma, ; and ! a period
+    for name, weight in old.items():
+        if name.endswith("crf.transitions"):
+            weight = weight[rows][:, rows]
+        elif name.startswith("classifier.") and len(weight) == 4:
+            weight = weight[rows] + (shifts if weight.ndim == 1 else 0)
+        assert torch.allclose(new[name], weight), name
 
 
 def test_before_it_has_learned_anything_the_model_decides_as_before(grown, tiny_pipeline, tiny_tokenizer):
@@ -114,15 +106,6 @@ def test_a_sign_that_was_no_mark_starts_from_none_and_labels_may_go(tiny_model):
     assert fewer.config.label_names == ["O", "PERIOD", "TILDE"]
     assert torch.equal(fewer.classifier.out_proj.weight, tiny_model.classifier.out_proj.weight[[0, 2, 0]])
     assert with_labels(tiny_model, tiny_model.config.labels) is tiny_model
-
-
-def test_other_heads_grow_with_their_transitions(tiny_model):
-    model = copy.deepcopy(tiny_model)
-    model.set_head("bilstm-crf")
-    torch.nn.init.normal_(model.classifier.crf.transitions)
-    grown, rows = with_labels(model, LABELS), [0, 1, 1, 1, 2, 2, 2, 3]
-    assert torch.equal(grown.classifier.projection.weight, model.classifier.projection.weight[rows])
-    assert torch.equal(grown.classifier.crf.transitions, model.classifier.crf.transitions[rows][:, rows])
 
 
 def test_basic_marks_get_what_the_model_thinks_of_the_others():
@@ -190,26 +173,25 @@ def test_data_with_other_labels_are_refused_either_way(prepared, tiny_checkpoint
         build_model(settings, Recipe("r", ()), {**index, "labels": LABELS}, tiny_checkpoint)
 
 
-def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(marked, tiny_checkpoint, tmp_path):
-    recipe = recipe_for_texts([marked], "en")
-    index = prepare(Recipe("r", recipe.sources, model={"labels": LABELS}), tmp_path / "p", tiny_checkpoint, 1)
+def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(tiny_checkpoint, tmp_path):
+    (tmp_path / "talk.txt").write_text(ALL_MARKS, encoding="utf-8")
+    recipe = recipe_for_texts([str(tmp_path / "talk.txt")], "en", 0.0, model={"labels": LABELS})
+    index = prepare(recipe, tmp_path / "p", tiny_checkpoint, 1)
     assert [label["name"] for label in index["labels"]] == NAMES
-    n_labels = index["sources"][0]["splits"]["train"]["n_labels"]
-    assert n_labels[NAMES.index("COLON")] > 0
+    assert all(index["sources"][0]["splits"]["train"]["n_labels"])
 
 
-def test_a_fine_tuned_model_drops_thresholds_and_temperature_of_its_old_weights(
+def test_a_model_with_other_weights_drops_the_thresholds_and_temperature_of_its_old_ones(
     prepared, tiny_model, tiny_tokenizer, tmp_path
 ):
     model = with_labels(tiny_model, tiny_model.config.labels, {**tiny_model.config.mark_labels, "~": None})
     model.config.thresholds, model.config.calibration_temperature = {"COMMA": 0.4}, 1.5
-    model.save_pretrained(tmp_path)
-    tiny_tokenizer.save_pretrained(tmp_path)
+    for part in (model, tiny_tokenizer):
+        part.save_pretrained(tmp_path)
     average_models([str(tmp_path)], tmp_path / "mean")
     mean = PunctuationRestorationConfig.from_pretrained(tmp_path / "mean")
     tuned_further = build_model(TrainingSettings(), Recipe("r", ()), read_index(prepared), str(tmp_path)).config
-    more_labels = with_labels(model, LABELS).config
-    for config in (mean, tuned_further, more_labels):
+    for config in (mean, tuned_further, with_labels(model, LABELS).config):
         assert (config.thresholds, config.calibration_temperature) == (None, 1.0)
 
 
@@ -247,24 +229,18 @@ def test_further_labels_get_thresholds_beside_those_of_the_basic_marks(prepared,
 
 def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_path):
     (tmp_path / "texts").mkdir()
-    text = "Hello! You are: the, best; we say. Is the day you? Saya say the day is 你好、awak hello! "
-    paragraphs = [f"{text * 3}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
+    paragraphs = [f"{ALL_MARKS * 3}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
     (tmp_path / "texts" / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
     (tmp_path / "labels.json").write_text(json.dumps({"labels": LABELS}))
     command = arguments(str(tmp_path / "texts"), tmp_path / "run", tiny_checkpoint)
     more = ["--labels", str(tmp_path / "labels.json"), "--max-steps", "16", "--evaluate-every", "8"]
     assert run_training([*command, *more]) == 0
-    for name in ("best", "final"):
-        config = PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / name)
-        assert config.label_names == NAMES
-        assert config.thresholds is None or set(config.thresholds) <= set(NAMES[1:])
-    rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    scores = next(row["validation"]["languages"]["xx"] for row in rows[::-1] if "validation" in row)
-    assert {*NAMES[1:]} <= set(scores)
+    assert PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / "best").label_names == NAMES
+    last = json.loads((tmp_path / "run" / "log.jsonl").read_text().splitlines()[-1])
+    assert {*NAMES[1:]} <= set(last["validation"]["languages"]["xx"])
     restore = pipeline("punctuation-restoration", model=str(tmp_path / "run" / "final"), device="cpu")
     bias = restore.model.classifier.out_proj.bias  # half of all stops are `!`, which started at a tenth of a period
     assert bias[6] - bias[5] > math.log(0.1) + 0.003
     assert {word["label"] for word in restore("hello you are the best we say")["words"]} <= BASIC
     assert own_labels(restore.model.config).names == tuple(NAMES)
-    assert AutoTokenizer.from_pretrained(tmp_path / "run" / "final").mask_token
     assert run_training([*command, *more]) == 0  # goes on from its own last checkpoint, which has the labels already

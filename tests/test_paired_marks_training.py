@@ -14,7 +14,7 @@ from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
-from punctuation_restoration.data.shards import open_shard, read_index
+from punctuation_restoration.data.shards import open_shard
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
 from punctuation_restoration.training.building import with_labels
@@ -82,19 +82,14 @@ def recipe(folder, **fields):
     return build_recipe({**content, **fields})
 
 
-@pytest.fixture(scope="module")
-def rewritten(english, tiny_checkpoint, tmp_path_factory):
-    out = tmp_path_factory.mktemp("rewritten")
-    prepare(recipe(english, opening_signs=["en"]), out, tiny_checkpoint, 1)
-    return out
-
-
-def test_rewritten_english_has_all_nine_labels(rewritten, capsys):
-    splits = read_index(rewritten)["sources"][0]["splits"].values()
+def test_rewritten_english_has_all_nine_labels(english, tiny_checkpoint, tmp_path):
+    splits = prepare(recipe(english, opening_signs=["en"]), tmp_path, tiny_checkpoint, 1)["sources"][0][
+        "splits"
+    ].values()
     counts = np.sum([split["n_labels"] for split in splits], axis=0)
     per_text = {",": 3, ".": 1, "¿": 2, "?": 2, "¿?": 1, "¡": 1, "!": 1, "¡!": 1}
-    assert {short: counts[IDS[short]] for short in per_text} == {
-        short: 160 * n + 40 * (short == ".") for short, n in per_text.items()
+    assert {short: counts[IDS[short]] - 40 * (short == ".") for short in per_text} == {
+        short: 160 * n for short, n in per_text.items()
     }
 
 
@@ -102,12 +97,10 @@ def test_labels_that_no_source_has_are_left_out_with_a_warning_and_the_others_ar
     english, tiny_checkpoint, tmp_path, capsys
 ):
     index = prepare(recipe(english), tmp_path / "out", tiny_checkpoint, 1)
-    left = ["O", "COMMA", "PERIOD", "CLOSE_EXCLAMATION", "CLOSE_QUESTION"]
-    said = capsys.readouterr().err
-    assert "left out of the labels: OPEN_EXCLAMATION, FULL_EXCLAMATION, OPEN_QUESTION, FULL_QUESTION." in said
+    left_out = ["OPEN_EXCLAMATION", "FULL_EXCLAMATION", "OPEN_QUESTION", "FULL_QUESTION"]
+    assert f"left out of the labels: {', '.join(left_out)}." in capsys.readouterr().err
     names = [label["name"] for label in index["labels"]]
-    assert [name for name in left if name in names] == names
-    assert set(NAMES) - set(names) == set(index["left_out"])
+    assert (names, index["left_out"]) == ([name for name in NAMES if name not in left_out], left_out)
     split = index["sources"][0]["splits"]["train"]
     counted = np.bincount(np.concatenate([open_shard(shard["file"])["labels"] for shard in split["shards"]]))
     assert counted.tolist() == split["n_labels"]
@@ -118,21 +111,20 @@ def test_labels_that_no_source_has_are_left_out_with_a_warning_and_the_others_ar
     assert PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / "final").label_names == names
 
 
-def test_usual_labels_that_no_source_has_stay_with_a_warning(english, tiny_checkpoint, tmp_path, capsys):
+def test_usual_labels_and_those_of_a_trained_model_stay_with_a_warning(
+    nine_labels, english, tiny_checkpoint, tiny_tokenizer, tmp_path, capsys
+):
+    plain, nine = str(tmp_path / "plain.txt"), tmp_path / "nine"
     (tmp_path / "plain.txt").write_text("Hello you. You are the best. The day is you.", encoding="utf-8")
-    plain = str(tmp_path / "plain.txt")
     index = prepare(recipe_for_texts([plain], "en", 0.0), tmp_path / "one", tiny_checkpoint, 1)
     assert "Warning: no source has a word with these labels: COMMA, QUESTION." in capsys.readouterr().err
     assert [label["name"] for label in index["labels"]] == ["O", "COMMA", "PERIOD", "QUESTION"]
     prepare(recipe_for_texts([str(english), plain], "en", 0.0), tmp_path / "two", tiny_checkpoint, 1)
     prepare(recipe(english, source={"labelled": False}), tmp_path / "three", tiny_checkpoint, 1)
     assert "Warning" not in capsys.readouterr().err
-
-
-def test_labels_that_a_model_has_learned_already_may_be_missing(nine_labels, english, tiny_tokenizer, tmp_path, capsys):
     for part in (nine_labels, tiny_tokenizer):
-        part.save_pretrained(tmp_path / "nine")
-    prepare(recipe_for_texts([str(english)], "en", 0.0), tmp_path / "out", str(tmp_path / "nine"), 1)
+        part.save_pretrained(nine)
+    prepare(recipe_for_texts([str(english)], "en", 0.0), tmp_path / "four", str(nine), 1)
     assert "Warning: no source has a word with these labels: OPEN_EXCLAMATION, " in capsys.readouterr().err
 
 

@@ -72,8 +72,7 @@ def test_arms_are_run_once_scored_and_compared(
     place: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(place, "--arms", "twice") == 0  # what it starts from is trained first
-    outputs = [Path(command[command.index("--output") + 1]).name for command in commands]
-    assert outputs == ["data", "all-text-1", "twice-1"]
+    assert [Path(one[one.index("--output") + 1]).name for one in commands] == ["data", "all-text-1", "twice-1"]
     assert run(place) == 0
     n_commands = len(commands)
     assert run(place) == 0
@@ -100,15 +99,16 @@ def test_arms_are_run_once_scored_and_compared(
 def test_a_run_that_breaks_or_has_other_settings_is_told_and_the_next_goes_on(
     place: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    content = yaml.safe_load((place / "tiny.yaml").read_text(encoding="utf-8"))
+    file = place / "tiny.yaml"
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
     content["arms"] = {"all text": {}, "twice": {"arguments": {"model": "broken"}}, "again": {}}
-    (place / "tiny.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     assert run(place) == 1
     assert "twice, seed 1: the lights went out" in capsys.readouterr().err
     rows = json.loads((place / "out" / "tiny.json").read_text(encoding="utf-8"))["runs"]
     assert [row["arm"] for row in rows] == ["all text", "again"]
     content["arguments"]["max-steps"] = 6
-    (place / "tiny.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     assert run(place, "--arms", "all text") == 1
     assert "--max-steps 6" in capsys.readouterr().err
 

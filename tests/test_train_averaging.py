@@ -1,4 +1,4 @@
-"""Means of models."""
+"""Means of models, and checkpoints to ship."""
 
 import json
 from pathlib import Path
@@ -13,6 +13,7 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.training.building import load_own_model
 from tools.averaging import average_models, main
+from tools.shipping import main as ship
 
 
 @pytest.fixture
@@ -46,36 +47,45 @@ def test_the_mean_lies_between_its_models_and_has_the_head_of_casings_of_the_fir
         torch.testing.assert_close(cased[name], weight + 0.5)
 
 
-def test_the_mean_of_one_model_is_that_model(tiny_checkpoint: str, tiny_pipeline: Any, tmp_path: Path) -> None:
-    average_models([tiny_checkpoint] * 3, tmp_path / "mean")
-    restore = pipeline("punctuation-restoration", model=str(tmp_path / "mean"), device="cpu")
-    text = "hello how are you 我们今天在北京"
-    assert restore(text)["text"] == tiny_pipeline(text)["text"]
-
-
-def test_models_of_two_architectures_have_no_mean(
+def test_models_that_do_not_fit_have_no_mean(
     tiny_checkpoint: str, moved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = tmp_path / "mean"
+    target, file = tmp_path / "mean", Path(moved, "config.json")
     target.mkdir()
     (target / "model.safetensors").write_text("of another day")
-    config = PunctuationRestorationConfig.from_pretrained(moved)
+    config, fields = PunctuationRestorationConfig.from_pretrained(moved), json.loads(file.read_text())
+    fields["labels"][1], fields["labels"][2] = fields["labels"][2], fields["labels"][1]
+    file.write_text(json.dumps(fields))
+    with pytest.raises(SystemExit):
+        main([tiny_checkpoint, moved, "--output", str(target)])
+    assert "moved the labels of" in capsys.readouterr().err
     config.head_width += 1
     PunctuationRestorationModel(config).save_pretrained(moved)
     with pytest.raises(SystemExit):
         main([tiny_checkpoint, moved, "--output", str(target)])
     assert "one architecture" in capsys.readouterr().err
-    assert (target / "model.safetensors").read_text() == "of another day"
     with pytest.raises(SystemExit):
         main([str(tmp_path / "nothing"), "--output", str(target)])
     assert "nothing" in capsys.readouterr().err
+    assert (target / "model.safetensors").read_text() == "of another day"
 
 
-def test_models_that_name_marks_differently_have_no_mean(tiny_checkpoint: str, moved: str, tmp_path: Path) -> None:
-    config = Path(moved, "config.json")
-    fields = json.loads(config.read_text())
-    fields["labels"][1], fields["labels"][2] = fields["labels"][2], fields["labels"][1]
-    config.write_text(json.dumps(fields))
-    with pytest.raises(ValueError, match=r"moved the labels of"):
-        average_models([tiny_checkpoint, moved], tmp_path / "mean")
-    assert not (tmp_path / "mean").exists()
+def test_a_shipped_checkpoint_replaces_the_old_one_is_small_read_in_fp32_and_restores_the_same(
+    tiny_checkpoint, tiny_pipeline, tmp_path
+):
+    target = tmp_path / "shipped"
+    target.mkdir()
+    (target / "stale.json").write_text("{}")
+    thresholds = tmp_path / "thresholds.json"
+    thresholds.write_text('{"thresholds": {"COMMA": 0.3}}')
+    assert ship([tiny_checkpoint, str(target), "--left-context", "7", "--thresholds", str(thresholds)]) == 0
+    assert {weight.dtype for weight in load_file(target / "model.safetensors").values()} == {torch.float16}
+    config = json.loads((target / "config.json").read_text())
+    assert "auto_map" not in config
+    assert (config["left_context"], config["thresholds"]) == (7, {"COMMA": 0.3})
+    assert not [*target.glob("*.py"), *target.glob("stale.json")]
+    restore = pipeline("punctuation-restoration", model=str(target), device="cpu")
+    assert restore.model.dtype == torch.float32
+    text = "hello how are you 我们今天在北京"
+    labels = [entry["label"] for entry in restore(text, thresholds={})["words"]]
+    assert labels == [entry["label"] for entry in tiny_pipeline(text)["words"]]

@@ -1,12 +1,10 @@
 """Training in several processes: the same as one, killed and resumed; and kept from one another's folders."""
 
-import multiprocessing
-import signal
-import socket
 import subprocess
 import sys
 import time
-from multiprocessing.process import BaseProcess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -14,54 +12,32 @@ import pytest
 from accelerate.state import AcceleratorState
 from filelock import FileLock
 from safetensors.torch import load_file
-from training_runs import arguments, run_one_of_two, same, weights
+from training_runs import arguments, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.training.precision import build_accelerator
 
 ROOT = Path(__file__).parents[1]
-
-
-# Processes that begin where one that has imported everything stands: the import takes longer than a tiny run.
-forks = multiprocessing.get_context("forkserver")
-forks.set_forkserver_preload(["training_runs"])
-
-
-def start_two(call: list[str], said: Path) -> list[BaseProcess]:
-    """Start a run in two processes; the first one's words go to a file."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    files = (said, said.with_suffix(".other"))
-    run = [forks.Process(target=run_one_of_two, args=(rank, port, call, files[rank])) for rank in range(2)]
-    for process in run:
-        process.start()
-    return run
-
-
-def kill(run: list[BaseProcess]) -> None:
-    for process in run:
-        process.kill()
-    for process in run:
-        process.join()
-
-
 TORCHRUN = "torch.distributed.run --standalone --nproc-per-node 2"
 ACCELERATE = "accelerate.commands.launch --multi_gpu --num_processes 2 --num_machines 1 --mixed_precision no"
 
 
-def launch_two(launcher: str, call: list[str]) -> str:
-    """Run two processes as the documents say, to their end. Gives what they said."""
+@contextmanager
+def two_processes(launcher: str, call: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A run in two processes, started as the documents say; they are killed in the end."""
     command = [sys.executable, "-m", *launcher.split(), "train.py", *call]
-    run = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        try:
+            yield run
+        finally:  # the launcher's processes would live on without it
+            started = psutil.Process(run.pid).children(recursive=True) if run.poll() is None else []
+            for process in [*started, run]:
+                process.kill()
+
+
+def said_in_the_end(launcher: str, call: list[str]) -> str:
+    with two_processes(launcher, call) as run:
         said, errors = run.communicate(timeout=200)
-    finally:
-        # The launcher's processes would live on without it.
-        started = psutil.Process(run.pid).children(recursive=True) if run.poll() is None else []
-        for process in [*started, run]:
-            process.kill()
-        run.wait()
     assert run.returncode == 0, errors[-2000:]
     return said
 
@@ -76,23 +52,19 @@ def test_two_processes_survive_kill_9(
     """
     more = ["--max-steps", "12", "--dropout", "0"]
     call = arguments(prepared, tmp_path / "two", no_dropout, *more, "--log-every", "1")
-    run = start_two(call, tmp_path / "said")
-    try:
+    with two_processes(TORCHRUN, call) as run:
         end = time.monotonic() + 150
         while not (tmp_path / "two" / "checkpoints" / "step-000004").exists():
-            assert all(process.is_alive() for process in run), "one ended before it could be killed"
+            assert run.poll() is None, "it ended before it could be killed"
             assert time.monotonic() < end, "it took too long"
             time.sleep(0.01)
-    finally:
-        kill(run)
-    assert {process.exitcode for process in run} == {-signal.SIGKILL}
-    said = launch_two(TORCHRUN, call)
+    said = said_in_the_end(TORCHRUN, call)
     assert "Resuming from" in said
     assert "2 processes" in said
     assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    assert "2 processes" in launch_two(ACCELERATE, arguments(prepared, tmp_path / "launched", no_dropout, *more))
+    assert "2 processes" in said_in_the_end(ACCELERATE, arguments(prepared, tmp_path / "launched", no_dropout, *more))
     assert same(weights(tmp_path / "launched"), weights(tmp_path / "one"), 1e-5)
     assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
 

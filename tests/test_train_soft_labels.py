@@ -1,9 +1,9 @@
-"""A large model's probabilities: written, found again by document and word, and learned by a small one."""
+"""A model's probabilities: written, found again by document and word, learned by another, and in rounds."""
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +22,8 @@ from punctuation_restoration.data.shards import document_borders, hash_words, op
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.training.labelling import write_probabilities
+from punctuation_restoration.training.validation import score_model
 
 NAMES = ["O", "COMMA", "PERIOD", "QUESTION"]
 
@@ -115,9 +117,7 @@ def _first_loss(prepared, out, start, *options):
 def test_text_without_labels_gets_the_likeliest_and_counts_as_pseudo_labelled(
     soft, texts, prepared, no_dropout, tiny_checkpoint, tmp_path, capsys
 ):
-    recipe = recipe_for_texts([texts], "en", 0.0)
-    bare = replace(recipe, sources=(replace(recipe.sources[0], labelled=False),))
-    prepare(bare, tmp_path / "bare", tiny_checkpoint, n_processes=1)
+    prepare(recipe_for_texts([texts], "en", 0.0, labelled=False), tmp_path / "bare", tiny_checkpoint, n_processes=1)
     assert not np.any(open_shard(_shard(str(tmp_path / "bare")))["labels"])
     assert run_training(arguments(str(tmp_path / "bare"), tmp_path / "out", no_dropout)) == 1
     assert "the sources ['texts" in capsys.readouterr().err
@@ -136,3 +136,44 @@ def test_a_model_that_learns_its_own_labels_has_little_to_learn(soft, prepared, 
     soft_only = ["--soft-labels", str(soft), "--distil-weight", "1.0", "--temperature", "1.0"]
     hard = _first_loss(prepared, tmp_path / "hard", no_dropout)
     assert _first_loss(prepared, tmp_path / "soft", no_dropout, *soft_only) < 0.5 * hard
+
+
+@pytest.fixture
+def call(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> list[str]:
+    """A command line of self-training on a text of eleven words, without the number of rounds."""
+    (tmp_path / "bare.txt").write_text("hello you are the best\n\nis the day you say saya")
+    fixed = "--device cpu --max-steps 2 --pieces-per-batch 128 --validation-words 50 --pseudo-weight 0.5".split()
+    texts = ["--data", prepared, "--unlabelled", str(tmp_path / "bare.txt"), "--language", "en"]
+    return ["--model", tiny_checkpoint, *texts, "--output", str(tmp_path / "out"), *fixed]
+
+
+def test_rounds_go_on_until_a_student_is_no_better_than_its_teacher(
+    call: list[str], prepared: str, tmp_path: Path, capsys: Any
+) -> None:
+    out, record = tmp_path / "out", tmp_path / "out" / "rounds.json"
+    assert run_training([*call, "--rounds", "1"]) == 0
+    rounds = json.loads(record.read_text())
+    student = str(out / "round-1/student/best")
+    best = score_model(student, [prepared], 1000)["languages"]["en"]
+    assert rounds[1] == {"model": student, "f1": best["f1"], "en": best["f1"]}
+    record.write_text(json.dumps([{**rounds[0], "f1": -1.0}, {**rounds[1], "f1": 200.0}]))  # a gain, and the last one
+    assert run_training([*call, "--rounds", "4"]) == 0
+    assert [row["model"] for row in json.loads(record.read_text())[1:]] == [student, str(out / "round-2/student/best")]
+    assert not (out / "round-3").exists()
+    assert f"{student}, validation F1 200.00" in capsys.readouterr().out
+    assert write_probabilities(student, [str(out / "unlabelled")], out / "again") == 11
+    path = read_index(out / "unlabelled")["sources"][0]["splits"]["train"]["shards"][0]["file"]
+    says = [SoftLabels(folder, NAMES).of_shard(path) for folder in (out / "again", out / "round-2" / "pseudo")]
+    assert np.array_equal(*says)  # it was the teacher of the second round
+
+
+def test_self_training_refuses_another_teacher_and_data_without_held_out_words(
+    call: list[str], texts: str, tiny_checkpoint: str, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "rounds.json").write_text('[{"model": "other", "f1": 1.0}]')
+    assert run_training(call) == 1
+    assert "Expected --model other, with which the rounds" in capsys.readouterr().err
+    prepare(recipe_for_texts([texts], "en", 0.0), tmp_path / "p", tiny_checkpoint, n_processes=1)
+    assert run_training([*call, "--data", str(tmp_path / "p"), "--output", str(tmp_path / "new")]) == 1
+    assert "Expected held-out words" in capsys.readouterr().err

@@ -1,8 +1,10 @@
-"""Validation cuts, reads and decides text as serving does."""
+"""Validation cuts, reads and decides text as serving does; the example for transformers' Trainer runs."""
 
+import re
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file
 from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
@@ -54,3 +56,23 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
     batches = batch_source(TrainingSettings(pieces_per_batch=200), recipe, data, slots)
     widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches.step(step)]
     assert max(widths) <= slots.config.max_window_pieces
+
+
+def test_the_trainer_example_runs(tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.txt").write_text("Hello, you are the best. Is the day you say? " * 40)
+    prepare(recipe_for_texts([str(tmp_path / "x.txt")], "en", 0.0), tmp_path / "prepared", tiny_checkpoint, 1)
+    readme = (Path(__file__).parents[1] / "recipes" / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    changes = {
+        '"checkpoints/en-zh-ms"': repr(tiny_checkpoint),
+        "n_windows=20_000": "n_windows=20",
+        "max_steps=2000": "max_steps=2, use_cpu=True, report_to=[], disable_tqdm=True",
+    }
+    for old, new in changes.items():
+        assert old in code
+        code = code.replace(old, new)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "recipes/README.md", "exec"), {})
+    before = load_file(Path(tiny_checkpoint) / "model.safetensors")
+    after = load_file(tmp_path / "runs" / "trainer" / "final" / "model.safetensors")
+    assert any((before[name] != after[name]).any() for name in before)

@@ -30,7 +30,7 @@ import yaml
 from dacite import Config, DaciteError, from_dict
 
 from punctuation_restoration.cli.evaluate import main as evaluate
-from punctuation_restoration.data import shards
+from punctuation_restoration.data.shards import PackedDocument, Words, read_index, write_changed
 from punctuation_restoration.evaluation.result_files import compare, file_name, read_result, shown_model, signature
 from punctuation_restoration.training.self_training import ROUNDS_FILE
 from punctuation_restoration.training.validation import score_model
@@ -127,7 +127,7 @@ class PaperRuns:
         """The folder of something that arms need."""
         made, out = self.paper.made[name], self.place / place_name(name)
         if made.part_of is not None:
-            source = shards.read_index(self.made(made.part_of))
+            source = read_index(self.made(made.part_of))
             return out if (out / "index.json").is_file() else write_part(source, made, out)
         arguments = {**made.arguments, "recipe": self.recipe(place_name(name), made.recipe)}
         if made.module == PREPARE:
@@ -231,27 +231,21 @@ def write_part(index: dict[str, Any], made: Made, out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     total = sum(row["splits"]["train"]["n_words"] for row in index["sources"])
     share = min(1.0, made.words / total) if made.words else 1.0
-    for row in index["sources"]:
-        for split, found in row["splits"].items():
-            documents = first_documents(found, share if split == "train" else 1.0)
-            documents = map(by_pieces, documents) if row["language"] == made.by_pieces else documents
-            row["splits"][split] = shards.write_split(out, f"{row['name']}-{split}", documents)
-    shards.write_index(out, index)
+
+    def change(row: Mapping[str, Any], split: str, documents: Iterator[PackedDocument]) -> Iterator[PackedDocument]:
+        """The first documents of a split, until they have a share of its words; one at least."""
+        left = (share if split == "train" else 1.0) * row["splits"][split]["n_words"]
+        for document in documents:
+            if left <= 0:
+                return
+            yield by_pieces(document) if row["language"] == made.by_pieces else document
+            left -= len(document.words.labels)
+
+    write_changed(index, out, change)
     return out
 
 
-def first_documents(counts: Mapping[str, Any], share: float) -> Iterator[shards.PackedDocument]:
-    """The first documents of a split, until they have a share of its words; one at least."""
-    left = share * counts["n_words"]
-    for shard in counts["shards"]:
-        for document in shards.shard_documents(shard["file"]):
-            if left <= 0:
-                return
-            yield document
-            left -= len(document.words.labels)
-
-
-def by_pieces(document: shards.PackedDocument) -> shards.PackedDocument:
+def by_pieces(document: PackedDocument) -> PackedDocument:
     """The same document with every piece a word: the mark stands at the last piece of the word that it was after.
 
     The borders of words stay borders of pieces; a tokenizer alone would sometimes join pieces over them.
@@ -261,7 +255,7 @@ def by_pieces(document: shards.PackedDocument) -> shards.PackedDocument:
     labels[np.cumsum(words.piece_counts, dtype=np.int64) - 1] = words.labels
     ones = np.ones(len(labels), dtype=np.uint8)
     casings, soft = (np.repeat(rows, words.piece_counts, axis=0) for rows in (words.casings, words.soft))
-    return document._replace(words=shards.Words(words.piece_ids, ones, labels, casings, soft))
+    return document._replace(words=Words(words.piece_ids, ones, labels, casings, soft))
 
 
 def place_name(name: str) -> str:

@@ -3,7 +3,7 @@
     python -m tools.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
 
 Training finds both, on the validation words of its run; here they are found on as much text as wanted, through the
-pipeline. The model reads each text once; `training/thresholds.py` says how they are found. Each set counts alike.
+pipeline. The model reads each text once; `training/validation.py` says how they are found. Each set counts alike.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from punctuation_restoration.evaluation.examples import Example, LabelSet, cut, 
 from punctuation_restoration.evaluation.runner import align
 from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, score
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
-from punctuation_restoration.training.thresholds import best_temperature, likelihood_slope, tune
+from punctuation_restoration.training.validation import best_temperature, likelihood_slope, tune
 from tools.writing import tell
 
 ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
@@ -92,10 +92,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         lambda power: sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())
     )
     sets = {name: [(*one, calibrated(rows, temperature)) for *one, rows in read] for name, read in sets.items()}
-    best, steps = tune(
-        [config.label_names[index] for index in sorted(set(config.basic_labels) - {0})],
-        lambda given: {name: f1_with(given, read, config, label_set) for name, read in sets.items()},
-    )
+
+    def scores(given: Mapping[str, float]) -> dict[str, float]:
+        return {name: f1_with(given, read, config, label_set) for name, read in sets.items()}
+
+    names = [config.label_names[index] for index in sorted(set(config.basic_labels) - {0})]
+    best = tune(names, lambda given: float(np.mean(list(scores(given).values()))))
     before, after = (
         {name: mark_error(calibrated(rows, divisor), labels, choice) for name, (rows, labels) in labelled.items()}
         for divisor, choice in (old, (temperature, make_choice(config, "basic", best)))
@@ -103,8 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     found = {
         "calibration_temperature": temperature,
         "thresholds": best,
-        "before": steps[0]["micro_f1"],  # without thresholds
-        "after": steps[-1]["micro_f1"],
+        "before": scores({}),  # without thresholds
+        "after": scores(best),
         "calibration_error": {"before": before, "after": after},  # before: as the model came
     }
     tell(found, args.output)

@@ -11,9 +11,12 @@ Each of them has its own --help. They exit with 0 when all is done, 1 when the w
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import punctuation_restoration
+from punctuation_restoration.whole_files import FULL_DISK
 
 # What a command is for, the module whose `main` does it, and the extra that brings what the core does not.
 COMMANDS = {
@@ -23,6 +26,10 @@ COMMANDS = {
     "export": ("write a model's folder for the Hub, and send it there", "export", "fast"),
     "label": ("write a model's probabilities, for a smaller one to learn", "cli.label", "train"),
 }
+
+
+FULL_MEMORY_SAID = ("out of memory", "can't allocate memory", "BrokenProcessPool")
+FULL_DISK_SAID = ("No space left on device", "StorageFull", "PytorchStreamWriter failed")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,6 +61,38 @@ def run(name: str, argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
+
+
+def finish(name: str, work: Callable[[], Any]) -> int:
+    """Do the work of a command. Returns 0, or 1 after one line that says why it failed; raises what nobody expects."""
+    try:
+        work()
+    except Exception as error:
+        if not (message := failure_message(error)):
+            raise
+        print(f"{name}: {message}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def failure_message(error: Exception) -> str | None:
+    """What to tell of an error, and what to do; None for one that nobody expects."""
+    # torch and safetensors name what is full only in their messages, and concurrent.futures nothing.
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, MemoryError) or any(sign in said for sign in FULL_MEMORY_SAID):
+        return (
+            "Expected to fit into memory, did not. To train, lower --pieces-per-batch and raise --accumulate by the "
+            "same factor: the result stays the same. To prepare, lower --processes to 1, or split very long documents."
+        )
+    if lock := getattr(error, "lock_file", None):  # of filelock
+        return (
+            f"Expected {Path(lock).parent} for this run alone, another one is writing there. Wait for it, or end it "
+            "(the processes of torchrun can outlive it), or choose another --output."
+        )
+    if getattr(error, "errno", None) in FULL_DISK or any(sign in said for sign in FULL_DISK_SAID):
+        place = getattr(error, "filename", None) or "the output"
+        return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
+    return str(error) if isinstance(error, ValueError | OSError | FloatingPointError) else None
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from punctuation_restoration.cli.commands import finish
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,14 +23,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", required=True, type=Path, help="folder to write, or to go on with")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: a GPU where there is one)")
     args = parser.parse_args(argv)
-    from punctuation_restoration.data.preparation import explain
     from punctuation_restoration.training.labelling import write_probabilities
     from punctuation_restoration.training.precision import default_device
 
-    try:
+    def label() -> None:
         n_words = write_probabilities(args.model, args.data, args.output, args.device or default_device())
-    except (ValueError, OSError) as error:
-        print(f"label: {explain(error)}", file=sys.stderr)
-        return 1
-    print(f"{n_words:,} words labelled in {args.output}.")
-    return 0
+        print(f"{n_words:,} words labelled in {args.output}.")
+
+    return finish("label", label)

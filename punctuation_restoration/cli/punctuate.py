@@ -15,8 +15,9 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tqdm import tqdm
+
 from .. import transcripts
-from ..data.progress import ProgressBar
 from ..transcripts import Encoding, FormatError, Transcript
 from ..whole_files import FULL_DISK, write_whole
 from .input_files import Job, plan_jobs
@@ -98,7 +99,8 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
         for warning in [] if args.quiet else shown:
             say(f"{name}: {warning}")
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
-        with ProgressBar(place + name[-40:], max(1, n_characters), not args.quiet) as bar:
+        about: Any = {"desc": place + name[-40:], "unit": " characters", "unit_scale": True, "leave": False}
+        with tqdm(total=n_characters, disable=args.quiet or None, **about) as bar:  # None: shown on a terminal
             parts = _restored(transcript, own, args, load, bar)
             at_fault = str(job.target or "standard output")
             if job.target is not None:
@@ -116,13 +118,11 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
     return True, True
 
 
-def _restored(
-    transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: ProgressBar
-) -> Iterator[bytes]:
+def _restored(transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: Any) -> Iterator[bytes]:
     """The output in parts: plain text as it is restored, everything else when all of it is."""
     new_format = args.to or (args.extension_format if args.extension_format != transcript.format else None)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
-    options: dict[str, Any] = {"on_progress": lambda n: bar.count_more(n, "characters"), **args.options}
+    options: dict[str, Any] = {"on_progress": lambda n: bar.update(n), **args.options}
     if new_format is None:
         return encoding.encode_parts(transcripts.restored_parts(transcript, restore, **options))
     written = transcripts.write_as(

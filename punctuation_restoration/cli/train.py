@@ -8,9 +8,9 @@ The same command started again resumes from the last checkpoint. Every expected 
 to do.
 """
 
-import sys
 from collections.abc import Sequence
 
+from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.training.settings import parse_args
 
 
@@ -18,14 +18,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Train as the command line says. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
     args = parse_args(argv)
     from punctuation_restoration.training.self_training import self_train
-    from punctuation_restoration.training.starting import failure_message, train
+    from punctuation_restoration.training.starting import train
 
-    try:
-        (self_train if args.unlabelled else train)(args)
-    except Exception as error:
-        print(f"train: {failure_message(error)}", file=sys.stderr)
-        return 1
-    return 0
+    return finish("train", lambda: (self_train if args.unlabelled else train)(args))
 
 
 if __name__ == "__main__":

@@ -26,26 +26,24 @@ LONG = 200  # words with letters inside sentences, none of which has a capital: 
 _shape_of = lru_cache(1 << 16)(lambda word: UNKNOWN if (casing := casing_of(word)) is None else casing)
 
 
-def written_casings(words: Sequence[str], begins: np.ndarray, has_casing: bool | None = None) -> np.ndarray:
+def written_casings(words: Sequence[str], begins: np.ndarray) -> np.ndarray:
     """The casing (n_words,) uint8 of each word as the document writes it, `UNKNOWN` where that shows nothing.
 
     Args:
         words: as the document writes them, without marks.
         begins: (n_words,) of bool, whether each begins a sentence.
-        has_casing: whether the document's capitals can be trusted; None: the limits above decide.
     """
     shapes = np.array([_shape_of(word) for word in words], dtype=np.uint8)
     nothing = np.full_like(shapes, UNKNOWN)
-    if has_casing is False or not len(shapes):
+    if not len(shapes):
         return nothing
     has_letter, has_capital = shapes != UNKNOWN, (shapes != UNKNOWN) & (shapes != AS_IS)
     inside = ~begins & ~np.array([word in ("I", "i") or word[:2] in ("I'", "i'") for word in words])
-    if has_casing is None:
-        starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
-        is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG
-        is_careless = len(starts) and starts.mean() < LEAST_STARTS
-        if is_small or is_careless or n_capitals > MOST_CAPITALS * np.count_nonzero(inside):
-            return nothing
+    starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
+    is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG
+    is_careless = len(starts) and starts.mean() < LEAST_STARTS
+    if is_small or is_careless or n_capitals > MOST_CAPITALS * np.count_nonzero(inside):
+        return nothing
     sentence = np.cumsum(begins) - begins[0]  # the number of each word's sentence
     n_words, n_inside = np.bincount(sentence, has_letter), np.bincount(sentence, inside)
     n_raised = np.bincount(sentence, has_capital & inside)

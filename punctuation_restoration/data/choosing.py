@@ -5,15 +5,13 @@
     python train.py --recipe recipes/en-zh-ms.yaml --data chosen/ --output runs/meetings
 
 After Fu et al. (2021) and Zhu et al. (2022). Takes a small sample of the text that a model is to read (it needs no
-marks) and prepared data; writes prepared data with the documents of lowest perplexity, and all held-out documents as
-they were.
-
-The n-gram model is interpolated Kneser-Ney (Chen & Goodman 1999). No library's: KenLM needs a program in C++, and
-nltk.lm goes through all its n-grams again for each word that it scores.
+marks) and prepared data; writes the documents of lowest perplexity, and all held-out ones. The n-gram model is
+interpolated Kneser-Ney (Chen & Goodman 1999): KenLM needs a program in C++, and nltk.lm is far too slow.
 """
 
 import argparse
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from transformers import AutoTokenizer
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.leaks import mixed
-from punctuation_restoration.data.preparation import clear_folder, explain, slot_config
+from punctuation_restoration.data.preparation import clear_folder, slot_config
 from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
@@ -45,34 +43,64 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tokenizer", help="of the pool, where it is not where it was: folder or Hub id")
     args = parser.parse_args(argv)
     try:
-        index = shards.read_index(*args.pool)
-        rows = [row for row in index["sources"] if row["language"] == args.language]
-        if not rows:
-            raise ValueError(f"Expected --language to be one of {index['languages']}, got {args.language!r}.")
-        index |= {"languages": [args.language], "sources": rows}
-        sample = read_sample(args.sample, index, args.tokenizer or index["tokenizer"])
-        write_choice(index, best(*rank(index, *sample), args.words), args.output)
-    except (ValueError, OSError, MemoryError) as error:
-        print(f"choosing: {explain(error)}", file=sys.stderr)
+        choose(args)
+    except (ValueError, OSError) as error:
+        print(f"choosing: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def read_sample(
-    paths: Iterable[str | Path], index: Mapping[str, Any], tokenizer: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words of the sample's texts (n_words,), made as the pool's; the first of each text and its hash, (n_texts,)."""
+def choose(args: Namespace) -> None:
+    """Write the training documents nearest to the sample, and all held-out ones, as prepared data of their own."""
+    index, out = shards.read_index(*args.pool), args.output
+    rows = [row for row in index["sources"] if row["language"] == args.language]
+    if not rows:
+        raise ValueError(f"Expected --language to be one of {index['languages']}, got {args.language!r}.")
+    index |= {"languages": [args.language], "sources": rows}
+    sample = read_sample(args.sample, index, args.tokenizer or index["tokenizer"])
+    chosen = iter(nearest(index, sample, args.words).tolist())
+    if out.resolve() in {Path(folder).resolve() for folder in args.pool}:
+        raise ValueError(f"Expected --output to be another folder than the pool, got {out}. Choose another one.")
+    clear_folder(out)
+    changed = shards.write_changed(
+        index, out, lambda row, split, documents: (one for one in documents if split != "train" or next(chosen))
+    )
+    for old, new in zip(rows, changed["sources"], strict=True):
+        n_new, n_old = (row["splits"]["train"]["n_words"] for row in (new, old))
+        print(f"{old['name']}: {n_new:,} of {n_old:,} words chosen")
+
+
+def read_sample(paths: Iterable[str | Path], index: Mapping[str, Any], tokenizer: str) -> list[shards.PackedDocument]:
+    """The texts of the sample, their words made as the pool's."""
     model = {key: index[key] for key in ("labels", *WORD_KEYS)}
     config = slot_config(tokenizer, Recipe("sample", (), model=model))
     converter = Converter(AutoTokenizer.from_pretrained(tokenizer), config)
     documents = [document for path in paths for document in read_documents(path)]
-    spoken = [converter.words_and_labels(document, index["languages"][0])[0] for document in documents]
-    texts = [converter.pack("", own, np.zeros(len(own), dtype=np.uint8)) for own in spoken if own]
-    if not texts:
+    found = [converter.words_and_labels(document, index["languages"][0]) for document in documents]
+    if not (texts := [converter.pack("", spoken, labels) for spoken, labels in found if spoken]):
         raise ValueError(f"Expected words in the sample, got none in {[str(path) for path in paths]}. Give text.")
-    words = [word_hashes(text.words.piece_ids, text.words.piece_counts) for text in texts]
-    starts = np.cumsum([0, *map(len, words[:-1])])
-    return np.concatenate(words), starts, np.array([text.word_hash for text in texts], dtype=np.uint64)
+    return texts
+
+
+def nearest(index: Mapping[str, Any], sample: Sequence[shards.PackedDocument], n_wanted: int) -> np.ndarray:
+    """Which documents to train on have the lowest perplexity, up to so many words and outside the sample, (n,) bool."""
+    texts = [word_hashes(text.words.piece_ids, text.words.piece_counts) for text in sample]
+    model, parts = NgramModel(np.concatenate(texts), np.cumsum([0, *map(len, texts[:-1])])), []
+    for shard in (shard for row in index["sources"] for shard in row["splits"]["train"]["shards"]):
+        arrays = shards.open_shard(shard["file"])
+        starts = arrays["document_starts"].astype(np.int64)
+        n_words = np.diff([*starts, len(arrays["labels"])])
+        logs = model.log_probabilities(word_hashes(arrays["piece_ids"], arrays["piece_counts"]), starts)
+        is_sample = np.isin(arrays["word_hashes"], np.array([text.word_hash for text in sample], dtype=np.uint64))
+        parts.append((n_words, np.where(is_sample, np.inf, -np.add.reduceat(logs, starts) / n_words)))
+    if not parts:
+        raise ValueError("Expected training documents in the pool, got none. Prepare some text of this language.")
+    n_words, surprisals = map(np.concatenate, zip(*parts, strict=True))
+    order = np.argsort(surprisals, kind="stable")
+    ends = np.cumsum(n_words[order] * np.isfinite(surprisals[order]))
+    if not 1 <= n_wanted <= ends[-1]:
+        raise ValueError(f"Expected --words from 1 to the pool's {ends[-1]:,} outside the sample, got {n_wanted:,}.")
+    return np.argsort(order) <= ends.searchsorted(n_wanted)
 
 
 def word_hashes(piece_ids: np.ndarray, piece_counts: np.ndarray) -> np.ndarray:
@@ -82,61 +110,10 @@ def word_hashes(piece_ids: np.ndarray, piece_counts: np.ndarray) -> np.ndarray:
     return np.add.reduceat((piece_ids.astype(np.uint64) + np.uint64(1)) * POWERS[places], starts)
 
 
-def rank(
-    index: Mapping[str, Any], words: np.ndarray, starts: np.ndarray, hashes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Words and mean -ln p of a word of each training document of a pool, (n_documents,); infinite in the sample."""
-    model, parts = NgramModel(words, starts), []
-    for shard in (shard for row in index["sources"] for shard in row["splits"]["train"]["shards"]):
-        arrays = shards.open_shard(shard["file"])
-        starts = arrays["document_starts"].astype(np.int64)
-        n_words = np.diff([*starts, len(arrays["labels"])])
-        logs = model.log_probabilities(word_hashes(arrays["piece_ids"], arrays["piece_counts"]), starts)
-        is_sample = np.isin(arrays["word_hashes"], hashes)
-        parts.append((n_words, np.where(is_sample, np.inf, -np.add.reduceat(logs, starts) / n_words)))
-    if not parts:
-        raise ValueError("Expected training documents in the pool, got none. Prepare some text of this language.")
-    n_words, surprisals = map(np.concatenate, zip(*parts, strict=True))
-    return n_words, surprisals
-
-
-def best(n_words: np.ndarray, surprisals: np.ndarray, n_wanted: int) -> np.ndarray:
-    """The documents of lowest perplexity outside the sample, until they have so many words; (n_documents,) bool."""
-    order = np.argsort(surprisals, kind="stable")
-    ends = np.cumsum(n_words[order] * np.isfinite(surprisals[order]))
-    if not 1 <= n_wanted <= ends[-1]:
-        raise ValueError(f"Expected --words from 1 to the pool's {ends[-1]:,} outside the sample, got {n_wanted:,}.")
-    return np.argsort(order) <= ends.searchsorted(n_wanted)
-
-
-def write_choice(index: Mapping[str, Any], chosen: np.ndarray, out: Path) -> None:
-    """Write the chosen training documents, and all held-out ones, as prepared data of their own.
-
-    `chosen` is (n_documents,) bool, in the order of the index; `out` may hold an earlier choice.
-    """
-    splits = (counts for row in index["sources"] for counts in row["splits"].values())
-    if out.resolve() in {Path(shard["file"]).resolve().parent for counts in splits for shard in counts["shards"]}:
-        raise ValueError(f"Expected --output to be another folder than the pool, got {out}. Choose another one.")
-    clear_folder(out)
-    wanted, rows = iter(chosen.tolist()), []
-    for row in index["sources"]:
-        written = {}
-        for split, counts in row["splits"].items():
-            documents = (one for shard in counts["shards"] for one in shards.shard_documents(shard["file"]))
-            kept = (one for one in documents if split != "train" or next(wanted))
-            written[split] = shards.write_split(out, f"{row['name']}-{split}", kept)
-        print(f"{row['name']}: {written['train']['n_words']:,} of {row['splits']['train']['n_words']:,} words chosen")
-        rows.append({**row, "splits": written})
-    shards.write_index(out, {**index, "sources": rows})
-
-
 class NgramModel:
-    """The n-grams of some texts. A word is any 64-bit number, and so is an n-gram: a hash of its words.
+    """The n-grams of texts, up to `order` words: all `words` (n_words,) uint64, and where each text `starts`.
 
-    Args:
-        words: all texts, one after the other, (n_words,) uint64.
-        starts: first word of each text, (n_texts,), the first of them 0.
-        order: words of the longest n-gram.
+    A word is any 64-bit number, and so is an n-gram: a hash of its words.
     """
 
     def __init__(self, words: np.ndarray, starts: np.ndarray, order: int = ORDER):
@@ -155,10 +132,7 @@ class NgramModel:
             self._levels.append((keys, counts, discount, contexts, totals, kinds))
 
     def log_probabilities(self, words: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """The natural logarithm of each word's probability after the words before it, (n_words,).
-
-        A word that the model does not know has the probability of one unknown word. Arguments as for the model.
-        """
+        """ln p of each word after those before it, (n_words,); all words that the model does not know are one."""
         grams, is_word = self._grams(words, starts)
         found = np.full(len(is_word), 1 / (len(self.vocabulary) + 1))
         for length, (keys, counts, discount, contexts, totals, kinds) in enumerate(self._levels, 1):

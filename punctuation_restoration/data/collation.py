@@ -1,8 +1,4 @@
-"""Cut windows -> the tensors of a batch, made by the same functions as in serving.
-
-Before that, words are lost, doubled and replaced, so that training text looks like recognised speech, and some slots
-show their true label.
-"""
+"""Cut windows -> the tensors of a batch, made by the same functions as in serving; words are augmented before that."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,10 +31,8 @@ class Augmenter:
     def __call__(self, window: CutWindow) -> CutWindow:
         """The window, changed, in no more pieces and slots than before; itself where nothing was drawn.
 
-        A word is touched with probability `rate` (alpha). It is then replaced by `<unk>` or a random piece, with
-        probability `substitute` (alpha_sub); removed together with its label (`delete`, alpha_del); or `<unk>` without
-        a mark is put before it (the rest). The first word stays where all would be removed, and whole words are cut
-        off at the end where insertions made the window too long.
+        A word that is touched is replaced by `<unk>` or a random piece, or removed with its label, or `<unk>` without a
+        mark is put before it. The first word stays where all would be removed; words are cut off at the end for room.
         """
         settings, words, n_words = self.settings, window.words, len(window.words.labels)
         generator = np.random.default_rng((*window.seed, 2))
@@ -136,11 +130,7 @@ def windows_for_trainer(
 ) -> tuple[list[CutWindow], WindowCollator]:
     """Windows for transformers' own `Trainer`: its `train_dataset`, and its `data_collator`.
 
-    `n_windows`, as long as the model serves, are drawn from all sources of prepared data by their weights, for a model
-    of that tokenizer and config.
-
-    Raises:
-        ValueError: if the folder was not prepared.
+    `n_windows`, as long as the model serves, are drawn from all sources of a prepared folder by their weights.
     """
     slots = SlotEncoder(tokenizer, config)
     sampling = Sampling(lengths={config.max_window_pieces: 1.0})

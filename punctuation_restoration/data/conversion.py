@@ -1,15 +1,13 @@
-"""Documents -> packed documents, with the stages that serving uses. Says why one was left out.
+"""Documents -> packed documents, with the stages that serving uses, in several processes; says why one was left out.
 
-    text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
-
-Takes and gives no files. A stream of documents is converted in several processes, in order and in bounded memory;
-each has a copy of the converter, with its tokenizer and word finder.
+text ── words, marks ──> spoken words, label names ── slots ──> piece ids, piece counts, label ids
 """
 
 import functools
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -17,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from punctuation_restoration.data.casings import casing_targets, sentence_begins, written_casings
+from punctuation_restoration.data.casings import UNKNOWN, casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.openings import with_openings
-from punctuation_restoration.data.progress import mapped_ahead
 from punctuation_restoration.data.readers import SourceDocument
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words, make_words
@@ -49,7 +46,6 @@ class Converter:
 
     tokenizer: Any  # the encoder's
     config: Any  # a `PunctuationRestorationConfig`: its labels, marks and casing
-    # How text is changed first, and which benchmarks documents may not repeat.
     recipe: Recipe = field(default_factory=lambda: Recipe(name="default", sources=()))
 
     def __post_init__(self) -> None:
@@ -61,7 +57,7 @@ class Converter:
 
     def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
-        if self.leak_check and (leak := self.leak_check.found_in(document.text, self.recipe.max_leak)):
+        if self.leak_check and (leak := self.leak_check.found_in(document.text)):
             return Conversion(None, leak)
         spoken, labels = self.words_and_labels(document, source.language)
         if not source.labelled:
@@ -69,8 +65,9 @@ class Converter:
         if reason := self.reason_to_skip(labels, source.filters, source.labelled):
             return Conversion(None, reason)
         begins = sentence_begins(np.isin(labels, self.stop_ids))
-        has_casing = source.casing if source.labelled else False
-        casings = casing_targets(spoken, begins, written_casings(spoken, begins, has_casing))
+        casings = casing_targets(spoken, begins, written_casings(spoken, begins))
+        if not source.labelled:
+            casings[:] = UNKNOWN
         has_capitals = np.isin(casings, (CAPITAL, UPPER, MIXED))
         capitalised = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(has_capitals))
         return Conversion(self.pack(document.id, spoken, labels, casings), None, capitalised)
@@ -102,7 +99,7 @@ class Converter:
         """The first filter that a document with these label ids fails, or None; without labels its words count."""
         n_words, n_marks = len(labels), np.count_nonzero(labels)
         density = n_marks / max(n_words, 1)
-        if n_words < max(filters.min_words, 1):
+        if not n_words:
             return "too few words"
         failed = {
             "no marks": not n_marks,
@@ -135,6 +132,20 @@ def start_workers(
     else:  # spawned: a forked tokenizer with threads can hang
         with ProcessPoolExecutor(n_processes, get_context("spawn"), initializer=_start, initargs=(converter,)) as pool:
             yield lambda jobs: mapped_ahead(pool, _converted, jobs, N_AHEAD)
+
+
+def mapped_ahead(pool: Executor, function: Callable[..., Any], items: Iterable[Any], n_ahead: int) -> Iterator[Any]:
+    """What a function gives for each item, in order; a pool computes `n_ahead` items ahead of the reader."""
+    waiting = (pool.submit(function, item) for item in items)
+    running = deque(itertools.islice(waiting, n_ahead))
+    try:
+        while running:
+            result = running.popleft().result()
+            running.extend(itertools.islice(waiting, 1))
+            yield result
+    finally:  # the caller may stop early
+        for future in running:
+            future.cancel()
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:

@@ -22,6 +22,7 @@ from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 
 LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
 KEPT_OF_8 = np.uint64(0b111)
+MAX_SHARE = 0.02  # of a text may be in benchmarks
 _NOT_LETTERS = regex.compile(r"[^\p{L}\p{N}]+")
 _HAN = regex.compile(r"\p{Han}")
 
@@ -45,15 +46,15 @@ class LeakCheck:
             hashes += [stretch_hashes(letters_of(text)) for text in texts]
         self.hashes, self.sentences = np.unique(np.concatenate(hashes)), sorted(sentences - {""})
 
-    def found_in(self, text: str, max_share: float) -> str | None:
-        """Why a text is left out, or None: it holds a benchmark's sentence, or more than a share of its stretches."""
+    def found_in(self, text: str) -> str | None:
+        """Why a text is left out, or None: it holds a benchmark's sentence, or too many of its stretches."""
         letters = letters_of(text)
         if any(sentence in letters for sentence in self.sentences):
             return "holds a sentence of a benchmark"
         hashes = stretch_hashes(letters)
         places = self.hashes.searchsorted(hashes)
         n_shared = np.count_nonzero(self.hashes.take(places, mode="clip") == hashes) if len(self.hashes) else 0
-        return "in a benchmark" if n_shared > max_share * len(hashes) else None
+        return "in a benchmark" if n_shared > MAX_SHARE * len(hashes) else None
 
 
 def letters_of(text: str) -> str:

@@ -3,9 +3,8 @@
 Takes and gives punctuated text in one language; marks around a replacement stay, and no mark is added. For training
 text only (`spell_numbers: true` in a recipe); the text that users restore is never changed.
 
-num2words speaks English and Indonesian. Malay is made from its Indonesian: the two count alike but for the words in
-`MALAY_FROM_INDONESIAN`. Mandarin is written here. Other languages that num2words knows get plain numbers only. What
-can be read in several ways, such as `3/4/2020`, stays.
+num2words speaks English and Indonesian, of which Malay is made. Mandarin is written here. Other languages that it knows
+get plain numbers only. What can be read in several ways, such as `3/4/2020`, stays.
 """
 
 import re
@@ -22,8 +21,6 @@ MALAY_FROM_INDONESIAN = {
 HAN_DIGITS = "零一二三四五六七八九"
 HAN_UNITS = ("", "十", "百", "千")
 HAN_GROUPS = ("", "万", "亿", "万亿")
-
-
 CURRENCY_SIGNS = ("$", "US$", "S$", "£", "€", "¥", "￥", "RM", "Rp")
 # How a language says a percentage, the signs of a link (`. / @`), and the currencies in the order of their signs.
 WORDINGS = {

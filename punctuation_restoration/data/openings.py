@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.conventions import PAIRS
-from punctuation_restoration.pipeline.marks import FoundMark, find_marks
+from punctuation_restoration.pipeline.marks import find_marks
 from punctuation_restoration.pipeline.words import Word
 
 NAMES = ("O", "COMMA", "PERIOD", "!", "?")
@@ -42,7 +42,8 @@ def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
             continue
         sentence = text[words[first].mark_from : mark.end]
         if mark.label in OPENING and PAIRS.keys().isdisjoint(sentence):
-            begins = [first, *(n for n in range(first + 1, index + 1) if _is_border(text, words, marks, n))]
+            borders = (n for n in range(first + 1, index + 1) if marks[n - 1] or _follows_a_sign(text, words, n))
+            begins = [first, *borders]
             openings[_asking(words[: index + 1], begins, mark.label)] = OPENING[mark.label]
         first = index + 1
     parts, moved, done = list[str](), list[Word](), 0
@@ -56,10 +57,8 @@ def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
     return "".join([*parts, text[done:]]), moved
 
 
-def _is_border(text: str, words: Sequence[Word], marks: Sequence[FoundMark | None], n: int) -> bool:
-    """Whether a clause begins with word `n`."""
-    gap = text[words[n - 1].end : words[n].start]
-    return marks[n - 1] is not None or words[n].mark_from < words[n].start or "\n" in gap
+def _follows_a_sign(text: str, words: Sequence[Word], n: int) -> bool:
+    return words[n].mark_from < words[n].start or "\n" in text[words[n - 1].end : words[n].start]
 
 
 def _asking(words: Sequence[Word], begins: Sequence[int], sign: str) -> int:

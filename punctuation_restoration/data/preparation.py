@@ -1,24 +1,21 @@
-"""Prepares training data: documents -> shards and an index; the command is `punctuation_restoration.cli.prepare`.
+"""Prepares training data: documents of a recipe -> shards of about 30 MB, and `index.json`.
 
-Takes a recipe, or texts of one language, and a tokenizer; writes shards of at most 30 MB and `index.json`. The model is
-not needed. A hash of its id puts a document into train, validation or, on request, test.
+A hash of its id puts a document into train, validation or, on request, test.
 """
 
-import errno
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter, start_workers
-from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
 from punctuation_restoration.data.recipe import LABEL_KEYS, Filters, Recipe, Source, held_out_shares
 from punctuation_restoration.modeling.configuration_punctuation import (
@@ -34,23 +31,32 @@ MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of 
 BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
 
 
-def recipe_for_texts(paths: Sequence[str], language: str, validation: float = 0.05) -> Recipe:
+def recipe_for_texts(
+    paths: Sequence[str], language: str, validation: float = 0.05, labelled: bool = True, **fields: Any
+) -> Recipe:
     """A recipe for texts of one language, with gentle filters: every document with a mark is used."""
-    filters = Filters(min_sentences=1, min_marks_per_word=0.01)
+    about: Any = {"language": language, "labelled": labelled, "filters": Filters(1, min_marks_per_word=0.01)}
     names = shards.distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
-    sources = (Source(name, str(path), language, filters=filters) for path, name in zip(paths, names, strict=True))
-    return Recipe(name=language, sources=tuple(sources), validation=validation)
+    sources = tuple(Source(name, str(path), **about) for path, name in zip(paths, names, strict=True))
+    return Recipe(language, sources, validation=validation, **fields)
 
 
-def prepare(
-    recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2, max_words: int | None = None
-) -> dict[str, Any]:
-    """Convert every source of a recipe and write shards and index to `out`. Gives the index.
+def prepared_folders(paths: Sequence[str], out: Path, tokenizer: str | None, **about_texts: Any) -> list[str]:
+    """Folders of prepared data; texts among `paths` are prepared into `out` once, as `recipe_for_texts` says."""
+    folders = [str(path) for path in paths if (Path(path) / shards.INDEX_NAME).is_file()]
+    texts = [str(path) for path in paths if str(path) not in folders]
+    if not texts:
+        return folders
+    if not tokenizer:
+        what = "a --model or an --encoder to start from"
+        raise ValueError(f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows.")
+    if not (out / shards.INDEX_NAME).is_file():
+        prepare(recipe_for_texts(texts, **about_texts), out, tokenizer)
+    return [*folders, str(out)]
 
-    Raises:
-        ValueError: if a source cannot be read, or no document of any source is usable.
-        FileExistsError: if `out` holds something else.
-    """
+
+def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> dict[str, Any]:
+    """Convert the sources of a recipe; write shards and index to `out`, which holds nothing else. Gives the index."""
     if not tokenizer:
         raise ValueError("Expected a tokenizer, got none. Give --tokenizer, or model.encoder in the recipe.")
     if not recipe.sources:
@@ -63,14 +69,12 @@ def prepare(
     seen: set[int] = set()
     files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
     n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
-    with start_workers(converter, n_processes) as convert, ProgressBar("documents") as bar:
+    with start_workers(converter, n_processes) as convert:
         for source in recipe.sources:
             validation, test = held_out_shares(source, recipe)
-            most = min(source.max_words or sys.maxsize, max_words or sys.maxsize)
-            path = str(Path(recipe.root) / source.path)
-            source = replace(source, path=path, validation=validation, test=test, max_words=most)
-            rows.append(prepare_source(convert, source, out, seen, capitalised, bar))
-            bar.tell(describe(rows[-1], config.labels))
+            source = replace(source, path=str(Path(recipe.root) / source.path), validation=validation, test=test)
+            rows.append(prepare_source(convert, source, out, seen, capitalised))
+            print(describe(rows[-1], config.labels), flush=True)
     index = {
         "tokenizer": tokenizer,
         # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
@@ -90,12 +94,11 @@ def prepare(
 
 
 def prepare_source(
-    convert: Callable[..., Any], source: Source, out: Path, seen: set[int], capitalised: Counter[str], bar: ProgressBar
+    convert: Callable[..., Any], source: Source, out: Path, seen: set[int], capitalised: Counter[str]
 ) -> dict[str, Any]:
     """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
-    `seen` holds the hashes of texts already used; `capitalised` counts the documents to train on that have a word with
-    capitals. Both grow.
+    Two things grow: the hashes of texts `seen`, and the number of documents that have a `capitalised` word.
     """
     held_out: dict[str, list[shards.PackedDocument]] = {split: [] for split in SPLITS[1 : 3 if source.test else 2]}
     skipped, left_out = Counter[str](), shards.read_hashes(source.held_out)
@@ -112,7 +115,7 @@ def prepare_source(
 
     def to_train_on() -> Iterator[shards.PackedDocument]:
         n_words, shares = 0, (source.validation or 0.0, source.test or 0.0)
-        for packed, reason, with_capitals in convert(usable()):
+        for packed, reason, with_capitals in tqdm(convert(usable()), source.name, disable=None, leave=False):
             if packed is None:
                 skipped[reason] += 1
                 continue
@@ -123,7 +126,6 @@ def prepare_source(
             else:
                 held_out[split].append(packed)
             n_words += len(packed.words.labels)
-            bar.count(n_words, "words", source.name)
             if n_words >= (source.max_words or sys.maxsize):
                 return
 
@@ -134,7 +136,6 @@ def prepare_source(
         "language": source.language,
         "weight": source.weight,
         "is_labelled": source.labelled,
-        "filters": asdict(source.filters),
         "skipped": dict(skipped),
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": splits,
@@ -203,10 +204,9 @@ def clear_folder(out: Path) -> None:
 
 
 def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
-    """The labels and casing that the text is converted with: a checkpoint's own, otherwise the recipe's.
+    """What text is converted with: settings of the tokenizer's model, or the recipe's, whose labels come first.
 
-    Labels that the recipe names come before a checkpoint's: that is to learn them. Slots are made later, so the
-    tokenizer need not have a mask.
+    Slots are made later, so the tokenizer need not have a mask.
     """
     try:
         config = AutoConfig.from_pretrained(tokenizer)
@@ -217,20 +217,3 @@ def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
     kept = {key: given[key] for key in WORD_KEYS if key in given}
     kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
     return PunctuationRestorationConfig(**kept, slot_style="last-piece")
-
-
-def explain(error: BaseException) -> str:
-    """The message of an error; a full disk, and a worker that ended for lack of memory, are named as such."""
-    if isinstance(error, MemoryError | BrokenExecutor):
-        what_to_do = "Lower --processes to 1, or split documents of many megabytes."
-        return f"Expected to fit into memory, did not: a worker ended. {what_to_do}"
-    if is_disk_full(error):
-        place = getattr(error, "filename", None) or "the output"
-        return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
-    return str(error)
-
-
-def is_disk_full(error: BaseException) -> bool:
-    """Whether an error says that the disk is full; torch and safetensors say so only in their messages."""
-    signs = ("No space left on device", "StorageFull", "PytorchStreamWriter failed")
-    return getattr(error, "errno", None) == errno.ENOSPC or any(sign in str(error) for sign in signs)

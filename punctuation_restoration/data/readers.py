@@ -3,12 +3,11 @@
 Everything is read as a stream, so a source may be larger than memory.
 """
 
-import codecs
 import gzip
 import itertools
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,28 +128,19 @@ def labelled_words(path: Path, max_words: int | None = None) -> Iterator[tuple[i
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a text file from 1 on, gzipped or not, in UTF-8, or UTF-16 with its byte order mark.
-
-    Raises:
-        ValueError: if the file is binary, cut off, or has a line in another encoding.
-    """
-    number, encoding = 0, "utf-8"
+    """Lines of a text file in UTF-8 from 1 on, gzipped or not; a `ValueError` names what cannot be read."""
+    number = 0
     with open(path, "rb") as start:
         opener = gzip.open if start.read(2) == b"\x1f\x8b" else open
     try:
         with opener(path, "rb") as file:
-            head = file.read(4096)
-            file.seek(0)
-            lines: Iterable[str] = (line.decode() for line in file)  # one by one, so that an error has a line number
-            if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                encoding = "utf-16"
-                lines = file.read().decode(encoding).splitlines()
-            elif b"\0" in head:
+            if b"\0" in file.read(4096):
                 raise ValueError(f"Expected text in {path}, it is a binary file. Remove it, or convert it to UTF-8.")
-            for number, line in enumerate(lines, 1):
-                yield number, line.removeprefix("\ufeff")
+            file.seek(0)
+            for number, line in enumerate(file, 1):  # decoded one by one, so that an error has its number
+                yield number, line.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        wanted = f"{encoding} in {path}, line {number + 1} is not ({error.reason})"
+        wanted = f"utf-8 in {path}, line {number} is not ({error.reason})"
         raise ValueError(f"Expected {wanted}. Convert it to UTF-8.") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         wanted = f"a whole gzip file in {path}, it is damaged after line {number}: {error}"

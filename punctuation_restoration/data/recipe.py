@@ -1,7 +1,4 @@
-"""A recipe file: which sources to read, how to filter and weigh them, how to cut windows, how to train.
-
-Takes a YAML file (or its dictionary), gives checked, frozen settings. Reads no training text.
-"""
+"""A recipe file (YAML) -> checked, frozen settings: which sources to read, how to weigh them, cut windows, train."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,7 +19,6 @@ class Filters:
     """Which documents are used. `marks_per_word` counts every label that is not the first one."""
 
     min_sentences: int = 3  # the MLM-Punct paper keeps documents of more than two sentences
-    min_words: int = 1
     min_marks_per_word: float = 0.03  # fewer: captions and lists that nobody punctuated
     max_marks_per_word: float = 0.5  # more: tables, menus, shouting
 
@@ -40,7 +36,6 @@ class Source:
     max_words: int | None = None  # stop reading after so many words
     held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
     labelled: bool = True  # False: its marks are dropped, for self-training
-    casing: bool | None = None  # whether capitals can be trusted; None: `data.casings` decides for each text
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 
@@ -54,8 +49,7 @@ class Sampling:
     language_weights: Mapping[str, float] = field(default_factory=dict)  # times that, by language; 1 where absent
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
-    # In use, a window's last words are decided only at the end of the text, where a sentence ends. Training windows
-    # that end anywhere would teach the model to put no mark there.
+    # A window's last words are decided only at the end of a text. Windows that end anywhere would teach no mark there.
     sentence_ends: float = 0.5  # share of windows that end where a sentence ends
     sentence_starts: float = 0.1  # share of windows that begin after a sentence end
     filled_windows: float = 0.5  # share of windows that show some true marks in their slots
@@ -90,7 +84,6 @@ class Recipe:
     spell_numbers: bool = False  # write numbers, amounts and links in words, see `data.normalisation`
     opening_signs: tuple[str, ...] = ()  # languages that get `¿` and `¡`, see `data.openings`, which knows English
     leak_check: tuple[str, ...] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
-    max_leak: float = 0.02  # a document sharing more of its text with them is left out
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 
@@ -99,17 +92,16 @@ class Recipe:
         lengths, stops = sampling.lengths, sampling.stops
         names = [source.name for source in self.sources]
         held_out = [(self.validation, self.test), *(held_out_shares(source, self) for source in self.sources)]
+        are_lengths = min(lengths, default=0) >= 8 and min(lengths.values()) >= 0
+        can_hold_out = all(min(pair) >= 0 and sum(pair) < 1 for pair in held_out)
         shares = {**asdict(sampling), **asdict(augmentation), **sampling.questions, "temperature": 0}
         outside = {name: n for name, n in shares.items() if isinstance(n, int | float) and not 0 <= n <= 1}
         kinds = sampling.document_starts + sampling.document_ends + sampling.sentence_ends + sampling.sentence_starts
         expected = {
             f"different source names, got {sorted(names)}": len(set(names)) == len(names),
             "weights of 0 or more": all(source.weight >= 0 for source in self.sources),
-            "shares for validation and test of 0 or more, below 1 together": all(
-                min(pair) >= 0 and sum(pair) < 1 for pair in held_out
-            ),
-            f"lengths of 8 pieces or more with shares, got {lengths}": min(lengths, default=0) >= 8
-            and min(lengths.values()) >= 0,
+            "shares for validation and test of 0 or more, below 1 together": can_hold_out,
+            f"lengths of 8 pieces or more with shares, got {lengths}": are_lengths,
             f"stops from 1 on with shares, got {stops}": min(stops, default=0) >= 1 and min(stops.values()) >= 0,
             f"a temperature above 0, got {sampling.temperature}": sampling.temperature > 0,
             f"shares from 0 to 1, got {outside}": not outside,
@@ -129,8 +121,7 @@ def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
 def load_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a YAML file; a `ValueError` names the file and what is wrong.
 
-    A recipe may build on another in the same folder, named by `base`: its keys replace those of the base, and mappings
-    are merged key by key. `only` chooses from the base's sources by name.
+    `base` names another recipe: keys replace those of the base, mappings are merged, `only` chooses from its sources.
     """
     return build_recipe(_read_content(Path(path)), str(path))
 

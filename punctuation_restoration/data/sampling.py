@@ -1,7 +1,6 @@
 """Which windows a training step sees: a pure function of the seed and the step.
 
-Takes prepared shards and a recipe's sampling settings, gives windows of words. Nothing is remembered between steps: a
-run resumes exactly from its step number, and processes divide the rows of a step.
+Nothing is remembered between steps: a run resumes from its step number, and processes divide the rows of a step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +71,7 @@ class WindowSampler:
         languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
         self._edges = np.cumsum(self.probabilities)
-        self._sentences = cache(self._find_sentences)
+        self._sentences = cache(lambda stream_id: sentence_borders(self.streams[stream_id], self.stop_ids))
         with_questions = any(self.sampling.questions.values())
         self._questions = find_questions(self.streams, self.stop_ids) if with_questions else {}
 
@@ -102,21 +101,21 @@ class WindowSampler:
         return CutWindow(words, (*seed, 1), stream.is_pseudo, is_over)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
-        """Utterances of similar length, so that little is padded.
+        """Utterances of similar length, so that little is padded: one that is drawn sets the length.
 
-        One drawn utterance sets the length. Long ones are drawn for this more often, because fewer of them fit into a
-        step. Over many steps each utterance is then as likely as any other.
+        Long ones are drawn for this more often, as fewer of them fit into a step: all are as likely over many steps.
         """
         longest = max(self.sampling.lengths)
         stream_ids = self._draw_streams(UTTERANCE_DRAWS, generator)
         n_stops = _draw(self.sampling.stops, generator, UTTERANCE_DRAWS)
         firsts, ends, lengths = np.zeros((3, UTTERANCE_DRAWS), dtype=np.int64)
         for stream_id in np.unique(stream_ids):
-            own, (first_words, pieces) = stream_ids == stream_id, self._sentences(int(stream_id))
+            own, words = stream_ids == stream_id, self._sentences(stream_id)
+            pieces = self.streams[stream_id].offsets[words] + self.slot_cost * words  # before each sentence, slots too
             places = generator.integers(max(len(pieces) - 1, 1), size=int(own.sum()))
             fitting = pieces.searchsorted(pieces[places] + longest - 2, side="right") - 1
             stops = np.minimum(np.minimum(places + n_stops[own], fitting), len(pieces) - 1)
-            firsts[own], ends[own] = first_words[places], first_words[stops]
+            firsts[own], ends[own] = words[places], words[stops]
             lengths[own] = np.where(stops > places, pieces[stops] - pieces[places] + 2, 0)
         if not lengths.any():  # no sentence fits: windows as in any other step
             return StepPlan(step, longest, stream_ids[: max(1, self.pieces_per_step // longest)])
@@ -124,11 +123,6 @@ class WindowSampler:
         alike = np.flatnonzero((lengths >= UTTERANCE_SPREAD * high) & (lengths <= high))
         rows = alike[: max(1, self.pieces_per_step // int(high))]
         return StepPlan(step, longest, stream_ids[rows], np.stack([firsts[rows], ends[rows]], axis=1))
-
-    def _find_sentences(self, stream_id: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where the sentences of a stream begin, in words and in pieces with slots, (n_sentences + 1,)."""
-        words = sentence_borders(self.streams[stream_id], self.stop_ids)
-        return words, self.streams[stream_id].offsets[words] + self.slot_cost * words
 
     def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> np.ndarray:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
@@ -138,29 +132,24 @@ class WindowSampler:
 
     def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> tuple[Words, bool]:
         """Words from a drawn place on, at least as many as fit, or up to one, and then True: a text ends there."""
-        sampling, kind = self.sampling, generator.random()
-        n_words = min(room, stream.n_words)
-        if kind < sampling.document_starts:
-            return stream.words(stream.borders[generator.integers(len(stream.borders))][0], n_words), False
-        kind -= sampling.document_starts
-        if kind < sampling.document_ends:
-            return self._before(stream, stream.borders[generator.integers(len(stream.borders))][1], room), True
-        kind -= sampling.document_ends
-        first = int(generator.integers(stream.n_words))
-        if kind < sampling.sentence_ends:
-            return self._before(stream, self._sentence_start(stream, first) or stream.n_words, room), True
-        if kind - sampling.sentence_ends < sampling.sentence_starts:
-            first = self._sentence_start(stream, first)
-        return stream.words(first, n_words), False
-
-    def _before(self, stream: WordStream, end: int, room: int) -> Words:
-        """As many words as fit before word `end`."""
+        share = self.sampling
+        shares = (share.document_starts, share.document_ends, share.sentence_ends, share.sentence_starts)
+        kind = np.cumsum(shares).searchsorted(generator.random(), side="right")
+        if kind < 2:
+            first, end = stream.borders[generator.integers(len(stream.borders))]
+        else:
+            first = end = int(generator.integers(stream.n_words))
+        if kind in (2, 3):
+            first = end = self._sentence_start(stream, first)
+        if kind not in (1, 2):
+            return stream.words(first, min(room, stream.n_words)), False
+        end = end or stream.n_words
         n_words = max(self._n_fitting(stream.piece_counts[max(0, end - room) : end][::-1], room), 1)
-        return stream.words(end - n_words, n_words)
+        return stream.words(end - n_words, n_words), True
 
     def _sentence_start(self, stream: WordStream, first: int) -> int:
         """The first word after the next stop, if there is one nearby."""
-        stops = np.isin(stream.labels[first : first + SEARCH_WORDS], self.stop_ids).nonzero()[0]
+        stops = np.flatnonzero(np.isin(stream.labels[first : first + SEARCH_WORDS], self.stop_ids))
         return (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
 
     def _n_fitting(self, piece_counts: np.ndarray, room: int) -> int:
@@ -195,8 +184,7 @@ class WindowSampler:
 def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:
     """How often each stream is drawn, (n_streams,), from its number of words times the weight of its source.
 
-    A language is drawn in proportion to its weight times its number of words to the power 1 / temperature
-    (Conneau et al. 2020, with alpha = 1 / temperature), a stream within it in proportion to its number of words.
+    Of a language they are added up and taken to the power 1 / temperature, times its weight (Conneau et al. 2020).
     """
     probabilities = np.zeros(len(weighted_words))
     names = np.array(languages)
@@ -224,10 +212,9 @@ def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:
 
 
 def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> dict[str, np.ndarray]:
-    """Language -> its questions, (n_questions, 3): stream, first word, end word.
+    """Language -> its questions, (n_questions, 3): stream, first word, end word; none of pseudo-labelled streams.
 
-    They are added where a source has few, as the MLM-Punct paper does for Malay. Pseudo-labelled streams are left out.
-    Of `stop_ids`, which end a sentence, the last is the question's.
+    They are added where a source has few, as the MLM-Punct paper does for Malay. The last of `stop_ids` is theirs.
     """
     found: dict[str, list[np.ndarray]] = {}
     for stream_id, stream in enumerate(streams):

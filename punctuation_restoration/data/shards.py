@@ -1,7 +1,6 @@
-"""Shards: files of piece ids, labels and document starts, and the index that lists them.
+"""Shards: safetensors files of piece ids, labels and document starts, mapped into memory, and the index of them.
 
-Takes and gives numpy arrays. A shard is a safetensors file, mapped into memory. Knows nothing about text but its
-hashes, which decide what is kept from training: shares of all documents, and those that a file of hashes lists.
+Of texts it knows hashes alone, which decide what is kept from training.
 
     words            hello    this  is  josh
     piece_counts         2       1   1     2      uint8, one a word
@@ -16,7 +15,7 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,8 +31,7 @@ from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
 INDEX_NAME = "index.json"
-MAX_SHARD_BYTES, HEADER_BYTES = 30_000_000, 4096
-COUNTS = ("n_documents", "n_words", "n_pieces", "n_cased")
+SHARD_BYTES = 30_000_000
 
 
 class Words(NamedTuple):
@@ -74,8 +72,7 @@ class PackedDocument(NamedTuple):
 class WordStream:
     """The words of one shard, whose path is given, as a ring: after the last document the first one follows.
 
-    `soft` are a model's probabilities, (n_words, M) uint8, zeros where it has not labelled, or None. The likeliest of
-    them are the labels where these are pseudo labels.
+    `soft` are a model's probabilities, see `Words`, or None; the likeliest are the labels where `is_pseudo`.
     """
 
     def __init__(self, path: str | Path, language: str = "", is_pseudo: bool = False, soft: np.ndarray | None = None):
@@ -101,12 +98,20 @@ class WordStream:
 
 
 def write_split(
-    folder: Path, stem: str, documents: Iterable[PackedDocument], max_bytes: int = MAX_SHARD_BYTES
+    folder: Path, stem: str, documents: Iterable[PackedDocument], n_bytes: int = SHARD_BYTES
 ) -> dict[str, Any]:
-    """Write the documents of a source's split as shards; gives its row of the index: they, and how much is in them."""
-    row: dict[str, Any] = {"shards": [], **dict.fromkeys(COUNTS, 0), "n_labels": [], "n_rows": 0}
+    """Write the documents of a split as shards of about `n_bytes`; gives their row of the index, with their counts."""
+    row: dict[str, Any] = {"shards": [], "n_documents": 0, "n_words": 0, "n_cased": 0, "n_rows": 0}
     n_labels = np.zeros(256, dtype=np.int64)
-    for part in _parts(documents, max_bytes):
+    written = 0
+
+    def shard_of(document: PackedDocument) -> int:
+        nonlocal written
+        written += sum(array.nbytes for array in document.words)
+        return written // n_bytes
+
+    for _, group in itertools.groupby(documents, shard_of):
+        part = list(group)
         hashes, own_words, word_hashes = zip(*part, strict=True)
         words = joined(*own_words)
         starts = np.cumsum([0, *(len(own.labels) for own in own_words[:-1])])
@@ -120,46 +125,28 @@ def write_split(
             arrays["casings"] = words.casings
         name = f"{stem}-{len(row['shards']):04d}.safetensors"
         save_arrays(arrays, folder / name)
-        counts = dict(zip(COUNTS, (len(part), len(words.labels), len(words.piece_ids), n_cased), strict=True))
-        row["shards"].append({"file": name, **counts})
-        row |= {key: row[key] + n for key, n in counts.items()}
+        row["shards"].append({"file": name, "n_words": len(words.labels)})
+        for key, n in (("n_documents", len(part)), ("n_words", len(words.labels)), ("n_cased", n_cased)):
+            row[key] += n
         row["n_rows"] = max(row["n_rows"], 1 + int(words.piece_ids.max()))  # what an embedding needs
         n_labels += np.bincount(words.labels, minlength=256)
     return {**row, "n_labels": np.trim_zeros(n_labels, "b").tolist()}
 
 
-def _parts(documents: Iterable[PackedDocument], max_bytes: int) -> Iterator[list[PackedDocument]]:
-    """Documents in lists that fit into a file each."""
-    part, n_bytes = list[PackedDocument](), HEADER_BYTES
-    for document in documents:
-        n_own = sum(array.nbytes for array in document.words) + 20
-        if part and n_bytes + n_own > max_bytes:
-            yield part
-            part, n_bytes = [], HEADER_BYTES
-        part.append(document)
-        n_bytes += n_own
-    if part:
-        yield part
-
-
 def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
-    """Write arrays as a safetensors file, whole or not at all; an `OSError` if the disk is full."""
-    try:
-        with written_whole(path) as beside:
-            save_file(dict(arrays), beside)
-    except SafetensorError as error:  # where others raise an OSError
-        raise OSError(f"Expected to write {path}, could not: {error}. Is there room on the disk?") from error
+    """Write arrays as a safetensors file, whole or not at all."""
+    with written_whole(path) as beside:
+        save_file(dict(arrays), beside)
 
 
 def open_shard(path: str | Path) -> dict[str, np.ndarray]:
     """Map the arrays of a shard into memory; a `ValueError` if the file is missing, cut off or no shard."""
     try:
         arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
-        lengths = {len(arrays[key]) for key in ("labels", "piece_counts", *({"casings"} & arrays.keys()))}
-        if len(lengths) > 1 or not min(lengths) or not len(arrays["word_hashes"]):
-            raise ValueError("labels, piece_counts and casings differ in length or are empty")
+        if missing := sorted({"word_hashes", "labels"} - arrays.keys()):
+            raise ValueError(f"it lacks {missing}")
         return arrays
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
 
 
@@ -180,17 +167,32 @@ def shard_documents(path: str | Path) -> Iterator[PackedDocument]:
         yield PackedDocument(document, stream.words(first, end - first), words)
 
 
+def write_changed(
+    index: Mapping[str, Any], out: Path, change: Callable[..., Iterable[PackedDocument]]
+) -> dict[str, Any]:
+    """Write prepared data with other documents, and give their index.
+
+    `change` gives those of a source's split, from its row of the index, the split's name and the documents there.
+    """
+    rows = []
+    for row in index["sources"]:
+        splits = {}
+        for split, counts in row["splits"].items():
+            documents = (one for shard in counts["shards"] for one in shard_documents(shard["file"]))
+            splits[split] = write_split(out, f"{row['name']}-{split}", change(row, split, documents))
+        rows.append({**row, "splits": splits})
+    changed = {**index, "sources": rows}
+    write_index(out, changed)
+    return changed
+
+
 def write_index(folder: Path, index: Mapping[str, Any]) -> None:
     """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
     write_whole(folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True)
 
 
 def read_index(*folders: str | Path) -> dict[str, Any]:
-    """Read the index of one or more prepared folders, as if they were one. Paths of shards get their folder.
-
-    Raises:
-        ValueError: if a folder has none, or they do not fit together.
-    """
+    """Read the index of prepared folders, as if they were one; a `ValueError` if one has none, or they do not fit."""
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     for key in ("labels", *WORD_KEYS):
         if any(index[key] != indexes[0][key] for index in indexes):
@@ -219,9 +221,7 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
         return index
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what_to_do = "Run `punctuation-restoration prepare --output` with this folder first."
-        raise ValueError(
-            f"Expected prepared data in {folder}, could not read {path} ({error}). {what_to_do}"
-        ) from error
+        raise ValueError(f"Expected prepared data in {folder}, could not read it ({error}). {what_to_do}") from error
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
@@ -240,10 +240,7 @@ def hash_words(words: Sequence[str]) -> int:
 
 
 def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
-    """`"validation"` and `"test"` for these shares of all hashes, otherwise `"train"`: the id alone decides.
-
-    A share for test leaves the documents for validation as they are.
-    """
+    """`"validation"` and `"test"` for these shares of all hashes, otherwise `"train"`: the id alone decides."""
     if document_hash < validation * 2.0**64:
         return "validation"
     return "test" if document_hash < (validation + test) * 2.0**64 else "train"

@@ -17,7 +17,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from punctuation_restoration.data.shards import document_borders, document_keys, open_shard, save_arrays
+from punctuation_restoration.data.shards import document_borders, document_keys, open_shard
 from punctuation_restoration.whole_files import write_whole
 
 MODEL_FILE = "model.json"
@@ -70,9 +70,3 @@ def claim_folder(out: Path, about: Mapping[str, Any]) -> None:
     if there["weights"] != about["weights"]:
         wanted, got = f"labels of {about['model']}", f"those of other weights ({there['model']})"
         raise ValueError(f"Expected {out} to hold {wanted}, it holds {got}. Choose another --output.")
-
-
-def write_part(out: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write the probabilities of some documents as another part of a folder."""
-    number = len(list(out.glob("part-*.safetensors")))
-    save_arrays(arrays, out / f"part-{number:04d}.safetensors")

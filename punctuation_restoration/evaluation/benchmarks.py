@@ -200,7 +200,7 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
         documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
         hashed = ((hash_id(one.id), one) for one in documents)
         kept = (one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation"))
-        for example in _examples(kept, label_set, source.casing if casing else False):
+        for example in _examples(kept, label_set, casing):
             density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
             is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
             if is_usual and (any(example.cased) or not casing):
@@ -233,15 +233,13 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
     return found
 
 
-def _examples(
-    documents: Iterable[SourceDocument], label_set: LabelSet, has_casing: bool | None = False
-) -> Iterator[Example]:
+def _examples(documents: Iterable[SourceDocument], label_set: LabelSet, casing: bool = False) -> Iterator[Example]:
     """Documents as examples; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
     for document in documents:
         if document.words or document.labels:
             example = example_from_tokens(document.id, document.words, document.labels, label_set)
         else:
-            example = example_from_text(document.id, document.text, finder, label_set, has_casing)
+            example = example_from_text(document.id, document.text, finder, label_set, casing)
         if example.spans:
             yield example

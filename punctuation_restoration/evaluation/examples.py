@@ -91,19 +91,16 @@ def example_from_tokens(id: str, tokens: Sequence[str], labels: Sequence[str], l
     return _example(id, units, joined, labels)
 
 
-def example_from_text(
-    id: str, text: str, finder: WordFinder, label_set: LabelSet, has_casing: bool | None = False
-) -> Example:
+def example_from_text(id: str, text: str, finder: WordFinder, label_set: LabelSet, casing: bool = False) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
     Blanks between Han characters are left out. In captions they stand where a line broke, and would show where a
-    mark belongs. The units say how they are written where the text tells it: as `has_casing` says, or, where that is
-    None, as `data.casings` finds.
+    mark belongs. With `casing` the units say how they are written where the text tells it, see `data.casings`.
     """
     words = finder(text)
     spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
     units, joined, labels, cased = list[str](), list[bool](), list[str](), list[str | None]()
-    tells = written_casings(spoken, sentence_begins(np.isin(word_labels, STOPS)), has_casing) != UNKNOWN
+    tells = written_casings(spoken, sentence_begins(np.isin(word_labels, STOPS))) != UNKNOWN
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
@@ -115,7 +112,7 @@ def example_from_text(
         labels += [*[label_set.names[0]] * (len(parts) - 1), label]
         cased += [word if tells[index] and len(word) == len(word.lower()) else None] * len(parts)
     found = _example(id, units, joined, labels)
-    return found if has_casing is False else replace(found, cased=tuple(cased))
+    return replace(found, cased=tuple(cased)) if casing else found
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
-from punctuation_restoration.data.progress import ProgressBar
 from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.scores import BLOCK_WORDS, count_labels, count_reliability, mark_score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
@@ -92,10 +92,11 @@ def _restored(
     restore: Any, examples: Sequence[Example], items: Iterable[Any], title: str, **settings: Any
 ) -> Iterator[tuple[Example, dict[str, Any]]]:
     """Examples with what the pipeline gives for their items, one at a time, so that no more are in memory."""
-    with ProgressBar(title, sum(len(example.spans) for example in examples)) as bar:
+    n_units = sum(len(example.spans) for example in examples)
+    with tqdm(desc=title, total=n_units, unit=" units", unit_scale=True, disable=None, leave=False) as bar:
         for example, result in zip(examples, restore(items, **settings), strict=True):
             yield example, result
-            bar.count_more(len(example.spans), unit="units")
+            bar.update(len(example.spans))
 
 
 class Prediction(NamedTuple):

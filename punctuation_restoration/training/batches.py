@@ -1,8 +1,6 @@
-"""The batches of a run: the windows of a step, collated, and made while the model computes.
+"""The batches of a run: the windows of a step, collated, and made while the model computes."""
 
-Takes prepared data, a recipe and settings, gives tensors. Holds no state but the step that is asked for.
-"""
-
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -13,8 +11,7 @@ import numpy as np
 import torch
 
 from punctuation_restoration.data.collation import Augmenter, WindowCollator
-from punctuation_restoration.data.conversion import stop_label_ids
-from punctuation_restoration.data.progress import mapped_ahead
+from punctuation_restoration.data.conversion import mapped_ahead, stop_label_ids
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.soft_labels import SoftLabels
@@ -26,11 +23,7 @@ Batch = dict[str, torch.Tensor]
 
 @dataclass(frozen=True, slots=True)
 class BatchSource:
-    """The batches of one process.
-
-    Window `row` of a step belongs to part `row % (n_processes * n_accumulated)`, so the same windows make a step
-    however many processes and accumulated batches share it.
-    """
+    """The batches of one process; the same windows make a step however many processes and batches share it."""
 
     sampler: WindowSampler
     collator: Callable[[list[CutWindow]], Batch]
@@ -59,10 +52,9 @@ def batch_source(
     n_processes: int = 1,
     soft_labels: str | None = None,
 ) -> BatchSource:
-    """The batches of a run, for the model of the `SlotEncoder` `slots`.
+    """The batches of a run, for the model of the `SlotEncoder` `slots`; `soft_labels` is a folder of the command label.
 
-    `soft_labels` is a folder of another model's probabilities, which must be of the same labels. Text without labels
-    of its own gets those that this model finds likeliest.
+    Text without labels of its own gets those that the other model finds likeliest.
     """
     config = slots.config
     soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
@@ -72,10 +64,9 @@ def batch_source(
             f"Expected labelled text, the sources {bare} were prepared without labels. Label them with the command "
             "label, and give its folder as --soft-labels."
         )
-    lengths: dict[int, float] = {}  # none longer than the model serves; without padding behind `</s>`
+    lengths = defaultdict[int, float](float)  # none longer than the model serves; without padding behind `</s>`
     for length, share in recipe.sampling.lengths.items():
-        length = min(length, 2 + room_of(config))
-        lengths[length] = lengths.get(length, 0.0) + share
+        lengths[min(length, 2 + room_of(config))] += share
     sampler = WindowSampler(
         index,
         replace(recipe.sampling, lengths=lengths),

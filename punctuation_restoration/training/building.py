@@ -1,7 +1,4 @@
-"""The model that a run starts from: a punctuation model, perhaps with other labels, or a pretrained encoder.
-
-Takes settings and a recipe, gives a model that fits the prepared data.
-"""
+"""The model that a run starts from: a punctuation model, perhaps with other labels, or a pretrained encoder."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,17 +23,14 @@ ATTENTION_DROPOUTS = (".self.dropout", "attn.out_drop", "attention.dropout", ".s
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
     """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
 
-    A checkpoint gets the labels of the recipe, where that names some. Its thresholds and temperature go: they hold for
-    its old weights.
+    A checkpoint gets the labels of the recipe. Its thresholds and temperature go: they hold for its old weights.
 
     Raises:
-        ValueError: if the data were prepared with other pieces or labels, or without the casings that the model is to
-            learn, or nothing to start from is named.
+        ValueError: if the data do not fit the model, or nothing to start from is named.
     """
     if start:
-        # A run cannot take casings away.
         fields = {"open_ends": recipe.model.get("open_ends"), "slot_style": settings.slot_style}
-        fields["casings"] = settings.casings or None
+        fields["casings"] = settings.casings or None  # a run cannot take them away
         model = load_own_model(start, **{key: value for key, value in fields.items() if value is not None})
         model.set_head(settings.head or model.config.head)
         if "labels" in recipe.model:
@@ -70,14 +64,10 @@ def load_with_slots(name: str, device: str) -> tuple[Any, SlotEncoder]:
 def with_labels(
     model: Any, labels: Sequence[Mapping[str, str]], mark_labels: Mapping[str, str | None] | None = None
 ) -> Any:
-    """The model with these labels, in their order; itself where they are its own.
+    """The model with these labels, in their order; itself where they are its own. A `ValueError` if they do not fit.
 
     The classifier's rows are copied by name, or by what the label writes if only the name is new. A new label starts
-    from the one that its sign has meant so far (`!` from the period, `、` from the comma), or from "no mark" where the
-    sign was none. Thresholds and temperature are dropped.
-
-    Raises:
-        ValueError: if the labels do not fit each other.
+    from the one that its sign has meant so far (`!` from the period, `、` from the comma), or from "no mark".
     """
     old = model.config
     dropped = ("id2label", "label2id", "calibration_temperature", "thresholds")
@@ -146,9 +136,10 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
             "this run."
         )
     for key in WORD_KEYS:
-        expected, got = getattr(config, key), index[key]
-        if expected != got:
-            raise ValueError(f"Expected data with {key}={expected}, got {got}. Prepare it with --tokenizer {name}.")
+        if (wanted := getattr(config, key)) != index[key]:
+            raise ValueError(
+                f"Expected data with {key}={wanted}, got {index[key]}. Prepare it with --tokenizer {name}."
+            )
     check_pieces_fit(model, index, name)
 
 
@@ -163,29 +154,21 @@ def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
 
 
 def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:
-    """Give a model with a head of casings the data's list of words with capitals inside, before its own.
-
-    Data that say nothing of casings (Mandarin, Tamil, lower-case text) leave the head as it is: it is not trained.
-    """
+    """Give a model with a head of casings the data's words with capitals inside; without any it is not trained."""
     if any(row["splits"]["train"].get("n_cased") for row in index["sources"]):
         listed: dict[str, str] = {}
         for word in (*index["mixed_case"], *(model.config.mixed_case or ())):
             listed.setdefault(word.lower(), word)
         model.config.mixed_case = list(listed.values())[:MOST_MIXED_CASE]
     elif is_asked:
-        raise ValueError(
-            "Expected data with casings for --casings, got none. Prepare it again from texts with capitals, or leave "
-            "--casings out."
-        )
+        what_to_do = "Prepare it again from texts with capitals, or leave --casings out."
+        raise ValueError(f"Expected data with casings for --casings, got none. {what_to_do}")
     else:
         model.classifier.casings.requires_grad_(False)
 
 
 def set_dropout(model: Any, share: float) -> None:
-    """Set the encoder's dropout of hidden states; with 0 nothing else of the model has dropout either.
-
-    Attention weights get none, which is slow on a CPU. Decoders mostly have none to set.
-    """
+    """Set the encoder's dropout of hidden states, not of attention weights: slow on a CPU. With 0 there is none."""
     for name, module in model.named_modules():
         if isinstance(module, torch.nn.Dropout) and (share == 0 or name.startswith("encoder.")):
             module.p = 0.0 if name.endswith(ATTENTION_DROPOUTS) else share

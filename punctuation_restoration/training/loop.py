@@ -3,8 +3,7 @@
     out/checkpoints/step-000500/   to resume from       out/best/    best mean validation F1
     out/log.jsonl                  progress             out/final/   the end of the run
 
-Takes settings, batches and validation words. Every step is a function of seed and step number, so a resumed run does
-what the unbroken one would have done. A folder is written whole or not at all.
+Every step is a function of seed and step number, and a folder is written whole or not at all.
 """
 
 import json
@@ -24,13 +23,14 @@ from accelerate import Accelerator
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.training.batches import Batch, BatchSource, read_ahead
 from punctuation_restoration.training.losses import total_loss
-from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor, save_plain
+from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.thresholds import set_tuned
-from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.training.validation import Validation, set_tuned
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 STATE_FILE = "trainer.pt"
+MAX_NORM = 1.0  # gradients are clipped to it
+N_CHECKPOINTS = 2  # that are kept
 
 
 @dataclass
@@ -65,9 +65,8 @@ class TrainingRun:
         self._scored_step = -1
         self.model.to(accelerator.device)  # here, so that averages and moments are made where the weights are
         self.averages = AveragedWeights(self.model, settings.average_decay)
-        optimiser = build_optimiser(self.model, settings)
-        self.rates = [group["lr"] for group in optimiser.param_groups]
-        self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
+        self.prepared, self.optimiser = accelerator.prepare(self.model, build_optimiser(self.model, settings))
+        self.rates = [group["lr"] for group in self.optimiser.param_groups]
         # accelerate has wrapped `forward` to compute in the number format of training. `_loss` asks for that itself;
         # validation computes as serving does.
         accelerator.unwrap_model(self.prepared, keep_fp32_wrapper=False)
@@ -116,9 +115,9 @@ class TrainingRun:
             state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
             remove_unfinished(folder)  # of a run that was killed
             with written_whole(folder / f"step-{self.state.step:06d}") as beside:
-                save_plain(self.model, self.tokenizer, beside)
+                self._write(beside)
                 torch.save(state, beside / STATE_FILE)
-            for old in sorted(folder.glob("step-*"))[: -self.settings.keep_checkpoints]:
+            for old in sorted(folder.glob("step-*"))[:-N_CHECKPOINTS]:
                 shutil.rmtree(old, ignore_errors=True)
         self.accelerator.wait_for_everyone()
 
@@ -141,24 +140,24 @@ class TrainingRun:
         if self.accelerator.is_main_process:
             remove_unfinished(self.out, name)
             with self.averages.applied(), written_whole(self.out / name) as beside:
-                save_plain(self.model, self.tokenizer, beside)
+                self._write(beside)
+
+    def _write(self, place: Path) -> None:
+        self.model.save_pretrained(place)
+        self.tokenizer.save_pretrained(place)
 
     def _take_steps(self) -> None:
         settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
-        limit = 60_000 * self.accelerator.num_processes * (settings.time_limit or math.inf)  # ms of all processes
         before, losses = replace(state), list[float]()
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
         for batches in read_ahead(self.source, state.step, settings.max_steps):
+            if settings.patience and state.n_stale >= settings.patience:
+                break
             n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
             n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
             n_pieces = sum(int(batch["attention_mask"].sum()) for batch in batches)
-            # All processes stop at the same step: they share how long they have taken.
-            counts = self._summed([n_scored, n_words, n_pieces, int(1000 * (time.perf_counter() - started))])
-            n_scored, n_words, n_pieces, used = counts.tolist()
-            progress = max(state.step / settings.max_steps, used / limit)
-            if progress >= 1 or (settings.patience and state.n_stale >= settings.patience):
-                break
-            factor = rate_factor(state.step, settings.warmup_steps, progress)
+            n_scored, n_words, n_pieces = self._summed([n_scored, n_words, n_pieces]).tolist()
+            factor = rate_factor(state.step, settings.warmup_steps, settings.max_steps)
             for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
                 group["lr"] = rate * factor
             losses.append(self._take_step(batches, n_scored))
@@ -167,21 +166,20 @@ class TrainingRun:
             state.n_pieces += n_pieces
             state.seconds = time.perf_counter() - started
             if state.step % settings.log_every == 0:
-                self._report_progress(sum(losses) / len(losses), before, max(progress, state.step / settings.max_steps))
+                self._report_progress(sum(losses) / len(losses), before)
                 before, losses = replace(state), []
             if state.step % settings.evaluate_every == 0:
                 self.evaluate()
             if state.step % settings.checkpoint_every == 0:
                 self.save()
 
-    def _report_progress(self, loss: float, before: RunState, progress: float) -> None:
-        """Say how it went since the state `before`. `progress` is the share of the run that is over."""
+    def _report_progress(self, loss: float, before: RunState) -> None:
+        """Say how it went since the state `before`."""
         state, minutes = self.state, self.state.seconds / 60
-        words, pieces = state.n_words - before.n_words, state.n_pieces - before.n_pieces
-        seconds, left = state.seconds - before.seconds, minutes * (1 - progress) / progress
+        pieces, seconds = state.n_pieces - before.n_pieces, state.seconds - before.seconds
+        left = minutes * (self.settings.max_steps / state.step - 1)
         self._report(
-            f"loss {loss:.4f}, {words / seconds:.0f} words/s, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, "
-            f"{left:.0f} min left",
+            f"loss {loss:.4f}, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left",
             loss=round(loss, 4),
             rate=self.optimiser.param_groups[0]["lr"],
         )
@@ -204,8 +202,7 @@ class TrainingRun:
                 f"Expected a finite loss at step {self.state.step}, got {mean_loss}. Lower --encoder-rate, raise "
                 "--warmup-steps, or use --dtype float32."
             )
-        if self.settings.max_norm:
-            self.accelerator.clip_grad_norm_(self.prepared.parameters(), self.settings.max_norm)
+        self.accelerator.clip_grad_norm_(self.prepared.parameters(), MAX_NORM)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.averages.update()

@@ -1,7 +1,6 @@
 """The loss: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model.
 
-Takes logits and labels, gives the sum over the scored slots; the loop divides by their number. Of a CRF the likelihood
-of whole windows takes the place of the cross-entropy, and all else reads its marginals.
+Of a CRF the likelihood of whole windows takes the place of the cross-entropy, and all else reads its marginals.
 """
 
 import torch
@@ -57,10 +56,7 @@ def total_loss(
 
 
 def divergences(logits: torch.Tensor, soft_labels: torch.Tensor, temperature: float) -> torch.Tensor:
-    """Divergence (B, W) of a model from soft labels (B, W, M), times the temperature squared.
-
-    Hinton et al. (2015), section 2: the square keeps the size of the gradients whatever the temperature.
-    """
+    """Divergence (B, W) of a model from soft labels (B, W, M), times the temperature squared (Hinton et al. 2015)."""
     softened = soft_labels.pow(1 / temperature)
     softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)
     log_probabilities = (logits.float() / temperature).log_softmax(-1)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,11 +13,7 @@ from punctuation_restoration.training.settings import TrainingSettings
 
 
 def build_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """AdamW, or RAdam (Liu et al. 2020) as the MLM-Punct paper uses, with decoupled weight decay.
-
-    Encoder, classifier and what tells casings have rates of their own. Biases and layer norms are not decayed, as in
-    BERT (Devlin et al. 2019, appendix A.2).
-    """
+    """AdamW, or RAdam (Liu et al. 2020) as the MLM-Punct paper uses; biases and layer norms are not decayed (BERT)."""
     rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
     groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
@@ -35,19 +30,15 @@ def build_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim
     return torch.optim.AdamW(rows, eps=1e-6, fused=True)
 
 
-def rate_factor(step: int, warmup_steps: int, progress: float) -> float:
-    """What the full learning rates are multiplied with at a step.
-
-    Rises linearly over `warmup_steps`, and falls linearly with `progress` (0 to 1 over the run) to 0.
-    """
-    return min(1.0, (step + 1) / max(warmup_steps, 1)) * (1.0 - min(progress, 1.0))
+def rate_factor(step: int, warmup_steps: int, max_steps: int) -> float:
+    """What the full rates are multiplied with at a step: rises over `warmup_steps`, and falls to 0 at `max_steps`."""
+    return min(1.0, (step + 1) / max(warmup_steps, 1)) * (1.0 - step / max_steps)
 
 
 class AveragedWeights:
-    """Exponential moving average of the trained parameters (Polyak averaging), kept by torch.
+    """Exponential moving average of the trained parameters, kept by torch; a decay of 0 turns it off.
 
-    A decay of 0 turns it off. The first step is taken over, and the decay grows to `decay` with the number n of steps
-    after it, as min(decay, (1 + n) / (10 + n)).
+    The first step is taken over, and the decay grows with the number n of steps as min(decay, (1 + n) / (10 + n)).
     """
 
     def __init__(self, model: nn.Module, decay: float):
@@ -66,22 +57,20 @@ class AveragedWeights:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """The model with averaged weights; the trained ones come back afterwards."""
-        self._swap()
+        pairs = list(zip(self.trained, self.averaged.parameters(), strict=True))
+        for trained, average in pairs:
+            trained.data, average.data = average.data, trained.data
         try:
             yield
         finally:
-            self._swap()
-
-    def _swap(self) -> None:
-        for trained, average in zip(self.trained, self.averaged.parameters(), strict=True):
-            trained.data, average.data = average.data, trained.data
+            for trained, average in pairs:
+                trained.data, average.data = average.data, trained.data
 
 
 def train_rows_only(model: Any, rows: Sequence[int]) -> None:
     """Freeze the word embeddings of a model, but for some rows, which may be none.
 
-    These become a parameter beside the embeddings: autograd would build a gradient of the whole matrix, 78 MB for
-    50,625 pieces, at every step.
+    These become a parameter of their own: autograd would build a gradient of the whole matrix, 78 MB, at every step.
     """
     embedding = model.get_input_embeddings()
     embedding.weight.requires_grad_(False)
@@ -94,6 +83,7 @@ def train_rows_only(model: Any, rows: Sequence[int]) -> None:
     embedding.register_buffer("places", places, persistent=False)
     embedding.rows = nn.Parameter(embedding.weight.detach()[ids].clone())  # (n_rows, H)
     embedding.register_forward_hook(_put_rows_in)
+    embedding.register_state_dict_post_hook(_merge_rows)
 
 
 def _put_rows_in(embedding: Any, inputs: tuple[torch.Tensor], frozen: torch.Tensor) -> torch.Tensor:
@@ -104,18 +94,7 @@ def _put_rows_in(embedding: Any, inputs: tuple[torch.Tensor], frozen: torch.Tens
     return torch.where((place > 0).unsqueeze(-1), rows * scale, frozen)
 
 
-@torch.no_grad()
-def plain_weights(model: Any) -> dict[str, torch.Tensor]:
-    """The weights of the model with the trained rows in their places."""
-    weights = dict(model.state_dict())
-    for name, module in model.named_modules():
-        if hasattr(module, "trained_ids"):
-            whole, rows = f"{name}.weight", weights.pop(f"{name}.rows")
-            weights[whole] = weights[whole].index_copy(0, module.trained_ids, rows)
-    return weights
-
-
-def save_plain(model: Any, tokenizer: Any, place: Path) -> None:
-    """Save a model as any other, with its tokenizer."""
-    model.save_pretrained(place, state_dict=plain_weights(model))
-    tokenizer.save_pretrained(place)
+def _merge_rows(embedding: Any, state: dict[str, torch.Tensor], prefix: str, _: Any) -> None:
+    """What is saved of an embedding: all of its rows, the trained ones in their places."""
+    whole, rows = f"{prefix}weight", state.pop(f"{prefix}rows")
+    state[whole] = state[whole].index_copy(0, embedding.trained_ids, rows)

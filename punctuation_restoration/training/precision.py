@@ -22,10 +22,7 @@ def default_device() -> str:
 
 
 def build_accelerator(device: str | None, dtype: str) -> Accelerator:
-    """The accelerator of a run. Without a device, a GPU is used if there is one.
-
-    With the dtype "auto" the format is that of `accelerate launch` or `accelerate config`, or else the fastest one.
-    """
+    """The accelerator of a run; "auto" is the format of `accelerate launch` or `accelerate config`, or the fastest."""
     kind = torch.device(device or default_device()).type
     launched = os.environ.get("ACCELERATE_MIXED_PRECISION") if dtype == "auto" else None
     accelerator = Accelerator(cpu=kind == "cpu", mixed_precision=choose_format(launched or dtype, kind))
@@ -57,8 +54,7 @@ def attend_in_fp32(
 ) -> tuple[torch.Tensor, None]:
     """transformers' attention "sdpa", in fp32 where a CPU computes the rest in bf16.
 
-    Only the matrix products of the layers are faster in bf16 there. The backward pass of torch's bf16 attention took
-    nearly half of a step (torch 2.13, AMX, heads of 32 values, windows of 160 pieces: `docs/log.md`, "bf16").
+    The backward pass of torch's bf16 attention took nearly half of a step (torch 2.13, AMX: `docs/log.md`, "bf16").
     """
     if not torch.is_autocast_enabled("cpu"):
         return sdpa_attention_forward(module, query, key, value, mask, **options)

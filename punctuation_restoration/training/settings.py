@@ -1,13 +1,10 @@
-"""Settings of a training run: from the recipe, overruled by the command line.
-
-Takes arguments and a recipe, gives one frozen, checked object. Reads no data; loads neither torch nor transformers.
-"""
+"""Settings of a training run: from the recipe, overruled by the command line. Loads neither torch nor transformers."""
 
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import inf
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 from punctuation_restoration.data.recipe import checked
 
@@ -35,7 +32,6 @@ class TrainingSettings:
     dropout: float = setting(0.1, "dropout of hidden states", 0, BELOW_1)
     # How long
     max_steps: int = setting(6000, "steps of the optimiser", 1)
-    time_limit: float | None = setting(None, "minutes until the run ends, its learning rate at 0", 0.01)
     patience: int | None = setting(None, "stop after N evaluations without a better mean F1", 1)
     # Batches
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", 1)
@@ -48,7 +44,6 @@ class TrainingSettings:
     casing_rate: float = setting(1e-2, "learning rate of what tells casings", 0)
     weight_decay: float = setting(0.01, "weight decay", 0)
     warmup_steps: int = setting(200, "steps over which the learning rate rises", 0)
-    max_norm: float = setting(1.0, "gradients are clipped to this norm; 0 does not clip", 0)
     average_decay: float = setting(0.0, "decay of averaged weights, evaluated and saved; 0: none", 0, BELOW_1)
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = setting(
         "auto", "number format to compute in; auto: as accelerate is configured"
@@ -67,9 +62,7 @@ class TrainingSettings:
     evaluate_every: int = setting(500, "steps between evaluations", 1)
     validation_words: int = setting(6000, "words of each language to evaluate on", 1)
     checkpoint_every: int = setting(500, "steps between checkpoints", 1)
-    keep_checkpoints: int = setting(2, "number of checkpoints to keep", 1)
     log_every: int = setting(20, "steps between lines of progress", 1)
-    threads: int | None = setting(None, "threads that torch computes with on a CPU", 1)
 
 
 # Of a recipe's `model`, and of the command line.
@@ -82,7 +75,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--recipe", help="recipe file (YAML); without it the defaults hold")
     parser.add_argument("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
     parser.add_argument("--language", default="xx", help="language code of texts under --data")
-    parser.add_argument("--add-pieces", type=int, default=0, help="pieces of the texts to add to --model")
     parser.add_argument("--output", required=True, help="folder of the run; a run that was stopped there resumes")
     parser.add_argument("--model", help="punctuation model to start from, folder or Hub id")
     parser.add_argument("--labels", help="file with other labels than those of --model or the recipe (YAML or JSON)")
@@ -91,11 +83,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--unlabelled", nargs="+", help=what)
     parser.add_argument("--rounds", type=int, default=5, help="of self-training; ends without a gain (5)")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
-    hints = get_type_hints(TrainingSettings)
     for own in fields(TrainingSettings):
-        hint = hints[own.name]
-        choices = get_args(hint) if get_origin(hint) is Literal else None
-        kind = str if choices else (get_args(hint) or [hint])[0]
+        choices = get_args(own.type) if get_origin(own.type) is Literal else None
+        kind: Any = str if choices else (get_args(own.type) or [own.type])[0]
         read: Any = {"action": "store_true"} if kind is bool else {"type": kind, "choices": choices}
         meaning = f"{own.metadata['help']} (default {own.default})"
         parser.add_argument("--" + own.name.replace("_", "-"), **read, default=argparse.SUPPRESS, help=meaning)
@@ -105,11 +95,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def settings_of(
     arguments: Mapping[str, Any], recipe_model: Mapping[str, Any], recipe_training: Mapping[str, Any]
 ) -> TrainingSettings:
-    """Settings from the recipe's `model` and `training`, overruled by what the command line gives.
-
-    Raises:
-        ValueError: for an unknown key, a value of the wrong type or out of range.
-    """
+    """Settings from the recipe, overruled by the command line; a `ValueError` for an unknown key or a wrong value."""
     from_model = {key: value for key, value in recipe_model.items() if key in MODEL_KEYS}
     given = {own.name: arguments[own.name] for own in fields(TrainingSettings) if own.name in arguments}
     settings = checked(TrainingSettings, {**from_model, **recipe_training, **given}, "the training settings")
