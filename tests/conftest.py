@@ -155,10 +155,6 @@ def prepared(texts: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempPath
 @pytest.fixture(scope="session")
 def no_dropout(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The tiny model without dropout in its classifier: dropout is drawn by batch, so it hides what is to be equal."""
-    from transformers import AutoTokenizer
-
-    from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-
     folder = tmp_path_factory.mktemp("no-dropout")
     PunctuationRestorationModel.from_pretrained(tiny_checkpoint, head_dropout=0.0).save_pretrained(folder)
     AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(folder)
