@@ -1,6 +1,5 @@
 """Capitals in training: what texts say of them, what is kept of it, and the second head of a model that learns them."""
 
-import json
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 import torch
 from capitals import MIXED_CASE, prepared_talks
 from safetensors.torch import load_file
-from training_runs import arguments, weights
+from training_runs import arguments, rows_of, weights
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from punctuation_restoration.cli.train import main as train
@@ -62,12 +61,11 @@ def test_a_run_learns_casings_and_goes_on(
     cased_data: Path, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rates = ["--encoder-rate", "3e-3", "--head-rate", "1e-2", "--casing-weight", "5", "--dropout", "0"]
-    more = ["--casings", *rates, "--evaluate-every", "30", "--max-steps"]
+    more = ["--casings", *rates, "--evaluate-every", "30", "--checkpoint-every", "60", "--max-steps"]
     for steps in ("2", "60"):
         assert train(arguments(str(cased_data), tmp_path, tiny_checkpoint, *more, steps)) == 0
     assert "of casings " in capsys.readouterr().out
-    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    f1s = [row["validation"]["casings_f1"] for row in rows if "validation" in row]
+    f1s = [row["validation"]["casings_f1"] for row in rows_of(tmp_path) if "validation" in row]
     assert f1s[-1] > 50 > f1s[0]
     model = PunctuationRestorationModel.from_pretrained(tmp_path / "final")
     assert model.config.mixed_case == ["McDonald", "iPhone"]

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_the_model
-from training_runs import arguments
+from training_runs import arguments, rows_of
 from transformers import pipeline
 
 from punctuation_restoration.cli.train import main as run_training
@@ -233,11 +233,19 @@ def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_pat
     (tmp_path / "texts" / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
     (tmp_path / "labels.json").write_text(json.dumps({"labels": LABELS}))
     command = arguments(str(tmp_path / "texts"), tmp_path / "run", tiny_checkpoint)
-    more = ["--labels", str(tmp_path / "labels.json"), "--max-steps", "16", "--evaluate-every", "8"]
+    more = [
+        "--labels",
+        str(tmp_path / "labels.json"),
+        "--max-steps",
+        "16",
+        "--evaluate-every",
+        "8",
+        "--checkpoint-every",
+        "8",
+    ]
     assert run_training([*command, *more]) == 0
     assert PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / "best").label_names == NAMES
-    last = json.loads((tmp_path / "run" / "log.jsonl").read_text().splitlines()[-1])
-    assert {*NAMES[1:]} <= set(last["validation"]["languages"]["xx"])
+    assert {*NAMES[1:]} <= set(rows_of(tmp_path / "run")[-1]["validation"]["languages"]["xx"])
     restore = pipeline("punctuation-restoration", model=str(tmp_path / "run" / "final"), device="cpu")
     bias = restore.model.classifier.out_proj.bias  # half of all stops are `!`, which started at a tenth of a period
     assert bias[6] - bias[5] > math.log(0.1) + 0.003

@@ -13,7 +13,7 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 from safetensors import SafetensorError
-from training_runs import arguments, same, weights
+from training_runs import arguments, rows_of, same, weights
 from transformers import pipeline
 
 from punctuation_restoration.cli.commands import finish
@@ -40,10 +40,6 @@ def unbroken(prepared: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempP
     out = tmp_path_factory.mktemp("runs") / "unbroken"
     assert run_training(arguments(prepared, out, tiny_checkpoint, "--average-decay", "0.5")) == 0
     return out
-
-
-def rows_of(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
 
 
 def test_a_run_writes_a_model_that_restores_and_a_log(unbroken: Path) -> None:
@@ -116,7 +112,7 @@ def test_a_model_that_is_trained_further_has_dropout_again_or_none_in_the_head_e
 
 
 def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(train: Train) -> None:
-    more = "--max-steps 200 --evaluate-every 10 --patience 2 --log-every 5 --optimiser radam --average-decay 0.9"
+    more = "--max-steps 200 --evaluate-every 10 --patience 2 --log-every 5 --checkpoint-every 50 --optimiser radam --average-decay 0.9"
     rows = rows_of(train("out", *more.split(), "--encoder-rate", "3e-3", "--head-rate", "3e-3")[0])
     losses = [row["loss"] for row in rows if "loss" in row]
     assert losses[-1] < 0.7 * losses[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from training_runs import arguments
+from training_runs import arguments, rows_of
 from transformers import pipeline
 
 from punctuation_restoration.cli.label import main as label
@@ -110,8 +110,7 @@ def test_batches_carry_what_was_said_of_their_words(soft, prepared, tiny_tokeniz
 def _first_loss(prepared, out, start, *options):
     more = ["--log-every", "1", "--dropout", "0", "--max-steps", "1", *options]
     assert run_training(arguments(prepared, out, start, *more)) == 0
-    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
-    return next(row["loss"] for row in rows if "loss" in row)
+    return next(row["loss"] for row in rows_of(out) if "loss" in row)
 
 
 def test_text_without_labels_gets_the_likeliest_and_counts_as_pseudo_labelled(

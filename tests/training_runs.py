@@ -1,6 +1,8 @@
 """What the tests of whole training runs share: their command line, and how weights are compared."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -13,6 +15,10 @@ def arguments(data: str, out: Path, start: str, *more: str) -> list[str]:
         "--dtype float32"  # where the processor has bf16, a run's sums would depend on how its batches are cut
     )
     return ["--data", data, "--output", str(out), "--model", start, *fixed.split(), *more]
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
 
 
 def weights(out: Path) -> dict[str, torch.Tensor]:
