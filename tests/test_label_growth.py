@@ -233,16 +233,7 @@ def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_pat
     (tmp_path / "texts" / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
     (tmp_path / "labels.json").write_text(json.dumps({"labels": LABELS}))
     command = arguments(str(tmp_path / "texts"), tmp_path / "run", tiny_checkpoint)
-    more = [
-        "--labels",
-        str(tmp_path / "labels.json"),
-        "--max-steps",
-        "16",
-        "--evaluate-every",
-        "8",
-        "--checkpoint-every",
-        "8",
-    ]
+    more = f"--labels {tmp_path / 'labels.json'} --max-steps 16 --evaluate-every 8 --checkpoint-every 8".split()
     assert run_training([*command, *more]) == 0
     assert PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / "best").label_names == NAMES
     assert {*NAMES[1:]} <= set(rows_of(tmp_path / "run")[-1]["validation"]["languages"]["xx"])

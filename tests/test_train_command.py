@@ -112,8 +112,9 @@ def test_a_model_that_is_trained_further_has_dropout_again_or_none_in_the_head_e
 
 
 def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(train: Train) -> None:
-    more = "--max-steps 200 --evaluate-every 10 --patience 2 --log-every 5 --checkpoint-every 50 --optimiser radam --average-decay 0.9"
-    rows = rows_of(train("out", *more.split(), "--encoder-rate", "3e-3", "--head-rate", "3e-3")[0])
+    steps = "--max-steps 200 --evaluate-every 10 --checkpoint-every 50 --patience 2 --log-every 5".split()
+    more = "--optimiser radam --average-decay 0.9 --encoder-rate 3e-3 --head-rate 3e-3".split()
+    rows = rows_of(train("out", *steps, *more)[0])
     losses = [row["loss"] for row in rows if "loss" in row]
     assert losses[-1] < 0.7 * losses[0]
     f1s = [row["validation"]["mean_f1"] for row in rows if "validation" in row]
