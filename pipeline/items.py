@@ -9,6 +9,7 @@ What may stand beside them, the pipeline's class says; "unfinished": True is wha
 The indices of "known" count the words that the pipeline finds, in Mandarin jieba's, not the items of "words".
 """
 
+import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -115,12 +116,9 @@ def _read_text(text: str, turns: Sequence[int] = (), **more: Any) -> Item:
 
 def join_words(words: Sequence[str]) -> str:
     """One text of words: with one space between them, with none between two Han words."""
-    parts: list[str] = []
-    for word in words:
-        if parts and not (_HAN_END.search(parts[-1]) and _HAN_START.match(word)):
-            parts.append(" ")
-        parts.append(word)
-    return "".join(parts)
+    pairs = itertools.pairwise(words)
+    borders = ["" if _HAN_END.search(word) and _HAN_START.match(following) else " " for word, following in pairs]
+    return "".join(word + border for word, border in zip(words, [*borders, ""], strict=False))
 
 
 def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:

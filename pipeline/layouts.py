@@ -178,10 +178,6 @@ class Part:
         """Whether it is a dictionary, or an object of which something was said."""
         return isinstance(self.value, Mapping) or any(self.at(name) for name in ATTRIBUTES)
 
-    def is_timed(self) -> bool:
-        """Whether it has a start."""
-        return any(one is not None and listed(one.value) is None for one in (self.at(row.start) for row in TIMES))
-
     def lists(self) -> "list[tuple[Listed, list[Part]]]":
         """The lists of a transcript that have something in them, richest first."""
         rows: dict[str, tuple[Listed, list[Part]]] = {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .edits import Edit
-from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, Listed, Part, listed
+from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, TIMES, Listed, Part, listed
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
 from .unspoken import Layout, find_hidden, names_speakers
 
@@ -91,7 +91,9 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
 def opens_transcript(value: Any) -> bool:
     """Whether this is a word or a segment of a recogniser, so that a list which begins with it is one transcript."""
     part = Part(value)
-    return part.at("word") is not None or (any(part.strings(["text"])) and part.is_timed())
+    starts = [start.value for row in TIMES if (start := part.at(row.start))]
+    is_segment = any(part.strings(["text"])) and any(listed(start) is None for start in starts)
+    return part.at("word") is not None or is_segment
 
 
 def is_pair(value: Any) -> bool:
@@ -139,9 +141,8 @@ class _Reader:
     def __init__(self, given: Any, way: Way) -> None:
         self.given, self.way = given, way
         self.heard = Part(given[0], (0,)) if is_pair(given) else Part(given, way)
-        names = [self.heard.at(name) for name in NAMES] if isinstance(given, Mapping) else []
-        name = next((str(one.value) for one in names if one and isinstance(one.value, str | int)), None)
-        self.builder = SpeechBuilder(name)
+        names = map(given.get, NAMES) if isinstance(given, Mapping) else ()
+        self.builder = SpeechBuilder(next((str(name) for name in names if isinstance(name, str | int)), None))
         self.strings: list[tuple[Way, str]] = []
         self.length = 0  # of all strings
         self.said: list[Said] = []  # segments, or words where there are none
@@ -198,7 +199,7 @@ class _Reader:
 
     def _read_parts(self, parts: Sequence[Part], row: Listed) -> None:
         if row.holds == "segments":
-            shown = [text.value for part in parts[:200] if (text := part.said())]
+            shown = (text.value for part in parts if (text := part.said()))
             self.are_named = names_speakers((line for text in shown for line in text.splitlines()), are_cues=True)
         for part in parts:
             if not part.says() and not (row.holds == "words" and isinstance(part.value, str)):
@@ -230,8 +231,8 @@ class _Reader:
     def _read_copies(self, parts: list[Part], row: Listed) -> None:
         """Another list of the same; its times count where those of segments are all there is."""
         lines = [self._line(part, "line" if row.holds == "segments" else "word") for part in parts if part.said()]
-        name = f"the {row.path.split('.')[-1]!r} does not spell the words; it gets"
-        ranges = self._repeat(lines, Part(None, self.way), name, self.said)
+        problem = f"the {row.path.split('.')[-1]!r} does not spell the words; it gets"
+        ranges = self._repeat(lines, Part(None, self.way), problem, self.said)
         if ranges and len(parts) == len(ranges) > len(self.builder.speech.spans):
             old, self.builder.speech.spans = self.builder.speech.spans, []
             for part, place in zip(parts, ranges, strict=True):

@@ -206,10 +206,8 @@ class SpeechBuilder:
                 self.speech.add_runs(line.cut(done, one.start, at))
                 self._parts += [lead, text]
                 self.length, self._last = at + len(text), text[-1]
-            if one.name is not None:
-                self.introduce(one.name, one.name)
-            elif one.kind == "dash":
-                self._turn(None)
+            if one.name is not None or one.kind == "dash":
+                self.introduce(one.name, one.name or "")
             if one.kind in ("dash", "sound"):
                 shown = line.text[one.start : one.end].strip()
                 self.speech.asides.append(Aside(self.length, shown, leads=not parts))
@@ -221,18 +219,17 @@ class SpeechBuilder:
         if place[0] < place[1]:
             self.speech.spans.append(TimedSpan(*place, (begins, ends)))
 
-    def _turn(self, speaker: object) -> None:
+    def introduce(self, speaker: object, name: str = "") -> None:
+        """Note that another speaker begins here, unless it is the same as before; None is always another one.
+
+        His name is shown in capitals, by which it is known again.
+        """
+        if speaker is not None and speaker == self._speaker:
+            return
         self._speaker = speaker
         if self._last and self.length not in self.speech.turns[-1:]:
             self.speech.turns.append(self.length)
-
-    def introduce(self, speaker: object, name: str) -> None:
-        """Note that another speaker begins here, unless it is the same as before, and by which name he is shown.
-
-        The name is shown in capitals, by which it is known again.
-        """
-        if speaker != self._speaker:
-            self._turn(speaker)
+        if speaker is not None:
             self.speech.speakers.append((self.length, str(speaker)))
             self.speech.asides.append(Aside(self.length, f"{name.upper()}:", leads=True))
 

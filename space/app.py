@@ -20,7 +20,7 @@ from restorer import ACCURATE, MAX_CHARACTERS, MAX_FILE_BYTES, QUICK, PageRestor
 from views import EMPTY, doubts_html, speed_line
 
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
-from punctuation_restoration.transcripts import READABLE, WRITABLE
+from punctuation_restoration.transcripts import FORMATS
 
 # Visitors' files are in a folder of their own, which is removed when the server stops.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
@@ -105,7 +105,7 @@ def _file_tab() -> dict[str, Any]:
     with gr.Row():
         with gr.Column(min_width=320):
             label = f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES / 1e6:.0f} MB"
-            formats, endings = [AS_IT_IS, *WRITABLE], [f".{name}" for name in READABLE]
+            formats, endings = [AS_IT_IS, *FORMATS], [f".{name}" for name in FORMATS]
             upload: dict[str, Any] = {
                 "file": gr.File(label=label, file_types=endings, height=180, elem_id="upload"),
                 "to": gr.Dropdown(formats, value=AS_IT_IS, label="Format of the result", elem_id="to"),

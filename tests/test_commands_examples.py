@@ -154,10 +154,9 @@ def test_the_websocket_client_sees_text_that_only_grows(tiny_pipeline: Any, caps
 
 
 def test_the_document_names_every_format_and_exit_code() -> None:
-    from punctuation_restoration.transcripts import WRITABLE
-    from punctuation_restoration.transcripts.reading import SUFFIXES
+    from punctuation_restoration.transcripts import FORMATS
 
     text = (EXAMPLES.parent / "docs" / "transcripts.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in text for name in {*SUFFIXES.values(), *WRITABLE})
+    assert all(f"`{name}`" in text for name in FORMATS)
     codes = (punctuate.DONE, punctuate.FAILED, punctuate.WRONG_USE)
     assert all(f"| {code} |" in text for code in codes)

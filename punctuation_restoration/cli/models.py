@@ -37,14 +37,14 @@ def load_pipeline(
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-    given = {"model": model, "device": device, **construction}
+    given = {k: v for k, v in {"model": model, "device": device, **construction}.items() if v is not None}
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         wrong = f"Expected a device that is here, such as cpu, got {device}: {first_line(error).rstrip('.')}."
         raise ModelError(f"{wrong} Name another (--device).") from error
     try:
-        restore = build("punctuation-restoration", **{k: v for k, v in given.items() if v is not None})
+        restore = build("punctuation-restoration", **given)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         reason = first_line(error)
         if not reason.startswith("Expected "):  # ours say what to do

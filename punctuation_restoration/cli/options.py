@@ -11,7 +11,7 @@ from typing import Any
 
 import punctuation_restoration
 
-from ..transcripts import FOREIGN, READABLE, WRITABLE, CueLimits, format_of_name
+from ..transcripts import FOREIGN, FORMATS, CueLimits, format_of_name
 from .models import OptionError
 
 HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists.
@@ -55,10 +55,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if args.json:
         args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
     is_file = args.output is not None and not args.into_folder
-    named = format_of_name(args.output.name) if is_file else None
-    args.extension_format = named if named in WRITABLE else None
+    args.extension_format = format_of_name(args.output.name) if is_file else None
     if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:
-        raise OptionError(f"Expected --output in a format of {', '.join(WRITABLE)}, got {args.output}. Name another.")
+        raise OptionError(f"Expected --output in a format of {', '.join(FORMATS)}, got {args.output}. Name another.")
     if args.text is not None and args.files:
         raise OptionError("Expected --text or FILES, got both.")
     if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
@@ -81,14 +80,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--text", help="restore this text instead of files")
     add("--output", "-o", metavar="OUT", help="file, or folder for several files; the extension may choose another "
         "format (default: standard output)")  # fmt: skip
-    add("--format", choices=READABLE, help="format of the input (default: by extension)")
+    add("--format", choices=FORMATS, help="format of the input (default: by extension)")
     add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
         "by its first bytes; the output has the same")  # fmt: skip
     add("--force", "-f", action="store_true", help="overwrite files that exist")
     add("--skip-existing", action="store_true", help="leave out files that have their output already")
     add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
     add = files.add_mutually_exclusive_group().add_argument
-    add("--to", choices=WRITABLE, help="write another format: txt has a sentence a line, srt and vtt new "
+    add("--to", choices=FORMATS, help="write another format: txt has a sentence a line, srt and vtt new "
         "cues that end with sentences, of subtitles too; their tags and positions are lost")  # fmt: skip
     add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
 

@@ -7,14 +7,13 @@ subtitles = write_as(restored, "srt")                   # or another format
 """
 
 from .file_text import Encoding, FormatError, Transcript
-from .reading import FOREIGN, READABLE, format_of_name, read_bytes, read_source
+from .reading import FOREIGN, FORMATS, format_of_name, read_bytes, read_source
 from .restoring import RestoredTranscript, restore_transcript, restored_parts
-from .writing import WRITABLE, CueLimits, encoding_of, write_as
+from .writing import CueLimits, encoding_of, write_as
 
 __all__ = [
     "FOREIGN",
-    "READABLE",
-    "WRITABLE",
+    "FORMATS",
     "CueLimits",
     "Encoding",
     "FormatError",

@@ -82,13 +82,12 @@ def _transcript(
 ) -> Transcript:
     """What was read of a file's values, and how they are laid out."""
     found = [one for row in rows for one in (row if isinstance(row, list) else [row])]
-    head = source[:_LOOKED_AT]
     # Half a pair of surrogates, which only an escape can write, is an escape in the source too.
     is_escaped = "\\u" in source and (source.isascii() or "\\ud" in source.lower())
     dump: dict[str, Any] = {"ensure_ascii": is_escaped, "indent": None}
-    if file_format == "json" and (indented := _INDENT.search(head)):
+    if file_format == "json" and (indented := _INDENT.search(source, 0, _LOOKED_AT)):
         dump["indent"] = indented[1] if "\t" in indented[1] else len(indented[1])
-    elif not re.search(r'": |["\d\]}], ', head):
+    elif not re.search(r'": |["\d\]}], ', source[:_LOOKED_AT]):
         dump["separators"] = (",", ":")
     between = "\r\n" if "\r\n" in source else "\n"
     document = JsonDocument(list(rows), dump, between, source[len(source.rstrip()) :], are_parts)

@@ -4,7 +4,6 @@ The only module that knows all the readers; plain text it reads itself.
 """
 
 import re
-from collections.abc import Callable
 from pathlib import PurePath
 
 from ..pipeline.speech import Line, SpeechBuilder
@@ -25,11 +24,9 @@ def read_text(source: str) -> Transcript:
     return Transcript(source, "txt", [speech] if speech.text.strip() else [])
 
 
-_READERS: dict[str, Callable[[str], Transcript]] = {
-    "txt": read_text, "srt": read_srt, "vtt": read_vtt, "json": read_json, "jsonl": read_json_lines,
-}  # fmt: skip
-SUFFIXES = {f".{name}": name for name in _READERS} | {".ndjson": "jsonl"}
-READABLE = tuple(_READERS)
+_READERS = {"txt": read_text, "srt": read_srt, "vtt": read_vtt, "json": read_json, "jsonl": read_json_lines}
+FORMATS = tuple(_READERS)  # all of them are written, too
+SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
 
 
 def format_of_name(name: str) -> str | None:
@@ -60,8 +57,8 @@ def read_source(source: str, file_format: str) -> Transcript:
         FormatError: the text is not of this format; with the line.
         ValueError: there is no such format.
     """
-    if file_format not in READABLE:
-        raise ValueError(f"Expected a format among {', '.join(READABLE)}, got {file_format!r}.")
+    if file_format not in FORMATS:
+        raise ValueError(f"Expected a format among {', '.join(FORMATS)}, got {file_format!r}.")
     if file_format != "json" and not source.strip("\ufeff \t\r\n"):
         return Transcript(source, file_format, [])  # an empty recording: nothing to restore, and no fault
     return _READERS[file_format](source)
@@ -77,7 +74,7 @@ def read_bytes(
     """
     try:
         if file_format is None and (suffix := PurePath(name or "").suffix.lower()) in FOREIGN:
-            raise FormatError(f"Expected a format among {', '.join(READABLE)}, got {suffix}. Convert it to one.")
+            raise FormatError(f"Expected a format among {', '.join(FORMATS)}, got {suffix}. Convert it to one.")
         source, found = decode_bytes(content, encoding)
         wanted = file_format or format_of_name(name or "")
         try:

@@ -14,9 +14,9 @@ from unicodedata import combining, east_asian_width
 
 from ..pipeline.conventions import known_marks
 from .file_text import Encoding
+from .reading import FORMATS
 from .restoring import RestoredSpeech, RestoredTranscript
 
-WRITABLE = ("txt", "srt", "vtt", "json", "jsonl")
 UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
@@ -78,7 +78,7 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
             return json.dumps(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
         case "jsonl":
             return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
-    raise ValueError(f"Expected a format to write among {', '.join(WRITABLE)}, got {file_format!r}.")
+    raise ValueError(f"Expected a format to write among {', '.join(FORMATS)}, got {file_format!r}.")
 
 
 def _clock_time(seconds: float) -> str:
