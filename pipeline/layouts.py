@@ -156,8 +156,13 @@ class Part:
         value, way = self.value, self.way
         for name in filter(None, path.split(".")):
             step: str | int = int(name) if name.isdigit() else name
-            value, way = _inner(value, step), (*way, step)
-            if value is None:
+            if isinstance(step, int):
+                values = listed(value)
+                value = values[step] if values is not None and step < len(values) else None
+            else:
+                value = value.get(step) if isinstance(value, Mapping) else getattr(value, step, None)
+            way = (*way, step)
+            if value is None or callable(value):
                 return None
         return Part(value, way)
 
@@ -233,14 +238,6 @@ class Part:
         """The error that names the place of a value."""
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way).lstrip(".")
         return ValueError(f"{place}: {problem}" if place else problem)
-
-
-def _inner(value: Any, step: str | int) -> Any:
-    if isinstance(step, int):
-        values = listed(value)
-        return values[step] if values is not None and step < len(values) else None
-    found = value.get(step) if isinstance(value, Mapping) else getattr(value, step, None)
-    return None if callable(found) else found
 
 
 def listed(value: Any) -> Any:

@@ -91,9 +91,8 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
 def opens_transcript(value: Any) -> bool:
     """Whether this is a word or a segment of a recogniser, so that a list which begins with it is one transcript."""
     part = Part(value)
-    starts = [start.value for row in TIMES if (start := part.at(row.start))]
-    is_segment = any(part.strings(["text"])) and any(listed(start) is None for start in starts)
-    return part.at("word") is not None or is_segment
+    has_start = any(listed(start.value) is None for row in TIMES if (start := part.at(row.start)))
+    return part.at("word") is not None or (has_start and any(part.strings(["text"])))
 
 
 def is_pair(value: Any) -> bool:
@@ -207,7 +206,6 @@ class _Reader:
             self._read_part(part, row)
 
     def _read_part(self, part: Part, row: Listed) -> None:
-        """A word, or a segment with its words."""
         if (speaker := part.speaker()) is not None:
             self.read_kinds.add("speakers")
             self.builder.introduce(speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker))
@@ -304,12 +302,11 @@ class _Reader:
 
     def _check_pace(self) -> None:
         """Whole numbers that would make speech far too slow are milliseconds."""
-        spans = self.builder.speech.spans
-        times: list[Any] = [span.time for span in spans if all(isinstance(moment, int) for moment in span.time)]
-        least = SLOWEST * sum(span.end - span.start for span in spans)
-        if spans and len(times) == len(spans) and sum(ends - begins for begins, ends in times) > least:
-            in_seconds = ((begins / 1000, ends / 1000) for begins, ends in times)
-            spans[:] = [TimedSpan(*span[:2], time) for span, time in zip(spans, in_seconds, strict=True)]
+        spans: list[Any] = self.builder.speech.spans
+        least = SLOWEST * sum(end - start for start, end, _ in spans)
+        are_whole = all(isinstance(moment, int) for span in spans for moment in span.time)
+        if are_whole and sum(ends - begins for *_, (begins, ends) in spans) > least:
+            spans[:] = [TimedSpan(*place, (begins / 1000, ends / 1000)) for *place, (begins, ends) in spans]
             self._warn(self.heard, "its times are read as milliseconds: in seconds it would be spoken far too slowly")
 
     def _warn(self, part: Part, problem: str) -> None:

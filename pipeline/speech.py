@@ -164,8 +164,7 @@ class Speech:
         for at in range(0, len(self.runs), 4):
             run = Run(*self.runs[at : at + 4])
             first = bisect_left(edits, run.start, key=itemgetter("start"))
-            for n in range(first, bisect_right(edits, run.end, lo=first, key=itemgetter("start"))):
-                edit = edits[n]
+            for edit in edits[first : bisect_right(edits, run.end, lo=first, key=itemgetter("start"))]:
                 is_behind = follows(edit) and edit["start"] > 0
                 offset = edit["start"] - is_behind
                 if run.start <= offset < run.end:

@@ -46,15 +46,15 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         SystemExit: options that do not exist or cannot be read, with code 2; `--help` and `--version`, with code 0.
     """
     args = _parser().parse_intermixed_args(sys.argv[1:] if argv is None else argv)
-    named_as_folder = (args.output or "").endswith(os.sep)  # which a Path forgets
-    args.output = None if args.output is None else Path(args.output)
-    args.into_folder = args.output is not None and (named_as_folder or args.output.is_dir())
+    is_named = args.output is not None
+    args.into_folder = is_named and (args.output.endswith(os.sep) or os.path.isdir(args.output))
+    args.output = Path(args.output) if is_named else None  # which forgets a slash at the end
     args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
     args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
     if args.json:
-        args.to = "json" if args.output is not None and args.output.suffix == ".json" else "jsonl"
-    is_file = args.output is not None and not args.into_folder
+        args.to = "json" if is_named and args.output.suffix == ".json" else "jsonl"
+    is_file = is_named and not args.into_folder
     args.extension_format = format_of_name(args.output.name) if is_file else None
     if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:
         raise OptionError(f"Expected --output in a format of {', '.join(FORMATS)}, got {args.output}. Name another.")

@@ -70,7 +70,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _restore(args: Namespace, load: Load) -> int:
-    """Restore files, or --text, or standard input."""
     jobs, problems = _planned(args)
     if jobs and jobs[0].source is None and args.text is None and sys.stdin.isatty() and not args.quiet:
         say("reading from the terminal; end with Ctrl-D")

@@ -113,11 +113,10 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
             value, position = _DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
             column, shown = error.pos - text.rfind("\n", 0, error.pos), text[error.pos : error.pos + 20]
-            problem = f"Expected JSON, got {shown!r} in column {column} ({error.msg.lower()})."
+            problem, what_to_do = f"Expected JSON, got {shown!r} in column {column}", ""
             if not text[error.pos :].strip() or error.msg.startswith("Unterminated string"):
-                problem = (
-                    f"Expected the rest of the JSON, got the end of the file ({error.msg.lower()}). Is it cut off?"
-                )
+                problem, what_to_do = "Expected the rest of the JSON, got the end of the file", " Is it cut off?"
+            problem = f"{problem} ({error.msg.lower()}).{what_to_do}"
             raise FormatError(problem, line=line - 1 + line_of(text, error.pos)) from error
         except RecursionError as error:
             problem = "Expected JSON nested less deeply than this."

@@ -35,14 +35,12 @@ class Restorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`text` is the restored sentence of the original text[start:end]; `begins` and `ends` are seconds or None.
+    """`text` is a restored sentence; it begins and ends at these seconds, None where the file has no times.
 
     `speaker` is who says it, where the file has a name; `shown` the text with what the file shows beside it.
     """
 
     text: str
-    start: int
-    end: int
     begins: float | None
     ends: float | None
     speaker: str | None = None
@@ -74,7 +72,7 @@ class Clock:
     """
 
     def __init__(self, speech: Speech):
-        self._timings: list[tuple[int, int, float, float]] = []
+        self.timings: list[tuple[int, int, float, float]] = []
         for (start, end, (begins, ends)), following in itertools.zip_longest(speech.spans, speech.spans[1:]):
             if begins is not None and ends is None:
                 ends = following.time[0] if following else begins
@@ -83,24 +81,21 @@ class Clock:
                 first = _LETTER.search(speech.text, start, end)
                 while first and not _LETTER.match(speech.text[end - 1]):
                     end -= 1
-                self._timings.append((first.start() if first else start, end, float(begins), float(ends)))
-
-    def __bool__(self) -> bool:
-        return bool(self._timings)
+                self.timings.append((first.start() if first else start, end, float(begins), float(ends)))
 
     def between(self, start: int, end: int) -> tuple[float | None, float | None]:
         """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
-        if not self._timings or start >= end:
+        if not self.timings or start >= end:
             return None, None
-        first = min(bisect_right(self._timings, start, key=itemgetter(1)), len(self._timings) - 1)
-        last = min(bisect_left(self._timings, end, key=itemgetter(1)), len(self._timings) - 1)
-        if self._timings[last][0] >= end and last > 0:
+        first = min(bisect_right(self.timings, start, key=itemgetter(1)), len(self.timings) - 1)
+        last = min(bisect_left(self.timings, end, key=itemgetter(1)), len(self.timings) - 1)
+        if self.timings[last][0] >= end and last > 0:
             last -= 1
         begins, ends = sorted((self._at(first, start), self._at(last, end)))
         return round(begins, 3), round(ends, 3)
 
     def _at(self, index: int, offset: int) -> float:
-        start, end, begins, ends = self._timings[index]
+        start, end, begins, ends = self.timings[index]
         share = (offset - start) / max(1, end - start)
         return begins + min(1.0, max(0.0, share)) * (ends - begins)
 
@@ -130,7 +125,7 @@ class RestoredSpeech:
             text, shown = ("".join(map(itemgetter(n), words)).strip() for n in (2, 3))
             n_before = bisect_right(self.speech.speakers, start, key=itemgetter(0))
             speaker = self.speech.speakers[n_before - 1][1] if n_before else None
-            found.append(Sentence(text, start, end, *self.clock.between(start, end), speaker, shown))
+            found.append(Sentence(text, *self.clock.between(start, end), speaker, shown))
         return found
 
     def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
@@ -148,9 +143,8 @@ class RestoredSpeech:
             restored, following = edited_between(text, self.edits, border, until), text[until : until + 1]
             before, after = beside.get(n, ([], []))
             shown = " ".join([*before, restored, *after]) + " " * bool(after)
-            spoken.append(
-                SpokenWord(word["start"], word["end"], *(_in_one_line(each, following) for each in (restored, shown)))
-            )
+            texts = (_in_one_line(each, following) for each in (restored, shown))
+            spoken.append(SpokenWord(word["start"], word["end"], *texts))
         for first, end in sentence_ranges(text, self.edits, words, self.speech.turns):
             yield spoken[first:end]
 

@@ -11,7 +11,7 @@ import html
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import regex
 
@@ -59,8 +59,7 @@ _MIN_ROLLING = 3
 _N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll, and whether they name speakers
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+class Cue(NamedTuple):
     """One cue: where its line of times stands in the file, the times in seconds, and where its text stands."""
 
     place: int
@@ -239,7 +238,6 @@ class _CueTrack:
         self.said: list[Said] = []  # those of them in which something is said
 
     def add(self, cue: Cue, lines: list[Line]) -> None:
-        """Add the next cue."""
         speech, texts, texts_above = self.builder.speech, _texts(lines), _texts(self.lines)
         source = self.source[cue.start : cue.end].strip()
         is_copy = bool(texts) and texts == texts_above and _is_highlighted(source, self.above)

@@ -41,9 +41,6 @@ class CueLimits:
             raise ValueError(f"Expected limits above zero, got {self}.")
 
 
-Cue = tuple[float, float, list[str]]  # lines to show from one second to another
-
-
 def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
     """The encoding in which a format is written: UTF-8 where its standard knows no other, else the file's own."""
     return Encoding() if file_format in UTF8_ONLY else own
@@ -95,24 +92,27 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
     """
     speech, clock = restored.speech, restored.clock
     words = [dict(word) for word in restored.words]
-    for word in words if clock else ():
+    for word in words if clock.timings else ():
         word["begins"], word["ends"] = clock.between(word["start"], word["end"])
     named = {} if speech.name is None else {"name": speech.name}
     return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
 
 
-def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[Cue]:
-    """Cut a restored speech into cues: at sentence ends and changes of speaker, and inside a sentence where it is long.
+def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, float, list[str]]]:
+    """A restored speech in cues: when each begins and ends, in seconds, and its lines.
 
-    A cue stays longer than it was spoken where the reading speed asks for it and the next cue leaves room.
+    They are cut at sentence ends and changes of speaker, and inside a sentence where it is long. A cue stays longer
+    than it was spoken where the reading speed asks for it and the next cue leaves room.
     """
-    if not restored.clock:
+    if not restored.clock.timings:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
-    cues: list[Cue] = []
+    cues: list[tuple[float, float, list[str]]] = []
     for sentence in restored.spoken_sentences():
         shown = [word.shown for word in sentence]
         for start, end in _split(shown, limits):
-            begins, ends = (restored.clock.between(*sentence[n][:2])[k] or 0.0 for n, k in ((start, 0), (end - 1, 1)))
+            first, last = sentence[start], sentence[end - 1]
+            begins = restored.clock.between(first.start, first.end)[0] or 0.0
+            ends = restored.clock.between(last.start, last.end)[1] or 0.0
             if cues and cues[-1][1] <= ends:
                 begins = max(begins, cues[-1][1])
             cues.append((begins, max(begins, ends), _lines(shown[start:end], limits) or []))
