@@ -94,46 +94,32 @@ def test_times_may_be_numbers_of_any_kind(restore: Any, number: Any) -> None:
 
 
 LINES = [
-    ("[SPEAKER_00]: hello you", "hello you"),
-    ("[Ahmad bin Ali]: hello you", "hello you"),
-    ("SPEAKER_1: hello you", "hello you"),
-    ("- hello you", "hello you"),
-    ("— hello you", "hello you"),
-    (">> hello you", "hello you"),
-    ("[CROWD CHEERING] hello you", "hello you"),
-    ("(sighs) hello you", "hello you"),
-    ("♪♪ hello you ♪♪", "hello you"),
-    ("<|ms|><|SAD|>hello you", "hello you"),
-    ("<|1.20|> hello you<|3.40|>", "hello you"),
-]
+    "[SPEAKER_00]: hello you", "[Ahmad bin Ali]: hello you", "SPEAKER_1: hello you", "- hello you", "— hello you",
+    ">> hello you", "[CROWD CHEERING] hello you", "(sighs) hello you", "♪♪ hello you ♪♪", "<|ms|><|SAD|>hello you",
+    "<|1.20|> hello you<|3.40|>",
+]  # fmt: skip
 KEPT = [
-    "[the] man came",
-    "(see below)",
-    "it began at 12:30 sharp",
-    "we met ANNA: she left",
-    "from 3 - 4 people came",
-    "minus -5 degrees",
-    "a (b c) d",
-    "well—no",
-]
+    "[the] man came", "(see below)", "it began at 12:30 sharp", "we met ANNA: she left", "from 3 - 4 people came",
+    "minus -5 degrees", "a (b c) d", "well—no",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("shown", "spoken"), LINES)
-def test_what_is_not_said_is_read_nowhere(restore: Any, shown: str, spoken: str) -> None:
-    segments = [{"start": n, "end": n + 1, "text": f" {text}"} for n, text in enumerate(["so", shown, "yes"])]
-    for source, file_format in (
-        (f"so\n{shown}\nyes\n", "txt"),
-        (srt("so", shown, "yes"), "srt"),
-        (json.dumps({"segments": segments}), "json"),
-    ):
-        assert said(source, file_format) == f"so {spoken} yes"
+def in_every_layout(*texts: str) -> list[tuple[str, str]]:
+    """The same lines as text, as subtitles, and as segments of a recogniser."""
+    segments = [{"start": n, "end": n + 1, "text": f" {text}"} for n, text in enumerate(texts)]
+    return [("\n".join(texts), "txt"), (srt(*texts), "srt"), (json.dumps({"segments": segments}), "json")]
+
+
+@pytest.mark.parametrize("shown", LINES)
+def test_what_is_not_said_is_read_nowhere(restore: Any, shown: str) -> None:
+    for source, file_format in in_every_layout("so", shown, "yes"):
+        assert said(source, file_format) == "so hello you yes"
         marked = source_without_sentences(restore_transcript(read_source(source, file_format), mark_everything))
         marked = marked.replace("\\u2021", "‡")
         assert marked.replace("‡", "") == source
-        assert all(f"{word}‡" in marked for word in ("so", *spoken.split(), "yes"))
-        assert marked.count("‡") == 4
+        assert [marked.count(f"{word}‡") for word in ("so", "hello", "you", "yes", "")] == [1, 1, 1, 1, 4]
     result = restore(f"so\n{shown}\nyes")
-    assert [word["word"] for word in result["words"]] == ["so", *spoken.split(), "yes"]
+    assert [word["word"] for word in result["words"]] == ["so", "hello", "you", "yes"]
     assert "".join(sign for sign in result["text"] if sign not in ",.?") == f"so\n{shown}\nyes".replace(".", "")
 
 
@@ -165,12 +151,7 @@ def test_times_in_plain_text_are_not_read(restore: Any, text: str) -> None:
 
 def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
     told = ["[SPEAKER_00]: are you", "[SPEAKER_01]: saya", "[SPEAKER_01]: awak"]
-    segments = [{"start": n, "end": n + 1, "text": text} for n, text in enumerate(told)]
-    for source, file_format in (
-        ("\n".join(told), "txt"),
-        (srt(*told), "srt"),
-        (json.dumps({"segments": segments}), "json"),
-    ):
+    for source, file_format in in_every_layout(*told):
         (speech,) = read_source(source, file_format).speeches
         assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["saya"]
         assert [name for _, name in speech.speakers] == ["SPEAKER_00", "SPEAKER_01"]
@@ -319,87 +300,74 @@ def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptu
     assert "the 3 times are not one for each word" in caplog.text
 
 
+def timed(text: str = "word", start: str = "start", end: str = "end", unit: float = 1, **more: Any) -> list[Any]:
+    """Two words as a recogniser gives them, with its keys and its unit of time."""
+    heard = [("hello", 0.1, 0.4), ("you", 0.5, 0.9)]
+    return [{text: word, start: round(a * unit, 3), end: round(b * unit, 3), **more} for word, a, b in heard]
+
+
+SAID = "hello you"
+HEARD = timed()
 OTHERS: dict[str, Any] = {
-    "Deepgram": {"metadata": {}, "results": {"channels": [{"alternatives": [{
-        "transcript": "hello you", "words": [
-            {"word": "hello", "start": 0.1, "end": 0.4}, {"word": "you", "start": 0.5, "end": 0.9},
-        ],
-    }]}]}},
-    "AWS": {"jobName": "a", "results": {"transcripts": [{"transcript": "hello you"}], "items": [
-        {"type": "pronunciation", "start_time": "0.1", "end_time": "0.4", "alternatives": [{"content": "hello"}]},
-        {"type": "pronunciation", "start_time": "0.5", "end_time": "0.9", "alternatives": [{"content": "you"}]},
+    "Deepgram": {"metadata": {}, "results": {"channels": [{"alternatives": [{"transcript": SAID, "words": HEARD}]}]}},
+    "AWS": {"jobName": "a", "results": {"transcripts": [{"transcript": SAID}], "items": [
+        {"start_time": str(one["start"]), "end_time": str(one["end"]), "alternatives": [{"content": one["word"]}]}
+        for one in HEARD
     ]}},
-    "Google": {"results": [{"alternatives": [{"transcript": "hello you", "words": [
-        {"word": "hello", "startTime": "0.1s", "endTime": "0.4s"},
-        {"word": "you", "startTime": "0.5s", "endTime": "0.9s"},
+    "Google": {"results": [{"alternatives": [{"transcript": SAID, "words": [
+        {"word": one["word"], "startTime": f"{one['start']}s", "endTime": f"{one['end']}s"} for one in HEARD
     ]}]}]},
     "Rev": {"monologues": [{"speaker": 0, "elements": [
-        {"type": "text", "value": "hello", "ts": 0.1, "end_ts": 0.4}, {"type": "punct", "value": " "},
-        {"type": "text", "value": "you", "ts": 0.5, "end_ts": 0.9},
-    ]}]},
-    "Gladia": {"result": {"transcription": {"full_transcript": "hello you", "utterances": [
-        {"text": "hello you", "start": 0.1, "end": 0.9, "speaker": 0, "words": [
-            {"word": "hello", "start": 0.1, "end": 0.4}, {"word": " you", "start": 0.5, "end": 0.9}]}]}}},
-    "ElevenLabs": {"language_code": "en", "text": "hello you", "words": [
-        {"text": "hello", "start": 0.1, "end": 0.4, "type": "word"},
-        {"text": " ", "start": 0.4, "end": 0.5, "type": "spacing"},
-        {"text": "you", "start": 0.5, "end": 0.9, "type": "word"}]},
+        timed("value", "ts", "end_ts")[0], {"type": "punct", "value": " "}, timed("value", "ts", "end_ts")[1]]}]},
+    "Gladia": {"result": {"transcription": {"full_transcript": SAID, "utterances": [
+        {"text": SAID, "start": 0.1, "end": 0.9, "speaker": 0, "words": HEARD}]}}},
+    "ElevenLabs": {"language_code": "en", "text": SAID, "words": [
+        timed("text")[0], {"text": " ", "start": 0.4, "end": 0.5, "type": "spacing"}, timed("text")[1]]},
     "Speechmatics": {"format": "2.9", "results": [
-        {"type": "word", "start_time": 0.1, "end_time": 0.4, "alternatives": [{"content": "hello"}]},
-        {"type": "word", "start_time": 0.5, "end_time": 0.9, "alternatives": [{"content": "you"}]}]},
-    "AssemblyAI": {"id": "a", "audio_duration": 1, "text": "hello you", "utterances": None, "words": [
-        {"text": "hello", "start": 100, "end": 400, "confidence": 0.9, "speaker": "A"},
-        {"text": "you", "start": 500, "end": 900, "confidence": 0.9, "speaker": "A"}]},
+        {"type": "word", "start_time": one["start"], "end_time": one["end"], "alternatives": [{"content": one["word"]}]}
+        for one in HEARD
+    ]},
+    "AssemblyAI": {"audio_duration": 1, "text": SAID, "utterances": None, "words": timed("text", unit=1000)},
     "sherpa-onnx": {"text": " hello you", "tokens": [" hel", "lo", " you", ""], "timestamps": [0.1, 0.2, 0.5, 0.9]},
     "Azure, batch": {"timestamp": "2026-01-01", "durationInTicks": 1e7, "recognizedPhrases": [
         {"offset": "PT0.1S", "duration": "PT0.8S", "offsetInTicks": 1e6, "durationInTicks": 8e6, "nBest": [
-            {"lexical": "hello you", "display": "Hello you.", "words": [
+            {"lexical": SAID, "display": "Hello you.", "words": [
                 {"word": "hello", "offset": "PT0.1S", "duration": "PT0.3S"},
                 {"word": "you", "offsetInTicks": 5e6, "durationInTicks": 4e6}]}]}]},
     "Azure, SDK": {"DisplayText": "Hello, you.", "Offset": 1000000, "Duration": 8000000, "NBest": [
-        {"Lexical": "hello you", "Words": [
+        {"Lexical": SAID, "Words": [
             {"Word": "hello", "Offset": 1000000, "Duration": 3000000},
             {"Word": "you", "Offset": 5000000, "Duration": 4000000}]}]},
-    "Azure, fast": {"combinedPhrases": [{"text": "hello you"}], "phrases": [
-        {"text": "hello you", "offsetMilliseconds": 100, "durationMilliseconds": 800}]},
+    "Azure, fast": {"combinedPhrases": [{"text": SAID}], "phrases": [
+        {"text": SAID, "offsetMilliseconds": 100, "durationMilliseconds": 800}]},
     "YouTube": {"wireMagic": "pb3", "events": [
         {"tStartMs": 0, "dDurationMs": 9000, "id": 1},
         {"tStartMs": 100, "dDurationMs": 800, "segs": [{"utf8": "hello", "acAsrConf": 0}]},
         {"tStartMs": 200, "dDurationMs": 800, "segs": [{"utf8": "you", "tOffsetMs": 300}, {"utf8": "\n"}]},
     ]},
-    "FunASR": {"key": "a", "text": "hello you", "words": ["hello", "you"], "timestamp": [[100, 400], [500, 900]]},
-    "FunASR, text": {"key": "a", "text": "hello you", "timestamp": [[100, 400], [500, 900]]},
+    "FunASR": {"key": "a", "text": SAID, "words": ["hello", "you"], "timestamp": [[100, 400], [500, 900]]},
+    "FunASR, text": {"key": "a", "text": SAID, "timestamp": [[100, 400], [500, 900]]},
     "whisper.cpp": {"result": {"language": "en"}, "transcription": [
         {"timestamps": {"from": "00:00:00,100", "to": "00:00:00,900"}, "offsets": {"from": 100, "to": 900},
-         "text": " hello you"}]},
-    "Volcengine": {"reqid": "a", "result": [{"text": "hello you", "utterances": [
-        {"text": "hello you", "start_time": 100, "end_time": 900, "words": [
-            {"text": "hello", "start_time": 100, "end_time": 400},
-            {"text": "you", "start_time": 500, "end_time": 900}]}]}]},
+         "text": f" {SAID}"}]},
+    "Volcengine": {"reqid": "a", "result": [{"text": SAID, "utterances": [
+        {"text": SAID, "start_time": 100, "end_time": 900, "words": timed("text", "start_time", "end_time", 1000)}]}]},
     "Huawei": {"resp_type": "RESULT", "segments": [{"start_time": 100, "end_time": 900, "result": {
-        "text": "hello you", "word_info": [
-            {"word": "hello", "start_time": 100, "end_time": 400},
-            {"word": "you", "start_time": 500, "end_time": 900}]}}]},
-    "Tencent": {"ResultDetail": [{"FinalSentence": "hello you", "StartMs": 100, "EndMs": 900, "SpeakerId": 0, "Words": [
+        "text": SAID, "word_info": timed("word", "start_time", "end_time", 1000)}}]},
+    "Tencent": {"ResultDetail": [{"FinalSentence": SAID, "StartMs": 100, "EndMs": 900, "SpeakerId": 0, "Words": [
         {"Word": "hello", "OffsetStartMs": 0, "OffsetEndMs": 300},
         {"Word": "you", "OffsetStartMs": 400, "OffsetEndMs": 800}]}]},
-    "DashScope": {"transcripts": [{"text": "hello you", "sentences": [
-        {"begin_time": 100, "end_time": 900, "text": "hello you", "words": [
+    "DashScope": {"transcripts": [{"text": SAID, "sentences": [
+        {"begin_time": 100, "end_time": 900, "text": SAID, "words": [
             {"begin_time": 100, "end_time": 400, "text": "hello ", "punctuation": ""},
             {"begin_time": 500, "end_time": 900, "text": "you", "punctuation": ""}]}]}]},
-    "Aliyun": {"Result": {
-        "Sentences": [{"BeginTime": 100, "EndTime": 900, "Text": "hello you", "ChannelId": 0}],
-        "Words": [
-            {"Word": "hello", "BeginTime": 100, "EndTime": 400}, {"Word": "you", "BeginTime": 500, "EndTime": 900}]}},
-    "Amazon Connect": {"Transcript": [
-        {"Content": "hello", "BeginOffsetMillis": 100, "EndOffsetMillis": 400, "ParticipantId": "AGENT"},
-        {"Content": "you", "BeginOffsetMillis": 500, "EndOffsetMillis": 900, "ParticipantId": "AGENT"}]},
-    "Leopard": {"transcript": "hello you", "words": [
-        {"word": "hello", "start_sec": 0.1, "end_sec": 0.4}, {"word": "you", "start_sec": 0.5, "end_sec": 0.9}]},
-    "Smallest": {"transcription": "hello you", "utterances": [{"text": "hello you", "start": 0.1, "end": 0.9}]},
-    "NeMo": {"words": [
-        {"word": "hello", "start_time": 0.1, "end_time": 0.5, "speaker_label": "A"},
-        {"word": "you", "start_time": 0.6, "end_time": 0.9, "speaker_label": "B"}]},
+    "Aliyun": {"Result": {"Sentences": [{"BeginTime": 100, "EndTime": 900, "Text": SAID, "ChannelId": 0}],
+                          "Words": timed("Word", "BeginTime", "EndTime", 1000)}},
+    "Amazon Connect": {"Transcript": timed(
+        "Content", "BeginOffsetMillis", "EndOffsetMillis", 1000, ParticipantId="AGENT")},
+    "Leopard": {"transcript": SAID, "words": timed("word", "start_sec", "end_sec")},
+    "Smallest": {"transcription": SAID, "utterances": [{"text": SAID, "start": 0.1, "end": 0.9}]},
+    "NeMo": {"words": timed("word", "start_time", "end_time", speaker_label="A")},
 }  # fmt: skip
 
 
