@@ -1,7 +1,7 @@
 """The examples run, and on recorded input give what they promise."""
 
 import asyncio
-import importlib.util
+import importlib
 import json
 import re
 import struct
@@ -13,18 +13,14 @@ from typing import Any
 import pytest
 
 from punctuation_restoration.cli import punctuate
+from punctuation_restoration.pipeline.layouts import seconds
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MARKS = re.compile(r"[,.?，。？]")
 
 
 def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module(f"examples.{name}")
 
 
 def letters(text: str) -> str:
@@ -52,11 +48,6 @@ def test_what_a_recogniser_really_heard_becomes_subtitles(tiny_checkpoint: str, 
         assert set(begins) <= {word["timestamp"][0] for word in words}
         assert set(ends) <= {word["timestamp"][1] for word in words}
         assert (begins[0], ends[-1]) == (words[0]["timestamp"][0], words[-1]["timestamp"][1])
-
-
-def seconds(time: str) -> float:
-    hours, minutes, rest = time.replace(",", ".").split(":")
-    return 3600 * int(hours) + 60 * int(minutes) + float(rest)
 
 
 def test_a_recording_is_read_as_whisper_wants_it(tmp_path: Path) -> None:

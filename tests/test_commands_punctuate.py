@@ -5,7 +5,10 @@ import io
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from punctuation_restoration.cli import options as opt
 from punctuation_restoration.cli import punctuate
 from punctuation_restoration.cli.models import load_pipeline
 
+PROGRAM = [sys.executable, "-m", "punctuation_restoration.cli.punctuate"]
 Command = Callable[..., tuple[int, bytes, str]]
 
 
@@ -371,3 +375,46 @@ def test_ctrl_c_and_broken_bytes_keep_what_was_said_live(live: Any) -> None:
         code, _, words, err = live(stdin=Dripping(b"hello you \xff are", size))
         assert (code, words) == (1, "hello you ")
         assert "standard input: Expected utf-8, got other bytes after 10 characters" in err
+
+
+@pytest.mark.slow
+def test_as_a_program_it_is_silent_in_a_pipe_and_changes_only_marks(tiny_checkpoint: str) -> None:
+    content = (RECORDED / "talk.srt").read_bytes()
+    options = ["--model", tiny_checkpoint, "--quiet", "--device", "cpu"]
+    done = subprocess.run([*PROGRAM, *options], input=content, capture_output=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert re.sub("[,.?，。？]", "", done.stdout.decode()) == re.sub("[,.?，。？]", "", content.decode())
+    assert done.stdout != content
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_program_with_1(tmp_path: Path) -> None:
+    waiting = tmp_path / "waiting.txt"
+    os.mkfifo(waiting)
+    # Programs inherit that Ctrl-C is ignored, as a shell has it for what runs in the background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen([*PROGRAM, str(waiting)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    signal.signal(signal.SIGINT, before)
+    try:
+        writer = open_when_read(waiting, process)
+        time.sleep(0.5)  # a signal between opening and reading would be seen only after the read
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=300)
+        os.close(writer)
+        assert process.returncode == 1
+        assert out == b""
+        assert err == b"punctuate: interrupted; 0 of 1 files are done and kept\n"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def open_when_read(fifo: Path, process: subprocess.Popen[bytes]) -> int:
+    """The writing end of a pipe, as soon as the program has opened the other."""
+    for _ in range(6000):
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert process.poll() is None, "the program ended before it read anything"
+            time.sleep(0.1)
+    raise AssertionError("Expected the program to open its input within ten minutes.")
