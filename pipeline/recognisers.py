@@ -306,7 +306,7 @@ class _Reader:
         least = SLOWEST * sum(end - start for start, end, _ in spans)
         are_whole = all(isinstance(moment, int) for span in spans for moment in span.time)
         if are_whole and sum(ends - begins for *_, (begins, ends) in spans) > least:
-            spans[:] = [TimedSpan(*place, (begins / 1000, ends / 1000)) for *place, (begins, ends) in spans]
+            spans[:] = [TimedSpan(start, end, (begins / 1000, ends / 1000)) for start, end, (begins, ends) in spans]
             self._warn(self.heard, "its times are read as milliseconds: in seconds it would be spoken far too slowly")
 
     def _warn(self, part: Part, problem: str) -> None:
