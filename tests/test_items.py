@@ -5,10 +5,12 @@ import pytest
 from punctuation_restoration.pipeline.items import Item, TimedSpan, join_words, read_item
 
 
-def test_text_comes_through_as_it_is():
+def test_text_and_known_labels_come_through_as_they_are():
     text = "a\r\n\u200b  b<mask>\ud800"
     assert read_item(text) == read_item({"text": text}) == Item(text)
     assert read_item({"text": "", "known": None}) == Item("")
+    for item in ({"text": "a b"}, {"words": ["a"]}):
+        assert read_item({**item, "known": {0: "COMMA"}}).known == {0: "COMMA"}
 
 
 def test_words_are_joined_by_one_space_and_han_words_by_none():
@@ -16,11 +18,6 @@ def test_words_are_joined_by_one_space_and_han_words_by_none():
     assert join_words(["你\U000e0100", "好", "，", "好"]) == "你\U000e0100好 ， 好"
     assert join_words([]) == ""
     assert join_words(["", "a", ""]) == " a "
-
-
-def test_known_labels_are_kept():
-    assert read_item({"text": "a b", "known": {0: "COMMA"}}).known == {0: "COMMA"}
-    assert read_item({"words": ["a"], "known": {0: "COMMA"}}).known == {0: "COMMA"}
 
 
 def test_times_belong_to_stretches_of_the_text():

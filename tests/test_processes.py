@@ -60,5 +60,5 @@ def test_data_sets_find_what_they_computed_in_another_run(tiny_checkpoint: str) 
 
     before = [fingerprint.Hasher.hash(given) for given in (restore, restored)]
     assert done.stdout.strip() == before[0]
-    restored({"text": "hello 我们"})
+    restore("hello 我们", truecase=True)
     assert [fingerprint.Hasher.hash(given) for given in (restore, restored)] == before
