@@ -309,7 +309,7 @@ def test_files_that_cannot_be_read_need_no_model(no_model: None, command: Comman
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ("--model none", 1, "got none, where nothing is"),
+        ("--model ./no/folder", 1, "got ./no/folder, where nothing is"),
         ("--model .", 1, "Expected a model to load from ., got"),
         ("--model {} --device quantum", 1, "Expected a device that is here, such as cpu, got quantum: "),
         ("--model {} --device cuda:99", 1, "Expected a device that is here, such as cpu, got cuda:99: "),
