@@ -10,7 +10,7 @@ file back byte for byte. What is shown in a cue and not said, `unspoken` finds.
 import html
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import regex
@@ -76,7 +76,7 @@ def read_srt(source: str) -> Transcript:
         FormatError: broken or missing cue times, a cue that ends before it begins, or text before the first cue; with
             the line.
     """
-    return _transcript(source, "srt", _srt_cues)
+    return _transcript(source, "srt", _srt_cues(source))
 
 
 def read_vtt(source: str) -> Transcript:
@@ -88,7 +88,7 @@ def read_vtt(source: str) -> Transcript:
     first = LINE_END.split(source, maxsplit=1)[0]
     if not re.match(r"\ufeff?WEBVTT(?:[ \t]|$)", first):
         raise FormatError(f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1)
-    return _transcript(source, "vtt", _vtt_cues)
+    return _transcript(source, "vtt", _vtt_cues(source))
 
 
 def _srt_cues(source: str) -> Iterator[Cue]:
@@ -168,13 +168,16 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
     return begins, ends
 
 
-def _transcript(source: str, cue_format: str, cues: Callable[[str], Iterator[Cue]]) -> Transcript:
-    first = [_shown_text(cue_format, source, cue) for cue in itertools.islice(cues(source), _N_LOOKED_AT)]
-    are_named = names_speakers((line for text in first for line in text.text.splitlines()[:1]), are_cues=True)
-    track = _CueTrack(source, _scrolls([_texts(_lines(text, are_named)) for text in first]))
+def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
+    shown = ((cue, _shown_text(cue_format, source, cue)) for cue in cues)
+    first = list(itertools.islice(shown, _N_LOOKED_AT))
+    are_named = names_speakers((line for _, text in first for line in text.text.splitlines()[:1]), are_cues=True)
+    read = [(cue, _lines(text, are_named)) for cue, text in first]
+    rest = ((cue, _lines(text, are_named)) for cue, text in shown)
+    track = _CueTrack(source, _scrolls([_texts(lines) for _, lines in read]))
     warnings: list[str] = []
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
-    for cue in cues(source):
+    for cue, lines in itertools.chain(read, rest):
         line_number += line_of(source, cue.place, before.place) - 1
         oddities = {
             "begins before the cue above it; they are read in this order": cue.begins < before.begins,
@@ -182,10 +185,9 @@ def _transcript(source: str, cue_format: str, cues: Callable[[str], Iterator[Cue
             "has no text": not source[cue.start : cue.end].strip(),
         }
         warnings += [f"line {line_number}: the cue {what}" for what, is_so in oddities.items() if is_so]
-        track.add(cue, _lines(_shown_text(cue_format, source, cue), are_named))
+        track.add(cue, lines)
         before = cue
-    speeches = [track.builder.build()] if track.builder.length else []
-    return Transcript(source, cue_format, speeches, warnings)
+    return Transcript(source, cue_format, [track.builder.build()] if track.builder.length else [], warnings)
 
 
 def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
