@@ -3,6 +3,7 @@
 A path leads through keys, attributes and numbers: `results.channels.0`. It knows nothing of what is done with it.
 """
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -216,13 +217,12 @@ class Part:
 
     def moments(self, unit: float) -> tuple[float | None, float | None] | None:
         """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""
-        for key in (0, 1):  # start_time and begin_time both have an end_time
-            row = next((row for row in TIMES if self.at(row[key])), None)
-            if row:
-                begins, ends = (self.seconds(self.at(path), unit * row.unit) for path in row[:2])
-                if row.lasts and begins is not None and ends is not None:
-                    ends = round(begins + ends, 6)
-                return begins, ends
+        starts, ends = (row for row in TIMES if self.at(row.start)), (row for row in TIMES if self.at(row.end))
+        if row := next(itertools.chain(starts, ends), None):  # start_time and begin_time both have an end_time
+            first, last = (self.seconds(self.at(path), unit * row.unit) for path in row[:2])
+            if row.lasts and first is not None and last is not None:
+                last = round(first + last, 6)
+            return first, last
         if (pair := self.at("timestamp")) and not isinstance(pair.value, Mapping):
             raise self.fault(f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Correct it.')
         return None
