@@ -13,6 +13,7 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 from safetensors import SafetensorError
+from safetensors.torch import load_file
 from training_runs import arguments, rows_of, same, weights
 from transformers import pipeline
 
@@ -42,7 +43,10 @@ def unbroken(prepared: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempP
     return out
 
 
-def test_a_run_writes_a_model_that_restores_and_a_log(unbroken: Path) -> None:
+def test_a_run_writes_a_model_that_restores_and_a_log(unbroken: Path, tiny_checkpoint: str) -> None:
+    embeddings = "encoder.embeddings.word_embeddings.weight"
+    changed = weights(unbroken)[embeddings] != load_file(Path(tiny_checkpoint) / "model.safetensors")[embeddings]
+    assert 1 <= changed.any(1).sum() <= 5  # the mask and four fills; the others are frozen
     restore = pipeline("punctuation-restoration", model=str(unbroken / "final"), device="cpu")
     text = restore("hello you are the best")["text"]
     assert text.replace(",", "").replace(".", "").replace("?", "") == "hello you are the best"

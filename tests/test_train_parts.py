@@ -140,6 +140,8 @@ def test_only_some_rows_of_an_embedding_are_trained_and_merged_back(tiny_config:
     assert set(merged) == names
     (name,) = (name for name in names if name.endswith("word_embeddings.weight"))
     assert (merged[name] != before).any(1).nonzero().flatten().tolist() == [3, 7]
+    train_rows_only(other := PunctuationRestorationModel(tiny_config), [])
+    assert not other.get_input_embeddings().weight.requires_grad
 
 
 def test_scaled_word_embeddings_keep_their_scale_where_rows_are_trained() -> None:
