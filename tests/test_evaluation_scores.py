@@ -1,23 +1,30 @@
-"""Counts, scores, intervals and calibration against numbers counted by hand."""
+"""Counts, scores, intervals and calibration against numbers counted by hand; the metric module and a Trainer's."""
 
+import importlib.util
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import EvalPrediction
 
 from punctuation_restoration.evaluation.scores import (
     bootstrap,
     calibration_error,
+    compute_metrics,
     count_labels,
     count_reliability,
+    metrics,
     paired_bootstrap,
     score,
     units_of,
 )
 
+ROOT = Path(__file__).resolve().parents[1]
 NAMES = ["O", "COMMA", "PERIOD", "QUESTION"]
 O, C, P, Q = NAMES  # noqa: E741
 labels = st.sampled_from(NAMES)
@@ -98,6 +105,25 @@ def test_lists_of_different_length_and_unknown_labels_are_refused() -> None:
         score_labels([O, O, O], [O, O])
     with pytest.raises(ValueError, match="EXCLAMATION"):
         score_labels([O], ["EXCLAMATION"])
+
+
+@pytest.mark.filterwarnings("default")  # the library warns of its own future
+def test_the_metric_module_and_a_trainer_get_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module is loaded from outside the root, where `evaluate.py` does not shadow the library."""
+    logits = np.eye(4)[[[NAMES.index(name) for name in [*PREDICTED, Q]]]]
+    references = np.array([[NAMES.index(name) for name in REFERENCE] + [-100]])
+    expected, scores = metrics([REFERENCE], [PREDICTED], NAMES), score_labels(REFERENCE, PREDICTED, ends_text=True)
+    for predictions in (logits, (logits, logits * 0)):
+        assert compute_metrics(NAMES)(EvalPrediction(predictions, references)) == expected
+    kinds = ("micro", "macro", "weighted", "mid_text", "end_text")
+    assert [expected[f"{kind}_f1"] for kind in kinds] == [scores[kind]["f1"] for kind in kinds]
+    assert [expected[f"{name.lower()}_recall"] for name in NAMES[1:]] == pytest.approx([1 / 3, 1, 0])
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if Path(place).resolve() != ROOT])
+    if not importlib.util.find_spec("evaluate"):
+        pytest.skip("the library `evaluate`, for which the module is, is not installed")
+    metric = importlib.import_module("evaluate").load(str(ROOT / "punctuation_restoration/evaluation/punctuation_f1"))
+    assert metric.compute(references=[REFERENCE], predictions=[PREDICTED]) == expected
 
 
 # Intervals
