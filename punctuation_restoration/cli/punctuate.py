@@ -3,13 +3,16 @@
     punctuate talk.srt -o talk.punctuated.srt
     punctuate meetings/ -o restored/
     echo "hello how are you" | punctuate
+    recogniser | punctuate --live
 
 It composes reading, restoring and writing, and knows how each of them may fail.
 """
 
+import codecs
 import errno
 import functools
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,11 +24,11 @@ from tqdm import tqdm
 from .. import transcripts
 from ..transcripts import Encoding, FormatError, Transcript
 from ..whole_files import FULL_DISK, is_special, write_whole
-from .live import restore_live
 from .models import ModelError, OptionError, first_line, load_pipeline
 from .options import parse_args
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
+_UTTERANCES = re.compile(r"(\n[ \t\r]*\n)")  # an empty line parts them
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
 Problem = tuple[str, str]  # a file or folder, and why it cannot be done
 Load = Callable[[], Any]  # gives the pipeline, loaded when it is first asked for: unreadable files are told before
@@ -45,11 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         construction = {"backend": args.backend, "dtype": args.dtype, "jieba_dictionary": args.jieba_dictionary}
         load = functools.cache(lambda: load_pipeline(args.model, args.device, args.options, **construction))
         if args.live:
-            encoding = args.encoding or "utf-8"
-            restore_live(
-                sys.stdin.buffer, lambda text: _write_out([text.encode(encoding)]), load(), args.look_ahead, encoding,
-                args.options,
-            )  # fmt: skip
+            _restore_live(args, load())
             return DONE
         return _restore(args, load)
     except SystemExit as exit_:
@@ -208,6 +207,53 @@ def _restored(transcript: Transcript, encoding: Encoding, args: Namespace, load:
     elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends
         written = written.replace("\n", "\r\n")
     return encoding.encode_parts([written])
+
+
+def _restore_live(args: Namespace, restore: Any) -> None:
+    """Write words from standard input as soon as their marks are decided; an empty line ends an utterance.
+
+    Whatever ends it, all words that came before are written.
+    """
+    from ..pipeline.streamer import PunctuationStreamer
+
+    options, encoding = args.options, args.encoding or "utf-8"
+    try:
+        streamer = PunctuationStreamer(restore, args.look_ahead, condition=bool(options.get("truecase")), **options)
+    except ValueError as error:
+        raise OptionError(str(error)) from error
+
+    def write(step: Any) -> None:
+        _write_out([step.committed.encode(encoding)])
+
+    try:
+        before = ""
+        for text in _heard(encoding):
+            if before.endswith("\n") and text.lstrip(" \t\r").startswith("\n"):  # an empty line cut in two
+                write(streamer.flush())
+            before = text
+            for n, part in enumerate(_UTTERANCES.split(text)):
+                if part:
+                    write(streamer.feed(part))
+                if n % 2:
+                    write(streamer.flush())
+                streamer.forget()
+    finally:
+        write(streamer.flush())
+
+
+def _heard(encoding: str) -> Iterator[str]:
+    """Standard input as text as it comes; bytes of a character that is not complete wait for the rest."""
+    read: Callable[[int], bytes] = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+    n_before = 0
+    try:
+        for text in codecs.iterdecode(iter(lambda: read(1 << 16), b""), encoding):
+            n_before += len(text)
+            yield text
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode(error.encoding)  # read together with what is wrong
+        yield before
+        problem = f"Expected {encoding}, got other bytes after {n_before + len(before):,} characters: {error.reason}."
+        raise FormatError(f"{problem} Name the encoding (--encoding).") from error
 
 
 def _write_out(parts: Iterable[bytes]) -> None:

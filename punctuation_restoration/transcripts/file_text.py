@@ -72,11 +72,9 @@ class Encoding:
             try:
                 yield part.encode(self.name)
             except UnicodeEncodeError as error:
-                raise FormatError(
-                    f"Expected text that {self.name} can write, got {part[error.start]!r}, which it has not. "
-                    "Convert the file to UTF-8 first.",
-                    line=line + part.count("\n", 0, error.start),
-                ) from error
+                problem = f"Expected text that {self.name} can write, got {part[error.start]!r}, which it has not."
+                number = line + part.count("\n", 0, error.start)
+                raise FormatError(f"{problem} Convert the file to UTF-8 first.", line=number) from error
             line += part.count("\n")
 
 
@@ -99,9 +97,8 @@ def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding
     content = content.removeprefix(encoding.mark)
     if name is None and marked is None and b"\x00" in content:
         line = content.count(b"\n", 0, content.index(b"\x00")) + 1
-        raise FormatError(
-            "Expected text, got a file with zero bytes, which looks binary. Name its encoding (--encoding).", line=line
-        )
+        problem = "Expected text, got a file with zero bytes, which looks binary. Name its encoding (--encoding)."
+        raise FormatError(problem, line=line)
     try:
         return content.decode(wanted), encoding
     except UnicodeDecodeError as error:

@@ -17,7 +17,6 @@ from .file_text import Encoding
 from .reading import FORMATS
 from .restoring import RestoredSpeech, RestoredTranscript
 
-UTF8_ONLY = ("vtt", "json", "jsonl")  # their standards know no other encoding
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
@@ -43,7 +42,7 @@ class CueLimits:
 
 def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
     """The encoding in which a format is written: UTF-8 where its standard knows no other, else the file's own."""
-    return Encoding() if file_format in UTF8_ONLY else own
+    return Encoding() if file_format in ("vtt", "json", "jsonl") else own
 
 
 def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:
