@@ -51,7 +51,7 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     encoder, out, hub = folders / kind, folders / f"{kind}-run", folders / f"{kind}-hub"
     _encoder(kind, tiny_tokenizer).save_pretrained(encoder)
     tiny_tokenizer.save_pretrained(encoder)
-    steps = "--max-steps 2 --pieces-per-batch 64 --validation-words 40 --device cpu --threads 1".split()
+    steps = "--max-steps 2 --pieces-per-batch 64 --validation-words 40 --device cpu".split()
     status = main(["--encoder", str(encoder), "--data", str(folders / "prepared"), "--output", str(out), *steps])
     said = capsys.readouterr()
     assert status == 0, said.err
