@@ -50,7 +50,7 @@ check: lint      ## lint, and the quick tests
 # are not part of the project, and a day on two cores, or half of that where there is bf16 (AMX). A stopped run resumes.
 RUN := runs/reproduce
 SHARED := ../shared
-TRAIN = $(PYTHON) -m torch.distributed.run --standalone --nproc-per-node 2 train.py --device cpu --threads 1
+TRAIN = $(PYTHON) -m torch.distributed.run --standalone --nproc-per-node 2 train.py --device cpu
 VALIDATION := iwslt2012-dev zh-spoken-valid ms-news-valid ms-spoken-valid
 TESTS := iwslt2011-test iwslt2011-test-asr zh-tst2011+2012-punctuated zh-dev2010 ms-news-test
 

@@ -55,7 +55,6 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     status = main(["--encoder", str(encoder), "--data", str(folders / "prepared"), "--output", str(out), *steps])
     said = capsys.readouterr()
     assert status == 0, said.err
-    assert "slot style last-piece" in said.out
 
     text = "hello you are the best is the day you say saya awak"
     restore = pipeline("punctuation-restoration", model=str(out / "final"), device="cpu")
