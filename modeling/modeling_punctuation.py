@@ -3,6 +3,8 @@
 Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, C casings, H hidden width.
 """
 
+import os
+import shutil
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +14,14 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import TokenClassifierOutput
-from transformers.utils import can_return_tuple
+from transformers.utils import cached_file, can_return_tuple
 
 from .configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
 from .encoders import SCALE, PunctuationLSTM, apply_scales, expect_scales, in_8_bits, keep_first_layers, without_pooler
 from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
+
+NOTICES = ("NOTICE", "GEMMA_TERMS_OF_USE.txt")  # of Gemma's family
+MAY_BE_MISSING = ("_raise_exceptions_for_missing_entries", "_raise_exceptions_for_connection_errors")
 
 
 @dataclass
@@ -137,10 +142,11 @@ class PunctuationRestorationModel(PreTrainedModel):
             model.config.stored_bits = None
         return loaded if wants_info else model
 
-    def save_pretrained(self, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
+    def save_pretrained(self, save_directory: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
         """As in transformers; with `stored_bits=8` the matrices of the encoder are stored in 8 bits.
 
-        Such a file has a quarter of the size. This model itself stays as it is.
+        Such a file has a quarter of the size. This model itself stays as it is. The notice and the terms that lie
+        beside a model of Gemma's family are copied, as these terms ask.
 
         Raises:
             ValueError: for other `stored_bits` than 8 and None.
@@ -151,9 +157,14 @@ class PunctuationRestorationModel(PreTrainedModel):
             if stored_bits:
                 weights = kwargs.get("state_dict") or self.state_dict()
                 kwargs["state_dict"] = in_8_bits(weights, self.encoder, "encoder.")
-            super().save_pretrained(*args, **kwargs)
+            super().save_pretrained(save_directory, **kwargs)
         finally:
             self.config.stored_bits = None
+        is_gemma = self.config.encoder_config.model_type.startswith("gemma")
+        for name in NOTICES if is_gemma and self.name_or_path else ():
+            found = cached_file(self.name_or_path, name, **dict.fromkeys(MAY_BE_MISSING, False))
+            if found and not os.path.exists(os.path.join(save_directory, name)):
+                shutil.copyfile(found, os.path.join(save_directory, name))
 
     @can_return_tuple
     def forward(

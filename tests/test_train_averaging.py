@@ -75,7 +75,8 @@ def test_a_shipped_checkpoint_replaces_the_old_one_is_small_read_in_fp32_and_res
 ):
     target = tmp_path / "shipped"
     target.mkdir()
-    (target / "stale.json").write_text("{}")
+    for name in ("stale.json", "NOTICE"):
+        (target / name).write_text("{}")
     thresholds = tmp_path / "thresholds.json"
     thresholds.write_text('{"thresholds": {"COMMA": 0.3}}')
     assert ship([tiny_checkpoint, str(target), "--left-context", "7", "--thresholds", str(thresholds)]) == 0
@@ -89,3 +90,6 @@ def test_a_shipped_checkpoint_replaces_the_old_one_is_small_read_in_fp32_and_res
     text = "hello how are you 我们今天在北京"
     labels = [entry["label"] for entry in restore(text, thresholds={})["words"]]
     assert labels == [entry["label"] for entry in tiny_pipeline(text)["words"]]
+    assert ship([tiny_checkpoint, str(target), "--stored-bits", "8"]) == 0
+    assert (target / "NOTICE").read_text() == "{}"
+    assert torch.int8 in {weight.dtype for weight in load_file(target / "model.safetensors").values()}

@@ -1,13 +1,14 @@
-"""A trained model → a checkpoint to ship: weights stored in half precision and read back in fp32.
+"""A trained model → a checkpoint to ship: weights stored in half precision or 8 bits, and read back in fp32.
 
-    python -m tools.shipping runs/first/final checkpoints/en-zh-ms
+    python -m tools.shipping runs/first/final checkpoints/en-zh-ms --stored-bits 8
 
-fp16 halves the file; the encoder's weights had that precision before training. Code and local paths are left out: a
-checkout has the code, and `punctuation_restoration.export` adds it for the Hub.
+fp16 halves the file, 8 bits for the encoder's matrices quarter it. Notice and terms of an earlier checkpoint stay.
+Code and local paths are left out: a checkout has the code, and `punctuation_restoration.export` adds it for the Hub.
 """
 
 import argparse
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,17 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.whole_files import written_whole
 
 
-def ship(source: str, target: Path, **settings: Any) -> None:
+def ship(source: str, target: Path, stored_bits: int = 16, **settings: Any) -> None:
     """Write the checkpoint of a trained model.
 
     Args:
         source: folder of a trained model with its tokenizer.
-        target: folder to write; a checkpoint that is there is replaced.
+        target: folder to write; a checkpoint that is there is replaced, but not the notices and terms beside it.
+        stored_bits: 16, or 8 for the matrices of the encoder.
         settings: fields of the configuration to set, such as `left_context`.
 
     Raises:
@@ -35,9 +37,13 @@ def ship(source: str, target: Path, **settings: Any) -> None:
     for name, value in settings.items():
         setattr(model.config, name, value)
     with written_whole(target) as beside:
-        model.save_pretrained(beside)
+        model.save_pretrained(beside, stored_bits=8 if stored_bits == 8 else None)
+        for name in filter(Path.is_file, (target / own for own in NOTICES)):
+            shutil.copyfile(name, beside / name.name)
         AutoTokenizer.from_pretrained(source).save_pretrained(beside)
-        weights = {name: weight.half() for name, weight in load_file(beside / "model.safetensors").items()}
+        weights = load_file(beside / "model.safetensors")
+        if stored_bits == 16:
+            weights = {name: weight.half() for name, weight in weights.items()}
         too_large = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
         if too_large:
             raise OverflowError(f"Expected weights below 65,504, {too_large} are larger. Ship them in fp32 instead.")
@@ -62,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("window", "left_context", "right_context", "max_window_pieces"):
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=argparse.SUPPRESS)
     parser.add_argument("--thresholds", type=Path, help="JSON file that tools.thresholds wrote")
+    parser.add_argument("--stored-bits", type=int, choices=(16, 8), default=16)
     given = vars(parser.parse_args(argv))
     if thresholds := given.pop("thresholds"):
         found = json.loads(thresholds.read_text(encoding="utf-8"))

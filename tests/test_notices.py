@@ -1,0 +1,34 @@
+"""The terms of Gemma go with every model that is made from one of its family."""
+
+from pathlib import Path
+
+from transformers import AutoModelForTokenClassification, Gemma3TextConfig
+
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
+
+
+def test_models_of_the_family_keep_notice_and_terms(tmp_path: Path) -> None:
+    encoder = Gemma3TextConfig(
+        vocab_size=16, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, head_dim=8,
+        num_key_value_heads=1, use_bidirectional_attention=True,
+    )  # fmt: skip
+    model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder))
+    first, second = tmp_path / "first", tmp_path / "second"
+    model.save_pretrained(first)
+    assert not any((first / name).exists() for name in NOTICES)
+    for name in NOTICES:
+        (first / name).write_text(f"the {name}")
+    (first / "other.txt").write_text("not theirs")
+    AutoModelForTokenClassification.from_pretrained(first).save_pretrained(second)
+    assert [(second / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
+    assert not (second / "other.txt").exists()
+
+
+def test_models_of_others_have_none(tiny_checkpoint: str, tmp_path: Path) -> None:
+    (Path(tiny_checkpoint) / "NOTICE").write_text("of something else")
+    try:
+        AutoModelForTokenClassification.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path)
+    finally:
+        (Path(tiny_checkpoint) / "NOTICE").unlink()
+    assert not (tmp_path / "NOTICE").exists()
