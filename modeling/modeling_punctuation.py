@@ -142,7 +142,7 @@ class PunctuationRestorationModel(PreTrainedModel):
             model.config.stored_bits = None
         return loaded if wants_info else model
 
-    def save_pretrained(self, save_directory: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
+    def save_pretrained(self, save_directory: Any, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
         """As in transformers; with `stored_bits=8` the matrices of the encoder are stored in 8 bits.
 
         Such a file has a quarter of the size. This model itself stays as it is. The notice and the terms that lie
@@ -157,12 +157,12 @@ class PunctuationRestorationModel(PreTrainedModel):
             if stored_bits:
                 weights = kwargs.get("state_dict") or self.state_dict()
                 kwargs["state_dict"] = in_8_bits(weights, self.encoder, "encoder.")
-            super().save_pretrained(save_directory, **kwargs)
+            super().save_pretrained(save_directory, *args, **kwargs)
         finally:
             self.config.stored_bits = None
-        is_gemma = self.config.encoder_config.model_type.startswith("gemma")
-        for name in NOTICES if is_gemma and self.name_or_path else ():
-            found = cached_file(self.name_or_path, name, **dict.fromkeys(MAY_BE_MISSING, False))
+        source, encoder = self.name_or_path or "", self.config.encoder_config
+        for name in NOTICES if source and encoder.model_type.startswith("gemma") else ():
+            found = cached_file(source, name, **dict.fromkeys(MAY_BE_MISSING, False))
             if found and not os.path.exists(os.path.join(save_directory, name)):
                 shutil.copyfile(found, os.path.join(save_directory, name))
 

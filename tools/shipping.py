@@ -38,8 +38,8 @@ def ship(source: str, target: Path, stored_bits: int = 16, **settings: Any) -> N
         setattr(model.config, name, value)
     with written_whole(target) as beside:
         model.save_pretrained(beside, stored_bits=8 if stored_bits == 8 else None)
-        for name in filter(Path.is_file, (target / own for own in NOTICES)):
-            shutil.copyfile(name, beside / name.name)
+        for notice in filter(Path.is_file, (target / own for own in NOTICES)):
+            shutil.copyfile(notice, beside / notice.name)
         AutoTokenizer.from_pretrained(source).save_pretrained(beside)
         weights = load_file(beside / "model.safetensors")
         if stored_bits == 16:
