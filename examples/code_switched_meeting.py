@@ -14,7 +14,7 @@ from transformers import pipeline
 
 import punctuation_restoration
 
-RECORDED = Path(__file__).parent / "transcripts" / "code_switching.jsonl"
+RECORDED = Path(__file__).parent / "inputs" / "code_switching.jsonl"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

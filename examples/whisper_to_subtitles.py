@@ -14,7 +14,7 @@ from transformers import pipeline
 import punctuation_restoration
 from punctuation_restoration.transcripts import CueLimits, read_bytes, restore_transcript, write_as
 
-RECORDED = Path(__file__).parent / "transcripts" / "whisper.json"
+RECORDED = Path(__file__).parent / "inputs" / "whisper.json"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -15,7 +15,7 @@ from transformers import pipeline
 import punctuation_restoration
 from punctuation_restoration.transcripts import read_bytes, restore_transcript, write_as
 
-RECORDED = Path(__file__).parent / "transcripts" / "youtube.vtt"
+RECORDED = Path(__file__).parent / "inputs" / "youtube.vtt"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -115,7 +115,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             self.device = torch.device("cpu")
             self.model.to("cpu")  # type: ignore[arg-type]
         with torch.inference_mode():
-            self._probabilities: Any = make_backend(backend, self.model, self.slots.pad_id)
+            self.compute: Any = make_backend(backend, self.model, self.slots.pad_id)
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         if unknown := sorted(set(kwargs) - set(OPTIONS)):
@@ -214,7 +214,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "prepared": prepared}
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
-        return {"probabilities": self._probabilities(**model_inputs)}  # (B, W, M + C), labels and casings
+        return {"probabilities": self.compute(**model_inputs)}  # (B, W, M + C), labels and casings
 
     def postprocess(
         self,

@@ -39,5 +39,5 @@ def with_casings(restore: Any, monkeypatch: pytest.MonkeyPatch, casings: dict[st
         found = torch.tensor([[last.get(piece, AS_IS) for piece in row] for row in ends.tolist()])
         return torch.cat([torch.eye(4)[torch.zeros_like(found)], torch.eye(4)[found]], dim=-1)
 
-    monkeypatch.setattr(restore, "_probabilities", probabilities)
+    monkeypatch.setattr(restore, "compute", probabilities)
     return restore

@@ -10,7 +10,7 @@ from punctuation_restoration.transcripts import RestoredTranscript, read_bytes, 
 
 SIGN = "‡"  # stands for a mark; it occurs nowhere else
 ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['.][^\W_\u4e00-\u9fff]+)*")
-RECORDED = Path(__file__).resolve().parents[1] / "examples" / "transcripts"
+RECORDED = Path(__file__).resolve().parents[1] / "examples" / "inputs"
 
 
 class StandIn:

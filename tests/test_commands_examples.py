@@ -32,16 +32,16 @@ def test_whisper_json_becomes_subtitles(tiny_checkpoint: str, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert shown.startswith("1\n00:00:00,000 --> ")
     spoken = "".join(line for line in shown.splitlines() if not line.isdigit() and "-->" not in line)
-    assert letters(spoken) == letters(json.loads((EXAMPLES / "transcripts" / "whisper.json").read_text())["text"])
+    assert letters(spoken) == letters(json.loads((EXAMPLES / "inputs" / "whisper.json").read_text())["text"])
 
 
 def test_what_a_recogniser_really_heard_becomes_subtitles(tiny_checkpoint: str, tmp_path: Path) -> None:
-    heard, out = EXAMPLES / "transcripts" / "spoken.json", tmp_path / "out.srt"
+    heard, out = EXAMPLES / "inputs" / "spoken.json", tmp_path / "out.srt"
     options = ["--model", tiny_checkpoint, "--existing", "replace", "-o", str(out)]
     assert punctuate.main([str(heard), *options]) == 0
     words = json.loads(heard.read_text(encoding="utf-8"))["chunks"]
     said = letters("".join(word["text"] for word in words))
-    for made in (out, EXAMPLES / "transcripts" / "spoken.srt"):
+    for made in (out, EXAMPLES / "inputs" / "spoken.srt"):
         cues = [cue.split("\n", 2) for cue in made.read_text(encoding="utf-8").strip().split("\n\n")]
         assert letters("".join(text for _, _, text in cues)).lower() == said.lower()
         begins, ends = zip(*(map(seconds, times.split(" --> ")) for _, times, _ in cues), strict=True)
@@ -65,8 +65,8 @@ def test_a_recording_is_read_as_whisper_wants_it(tmp_path: Path) -> None:
 
 def test_a_folder_is_restored(tiny_checkpoint: str, tmp_path: Path) -> None:
     load("folder_of_transcripts").main([str(tmp_path), "--model", tiny_checkpoint])
-    for path in (EXAMPLES / "transcripts" / "meetings").rglob("*.txt"):
-        restored = tmp_path / path.relative_to(EXAMPLES / "transcripts" / "meetings")
+    for path in (EXAMPLES / "inputs" / "meetings").rglob("*.txt"):
+        restored = tmp_path / path.relative_to(EXAMPLES / "inputs" / "meetings")
         assert MARKS.sub("", restored.read_text(encoding="utf-8")) == path.read_text(encoding="utf-8")
 
 
@@ -117,7 +117,7 @@ def test_a_code_switched_meeting(tiny_checkpoint: str, capsys: pytest.CaptureFix
 def test_youtube_captions_are_marked_in_every_copy(tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
     load("youtube_captions").main(["--model", tiny_checkpoint])
     captions, _, text = capsys.readouterr().out.partition("The text, one sentence a line:\n\n")
-    original = (EXAMPLES / "transcripts" / "youtube.vtt").read_text()
+    original = (EXAMPLES / "inputs" / "youtube.vtt").read_text()
     times = re.compile(r"\d\d:\d\d\.\d{3}")
     assert MARKS.sub("", times.sub("", captions)).strip() == MARKS.sub("", times.sub("", original)).strip()
     assert times.findall(captions) == times.findall(original)

@@ -213,7 +213,7 @@ def test_the_folder_of_the_page_is_whole_and_runs_alone(tiny_checkpoint, tiny_pi
     assert space_folder.main([str(out)]) == 0
     own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
     assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
-    shutil.copyfile(ROOT / "examples" / "transcripts" / "talk.srt", tmp_path / "talk.srt")
+    shutil.copyfile(ROOT / "examples" / "inputs" / "talk.srt", tmp_path / "talk.srt")
     printed = run(PAGE, tmp_path, tiny_checkpoint, TEXT, home=tmp_path, PYTHONPATH=str(out))
     text, subtitles, place, model = json.loads(printed.splitlines()[-1])
     assert text == tiny_pipeline(TEXT)["text"]

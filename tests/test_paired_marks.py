@@ -177,7 +177,7 @@ def knowing(tiny_model, tiny_tokenizer):
     def probabilities(input_ids, attention_mask, slot_positions):
         return rows[input_ids.gather(1, (slot_positions - 1).clamp(min=0))]
 
-    restore._probabilities = probabilities
+    restore.compute = probabilities
     return restore
 
 

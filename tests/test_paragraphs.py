@@ -13,14 +13,14 @@ def ended(result: dict[str, Any]) -> list[str]:
 @pytest.fixture
 def sparing(tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A pipeline whose model writes nothing of its own."""
-    found = tiny_pipeline._probabilities
+    found = tiny_pipeline.compute
 
     def rarely(**inputs: Any) -> Any:
         probabilities = found(**inputs)
         probabilities[..., 0] += 100
         return probabilities / probabilities.sum(-1, keepdim=True)
 
-    monkeypatch.setattr(tiny_pipeline, "_probabilities", rarely)
+    monkeypatch.setattr(tiny_pipeline, "compute", rarely)
     return tiny_pipeline
 
 

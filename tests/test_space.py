@@ -242,7 +242,7 @@ def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, brows
 
 @pytest.mark.slow
 def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, browser, tiny_pipeline, tmp_path):
-    path = ROOT / "examples" / "transcripts" / "talk.srt"
+    path = ROOT / "examples" / "inputs" / "talk.srt"
     transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
     expected = restore_transcript(transcript, tiny_pipeline).source()
     with visit(browser, server[0]) as page:

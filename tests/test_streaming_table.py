@@ -10,8 +10,8 @@ import pytest
 from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from tools import streaming
+from tools.documents import put_between
 from tools.half_punctuated import Document
-from tools.writing import put_between
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -32,8 +32,8 @@ from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.report import percent
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
+from tools.documents import markdown_table, put_between
 from tools.published import nearest_table, published_table
-from tools.writing import markdown_table, put_between
 
 ROOT = Path(__file__).resolve().parents[1]
 HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"

@@ -24,7 +24,7 @@ from punctuation_restoration.evaluation.result_files import signature
 from punctuation_restoration.evaluation.scores import count_labels, mark_numbers, mark_score, paired_bootstrap
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.edits import edited, marks_of, restoring_edits
-from tools.writing import fill, markdown_table, tell
+from tools.documents import fill, markdown_table, tell
 
 BENCHMARKS = ("iwslt2012-dev", "zh-spoken-valid", "ms-spoken-valid")
 WAYS = ("keep", "condition")

@@ -34,7 +34,7 @@ from punctuation_restoration.data.shards import PackedDocument, Words, read_inde
 from punctuation_restoration.evaluation.result_files import compare, file_name, read_result, shown_model, signature
 from punctuation_restoration.training.self_training import ROUNDS_FILE
 from punctuation_restoration.training.validation import score_model
-from tools.writing import markdown_table, write_json
+from tools.documents import markdown_table, write_json
 
 TRAIN = "punctuation_restoration.cli.train"
 PREPARE = "punctuation_restoration.cli.prepare"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.writing import markdown_table
+from tools.documents import markdown_table
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
 

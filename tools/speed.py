@@ -25,7 +25,7 @@ from typing import Any
 
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.result_files import signature
-from tools.writing import markdown_table, put_between, write_json
+from tools.documents import markdown_table, put_between, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = ROOT / "examples" / "texts" / "en_inaugural_address_1985.txt"

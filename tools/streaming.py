@@ -31,8 +31,8 @@ from punctuation_restoration.evaluation.result_files import signature
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
+from tools.documents import fill, markdown_table, write_json
 from tools.half_punctuated import Document, documents
-from tools.writing import fill, markdown_table, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {"English": "ted", "Mandarin": "iwslt17_ted_tst2013-2015", "Malay": "talk"}

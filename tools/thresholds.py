@@ -20,7 +20,7 @@ from punctuation_restoration.evaluation.runner import align
 from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, score
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
 from punctuation_restoration.training.validation import best_temperature, likelihood_slope, tune
-from tools.writing import tell
+from tools.documents import tell
 
 ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
 

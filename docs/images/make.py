@@ -29,7 +29,7 @@ def show_text(page: Page) -> None:
 def show_file(page: Page) -> None:
     """Upload subtitles and wait for them to come back."""
     page.get_by_role("tab", name="File").click()
-    page.locator("#upload input[type=file]").set_input_files(ROOT / "examples" / "transcripts" / "talk.vtt")
+    page.locator("#upload input[type=file]").set_input_files(ROOT / "examples" / "inputs" / "talk.vtt")
     page.wait_for_function("document.querySelector('#preview textarea').value.length > 5")
     page.wait_for_timeout(1000)
 
