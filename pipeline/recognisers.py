@@ -282,9 +282,11 @@ class _Reader:
         """Note when a part was said; WhisperX has no times for numerals."""
         if isinstance(part.value, str):
             return
-        times = part.moments(unit)
         after = next((row for key, row in AFTER_SEGMENT.items() if segment and part.at(key)), None)
-        if segment and after and (own := segment.moments(unit)) and own[0] is not None:
+        own = segment.moments(unit) if segment and after else None
+        if after is None or own is None or own[0] is None:
+            times = part.moments(unit)
+        else:
             begins, ends = (part.seconds(part.at(path) if path else None, after.unit) for path in after[:2])
             times = own[0] + (begins or 0), None if ends is None else own[0] + ends
         if times is None:

@@ -21,13 +21,13 @@ from punctuation_restoration.modeling.modeling_punctuation import NOTICES, Punct
 from punctuation_restoration.whole_files import written_whole
 
 
-def ship(source: str, target: Path, stored_bits: int = 16, **settings: Any) -> None:
+def ship(source: str, target: Path, stored_bits: int | None = None, **settings: Any) -> None:
     """Write the checkpoint of a trained model.
 
     Args:
         source: folder of a trained model with its tokenizer.
         target: folder to write; a checkpoint that is there is replaced, but not the notices and terms beside it.
-        stored_bits: 16, or 8 for the matrices of the encoder.
+        stored_bits: 8 for the matrices of the encoder; None for half precision.
         settings: fields of the configuration to set, such as `left_context`.
 
     Raises:
@@ -37,12 +37,12 @@ def ship(source: str, target: Path, stored_bits: int = 16, **settings: Any) -> N
     for name, value in settings.items():
         setattr(model.config, name, value)
     with written_whole(target) as beside:
-        model.save_pretrained(beside, stored_bits=8 if stored_bits == 8 else None)
+        model.save_pretrained(beside, stored_bits=stored_bits)
         for notice in filter(Path.is_file, (target / own for own in NOTICES)):
             shutil.copyfile(notice, beside / notice.name)
         AutoTokenizer.from_pretrained(source).save_pretrained(beside)
         weights = load_file(beside / "model.safetensors")
-        if stored_bits == 16:
+        if not stored_bits:
             weights = {name: weight.half() for name, weight in weights.items()}
         too_large = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
         if too_large:
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("window", "left_context", "right_context", "max_window_pieces"):
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=argparse.SUPPRESS)
     parser.add_argument("--thresholds", type=Path, help="JSON file that tools.thresholds wrote")
-    parser.add_argument("--stored-bits", type=int, choices=(16, 8), default=16)
+    parser.add_argument("--stored-bits", type=int, choices=(8,), help="store the encoder in 8 bits")
     given = vars(parser.parse_args(argv))
     if thresholds := given.pop("thresholds"):
         found = json.loads(thresholds.read_text(encoding="utf-8"))

@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from punctuation_restoration.default_models import DEFAULT_MODEL
@@ -55,12 +56,21 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Everything about every system."""
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in args.systems}
     environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "OMP_WAIT_POLICY": "passive"}
-    for _ in range(args.rounds):
-        for name, found in rounds.items():
-            call = [sys.executable, "-m", "tools.speed", "--threads", str(args.threads), "--clock", args.clock]
-            call += ["--model", args.model, "--one", name, str(time.time())]
-            done = subprocess.run(call, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT, check=True)
-            found.append(json.loads(done.stdout))
+    with TemporaryDirectory() as folder:
+        models = dict.fromkeys(rounds, args.model)
+        for name in rounds:
+            if name.startswith("onnx"):  # a folder that has the file beside the weights
+                models[name] = str(Path(folder) / name)
+                call = [sys.executable, "-m", "punctuation_restoration.cli.commands", "export", "--model", args.model]
+                call += ["--output", models[name], "--backend", name]
+                # Not in this process: what is measured would inherit its peak of memory.
+                subprocess.run(call, stdout=sys.stderr, cwd=ROOT, check=True)
+        for _ in range(args.rounds):
+            for name, found in rounds.items():
+                call = [sys.executable, "-m", "tools.speed", "--threads", str(args.threads), "--clock", args.clock]
+                call += ["--model", models[name], "--one", name, str(time.time())]
+                done = subprocess.run(call, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT, check=True)
+                found.append(json.loads(done.stdout))
     systems = {}
     for name, found in rounds.items():
         row = {key: round(statistics.median(one[key] for one in found), 2) for key in found[0] if key != "texts"}
@@ -104,13 +114,12 @@ def ours(backend: str, model: str) -> tuple[Callable[[str], object], int]:
     """Our pipeline, and the size of what its backend reads on disk, in bytes."""
     from transformers import pipeline
 
-    from punctuation_restoration.pipeline.backends import make_backend
+    from punctuation_restoration.pipeline.backends import FILES
 
     build: Any = pipeline
     restore = build("punctuation-restoration", model=model, backend=backend, device="cpu")
-    made = make_backend(backend, restore.model, restore.slots.pad_id)
-    file = getattr(made, "file", Path(model) / "model.safetensors")
-    return lambda text: restore(text, return_words=False), Path(file).stat().st_size
+    n_bytes = (Path(model) / FILES.get(backend, "model.safetensors")).stat().st_size
+    return lambda text: restore(text, return_words=False), n_bytes
 
 
 def xlmr_base(model: str) -> tuple[Callable[[str], object], int]:
