@@ -17,7 +17,7 @@ from typing import Any
 
 import gradio as gr
 from restorer import ACCURATE, MAX_CHARACTERS, MAX_FILE_BYTES, QUICK, PageRestorer
-from views import EMPTY, doubts_html, speed_line
+from views import EMPTY, restored_html, speed_line
 
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
 from punctuation_restoration.transcripts import FORMATS
@@ -45,6 +45,14 @@ EXAMPLES = {
 MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends"), ("All", "all")]
 EXISTING_CHOICES = {"keep": "Keep", "condition": "Keep, and show them to the model", "replace": "Replace"}
 MODEL_CHOICES = {ACCURATE: "Accurate: the best marks", QUICK: "Fast: small, for live captions and slow machines"}
+# What is shown, without the alternatives that lie in it.
+COPY = """async () => {
+    const shown = document.querySelector("#restored .shown")?.cloneNode(true)
+    shown?.querySelectorAll(".choices").forEach(one => one.remove())
+    if (shown) await navigator.clipboard.writeText(shown.textContent)
+    return shown ? "Copied" : "Copy"
+}"""
+COPIED = "() => new Promise(done => setTimeout(() => done('Copy'), 1500))"
 
 
 def build(restorer: PageRestorer) -> gr.Blocks:
@@ -93,12 +101,15 @@ def _text_tab() -> dict[str, Any]:
                 cache_examples=False, api_visibility="private",
             )  # fmt: skip
         with gr.Column(min_width=320):
-            restored = gr.Textbox(
-                label="Restored text", lines=5, max_lines=16, interactive=False, buttons=["copy"], elem_id="restored"
-            )
-            doubts = gr.HTML(EMPTY, elem_id="doubts")
-            about = gr.Markdown(elem_id="about")
-    return {"spoken": spoken, "live": live, "press": press, "outputs": [restored, doubts, about]}
+            restored = gr.HTML(
+                EMPTY, html_template='<p class="title">Restored text</p>${value}', container=True,
+                min_height=180, max_height=480, elem_id="restored",
+            )  # fmt: skip
+            with gr.Row():
+                about = gr.Markdown(elem_id="about")
+                copy = gr.Button("Copy", size="sm", scale=0, min_width=120, elem_id="copy")
+            copy.click(None, None, copy, js=COPY).then(None, None, copy, js=COPIED)
+    return {"spoken": spoken, "live": live, "press": press, "outputs": [restored, about]}
 
 
 def _file_tab() -> dict[str, Any]:
@@ -147,16 +158,15 @@ def _connect(restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, An
     @_told()
     def show(text: str, *given: Any) -> tuple[Any, ...]:
         if not text.strip():
-            return "", EMPTY, ""
+            return EMPTY, ""
         done = restorer.restore(text, *given)
-        doubts = doubts_html(text, done["edits"], done["words"])
-        return done["text"], doubts, speed_line(done["words"], done["seconds"])
+        return restored_html(text, done["edits"], done["words"]), speed_line(done["words"], done["seconds"])
 
     def show_live(text: str, is_live: bool, *given: Any) -> tuple[Any, ...]:
         if text.strip() and not is_live:
             return (gr.skip(),) * len(typed["outputs"])
         if len(text) > LIVE_CHARACTERS:
-            return gr.skip(), gr.skip(), "A long text: press **Restore**."
+            return gr.skip(), "A long text: press **Restore**."
         return show(text, *given)
 
     @_told()

@@ -12,7 +12,7 @@ from typing import Any
 
 SHARE, SURE = 10, 0.6  # one decision is shown for ten marks, but none of this probability or more
 LEAST = 0.05  # what is less probable is no alternative
-EMPTY = '<p class="hint">Places that the model is unsure of will be underlined here.</p>'
+EMPTY = '<p class="hint">Your text comes here with its marks. Places that the model is unsure of are underlined.</p>'
 HINT = "Underlined: where the model is least sure. Touch or focus one to see what else it considered."
 SURE_HINT = "The model is sure of every mark."
 
@@ -49,7 +49,7 @@ def parts(
     assert not waiting
 
 
-def doubts_html(text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]) -> str:
+def restored_html(text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]) -> str:
     """The restored text, its doubtful places underlined; each shows its alternatives when it is touched or focused."""
     shown, doubts = [], doubtful(words)
     for part, index in parts(text, edits, words):

@@ -77,12 +77,12 @@ def test_doubts_can_be_reached_by_keyboard_and_name_their_alternatives():
     comma = {"start": 5, "removed": "", "inserted": ",", "label": "COMMA", "score": 0.42, "source": "model"}
     scores = {"O": 0.4, "COMMA": 0.42, "PERIOD": 0.15, "QUESTION": 0.03}
     words = [word(score=0.42, end=5) | {"scores": scores}, word("", 0.99, start=6, end=9)]
-    page = views.doubts_html("<h>lo you", [comma], words)
+    page = views.restored_html("<h>lo you", [comma], words)
     assert '<span class="doubt" tabindex="0">&lt;h&gt;lo,<span' in page
     assert "comma 42%, no mark 40%, period 15%<" in page
     assert page.count('class="doubt"') == 1
     assert views.HINT in page
-    assert views.SURE_HINT in views.doubts_html("hello", [], [word("", 0.99, end=5)])
+    assert views.SURE_HINT in views.restored_html("hello", [], [word("", 0.99, end=5)])
 
 
 def test_both_models_are_offered_where_both_are_there(tiny_checkpoint, monkeypatch):
@@ -192,9 +192,16 @@ def write(page, text: str, expected: str) -> None:
     wait_for(page, expected)
 
 
-def wait_for(page, text: str, box: str = "#restored textarea") -> None:
-    """Wait until a box has this text."""
-    page.wait_for_function("([box, text]) => document.querySelector(box).value === text", arg=[box, text])
+def wait_for(page, text: str) -> None:
+    """Wait until this text is shown as the restored one, whichever tab is open."""
+    read = "text => [...document.querySelectorAll('#restored .shown')].map(own => own.cloneNode(true)).map(own => {"
+    read += "own.querySelectorAll('.choices').forEach(one => one.remove()); return own.textContent}).join() === text"
+    page.wait_for_function(read, arg=text)
+
+
+def wait_for_preview(page, text: str) -> None:
+    """Wait until a file's result begins so."""
+    page.wait_for_function("text => document.querySelector('#preview textarea').value === text", arg=text)
 
 
 def press(page, key: str, element) -> None:
@@ -208,12 +215,16 @@ def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, brows
     result = tiny_pipeline(TEXT)
     with visit(browser, server[0], theme, width) as page:
         write(page, TEXT, result["text"])
-        doubt = page.locator("#doubts .doubt").first
+        doubt = page.locator("#restored .doubt").first
         doubt.focus()
         doubt.locator(".choices").wait_for()
         page.get_by_role("tab", name="Text").focus()
-        shown = page.locator("#doubts .shown").inner_text()
+        shown = page.locator("#restored .shown").inner_text()
         assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", result["text"])
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Copy").click()
+        page.get_by_role("button", name="Copied").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()") == result["text"]
         assert "words a second" in page.locator("#about").inner_text()
         overhang = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert overhang <= 0
@@ -233,7 +244,7 @@ def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, brows
         press(page, "Space", page.get_by_label("Restore while I type"))
         page.locator("#spoken textarea").fill("saya are you")
         page.wait_for_timeout(500)
-        assert page.locator("#restored textarea").input_value() == before
+        assert page.locator("#restored .shown").inner_text() == before
         press(page, "Enter", page.get_by_role("button", name="Restore", exact=True))
         wait_for(page, tiny_pipeline("saya are you", marks="sentence-ends", truecase=True)["text"])
         press(page, "Enter", page.get_by_role("button", name="Clear"))
@@ -249,7 +260,7 @@ def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, br
         write(page, TEXT, tiny_pipeline(TEXT)["text"])
         page.get_by_role("tab", name="File").click()
         page.locator("#upload input[type=file]").set_input_files(path)
-        wait_for(page, expected[:2000].replace("\r\n", "\n"), "#preview textarea")
+        wait_for_preview(page, expected[:2000].replace("\r\n", "\n"))
         with page.expect_download() as begun:
             page.locator("#download").click()
         begun.value.save_as(tmp_path / path.name)
@@ -258,7 +269,7 @@ def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, br
         page.get_by_role("button", name="Options").click()
         page.get_by_label("Capitals", exact=True).click()
         capitals = restore_transcript(transcript, tiny_pipeline, truecase=True).source()
-        wait_for(page, capitals[:2000], "#preview textarea")
+        wait_for_preview(page, capitals[:2000])
         wait_for(page, tiny_pipeline(TEXT, truecase=True)["text"])
 
 

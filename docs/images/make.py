@@ -21,7 +21,7 @@ from restorer import PageRestorer  # noqa: E402
 def show_text(page: Page) -> None:
     """Choose the mixed example, wait for its result, and point at a doubtful place."""
     page.get_by_role("button", name="Mixed", exact=True).click()
-    page.wait_for_function("document.querySelector('#restored textarea').value.length > 5")
+    page.locator("#restored .shown").wait_for()
     page.locator(".doubt").first.focus()
     page.wait_for_timeout(1000)  # for what glides into place
 
