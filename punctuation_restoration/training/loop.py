@@ -31,6 +31,7 @@ from punctuation_restoration.whole_files import remove_unfinished, written_whole
 STATE_FILE = "trainer.pt"
 MAX_NORM = 1.0  # gradients are clipped to it
 N_CHECKPOINTS = 2  # that are kept
+FEW_WORDS = 5_000  # of one language; on fewer a threshold that gains by chance is as likely as one that helps
 
 
 @dataclass
@@ -86,6 +87,12 @@ class TrainingRun:
         self.save()
         self._save_tuned("final")
         self.tell(f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}")
+        n_words = min((row["n_words"] for row in self.scores["languages"].values()), default=FEW_WORDS)
+        if n_words < FEW_WORDS:
+            self.tell(
+                f"only {n_words:,} validation words: F1 and thresholds are rough; "
+                "`punctuation-restoration prepare --validation 0.2` holds out more documents"
+            )
         self.accelerator.wait_for_everyone()
         return self.scores
 
