@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from punctuation_restoration.pipeline.edits import edited
 from punctuation_restoration.transcripts import RestoredTranscript, read_bytes, restore_transcript
 
 SIGN = "‡"  # stands for a mark; it occurs nowhere else
 ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['.][^\W_\u4e00-\u9fff]+)*")
 RECORDED = Path(__file__).resolve().parents[1] / "examples" / "inputs"
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # of properties of whole files
 
 
 class StandIn:

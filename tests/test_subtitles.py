@@ -1,13 +1,11 @@
 """Subtitles: marks cross cue borders, and nothing but marks ever changes."""
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from restorers import ANY_WORD, SIGN, mark_everything, marking, srt
+from restorers import ANY_WORD, SIGN, mark_everything, marking, patient, srt
 
 from punctuation_restoration.transcripts import FormatError, read_bytes, read_source, restore_transcript, write_as
-
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def spoken(source: str, file_format: str = "srt") -> str:
