@@ -46,23 +46,41 @@ lint: $(ALL)     ## style, types, and no large files beside the checkpoints
 check: lint      ## lint, and the quick tests
 	$(PYTHON) -m pytest -m "not slow"
 
-# A model like the fast one, and its table, in one run of as many words. It needs texts and an encoder in SHARED, which
-# are not part of the project, and a day on two cores, or half of that where there is bf16 (AMX). A stopped run resumes.
-RUN := runs/reproduce
+# The default model of recipes/default.yaml, and its table. It needs texts and encoders in SHARED, which are not part of the
+# project: half an hour to prepare, and days of training on two cores. A run that was stopped resumes.
+RUN := runs/default
 SHARED := ../shared
-TRAIN = $(PYTHON) -m torch.distributed.run --standalone --nproc-per-node 2 train.py --device cpu
+TEACHER := $(firstword $(wildcard checkpoints/en-zh-ms-fast) checkpoints/en-zh-ms)
+CLI = $(PYTHON) -m punctuation_restoration.cli.commands
 VALIDATION := iwslt2012-dev zh-spoken-valid ms-news-valid ms-spoken-valid
 TESTS := iwslt2011-test iwslt2011-test-asr zh-tst2011+2012-punctuated zh-dev2010 ms-news-test
 
-reproduce: $(ALL)  ## prepare the data, train the default model, ship it, and score it on every test
-	test -f $(RUN)/prepared/index.json || $(PYTHON) -m punctuation_restoration.cli.commands \
-		prepare --recipe recipes/en-zh-ms.yaml --output $(RUN)/prepared
-	$(TRAIN) --recipe recipes/en-zh-ms.yaml --data $(RUN)/prepared --output $(RUN) --encoder $(SHARED)/encoder
-	$(PYTHON) -m tools.thresholds --model $(RUN)/final \
-		--benchmark $(VALIDATION) --limit 120000 --output results/thresholds.json
-	$(PYTHON) -m tools.shipping $(RUN)/final checkpoints/en-zh-ms \
-		--thresholds results/thresholds.json
+reproduce: $(RUN)/final  ## prepare the data, train the default model, ship it, and score it on every test
+	$(PYTHON) -m tools.thresholds --model $(RUN)/final --benchmark $(VALIDATION) --limit 120000 --output $(RUN)/thresholds.json
+	$(PYTHON) -m tools.shipping $(RUN)/final checkpoints/en-zh-ms --stored-bits 8 --thresholds $(RUN)/thresholds.json
 	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid zh-english-valid --output results
+
+$(RUN)/final: $(RUN)/prepared/index.json $(RUN)/soft
+	$(PYTHON) train.py --recipe recipes/default.yaml --encoder $(RUN)/encoder --data $(RUN)/prepared \
+		--soft-labels $(RUN)/soft --output $(RUN) --device cpu
+
+$(RUN)/soft: $(RUN)/taught/index.json
+	$(CLI) label --model $(TEACHER) --data $(RUN)/taught --output $(RUN)/soft.part
+	mv $(RUN)/soft.part $@
+
+$(RUN)/taught/index.json: | $(ALL)
+	$(CLI) prepare --recipe recipes/taught.yaml --tokenizer $(TEACHER) --output $(RUN)/taught
+
+$(RUN)/prepared/index.json: | $(RUN)/encoder
+	$(CLI) prepare --recipe recipes/default.yaml --tokenizer $(RUN)/encoder --output $(RUN)/prepared
+
+$(RUN)/encoder: | $(RUN)/gemma
+	$(PYTHON) $(SHARED)/encoders/cut_vocabulary.py $(RUN)/gemma $@.part $(SHARED)/data 3
+	mv $@.part $@
+
+$(RUN)/gemma: | $(ALL)
+	$(PYTHON) $(SHARED)/encoders/get.py embeddinggemma-300m $@.part
+	mv $@.part $@
 
 export-smoke: $(ALL)  ## load the model for the Hub in new environments, with the oldest and the newest transformers
 	TORCH="$(TORCH)" $(PYTHON) tests/export_smoke.py

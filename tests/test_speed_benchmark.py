@@ -1,4 +1,4 @@
-"""The speed benchmark: what its peer reads, what one run of it finds, and what its tables say."""
+"""The speed benchmark: what its peer reads, what one run finds, what its tables say; what backends change."""
 
 import json
 import time
@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from transformers import AutoModelForTokenClassification, AutoTokenizer
 
-from tools import speed
+from punctuation_restoration.evaluation.examples import Example
+from tools import backends, speed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -60,3 +63,28 @@ def test_the_document_quotes_the_speed_as_it_was_measured() -> None:
         json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8")) for name in ("speed", "backends")
     )
     assert speed.fill(text, speeds, accuracy) == text, "run `python -m tools.speed --join results/speed.json --fill`"
+
+
+def test_decisions_that_a_backend_changes_are_counted() -> None:
+    """By hand: of three marks the reference finds two, the backend one; one of the two changes of four units."""
+    names = ("O", "COMMA", "PERIOD", "QUESTION")
+    example = Example("x", "a b c d", ((0, 1), (2, 3), (4, 5), (6, 7)), ("COMMA", "O", "PERIOD", "PERIOD"))
+    reference, found = {"own": ["COMMA", "O", "PERIOD", "O"]}, {"own": ["COMMA", "O", "O", "O"]}
+    row = backends.compare(found, reference, {"own": [example]}, names)
+    assert row == {"f1": {"own": 50.0}, "mean_f1": 50.0, "changed_percent": {"own": 25.0}}
+    assert backends.compare(reference, reference, {"own": [example]}, names)["f1"] == {"own": 80.0}
+
+
+def test_models_are_compared_with_the_first(tiny_checkpoint: str, texts: str, tmp_path: Path) -> None:
+    other = AutoModelForTokenClassification.from_pretrained(tiny_checkpoint)
+    with torch.no_grad():
+        other.classifier.out_proj.bias.copy_(torch.tensor([0.0, 0.0, 9.0, 0.0]))  # a period everywhere
+    other.save_pretrained(tmp_path / "other")
+    AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path / "other")
+    given = ["--model", tiny_checkpoint, "--before", str(tmp_path / "other"), "--backends", "torch", "--limit", "90"]
+    out = tmp_path / "found.json"
+    assert backends.main([*given, "--benchmark", str(Path(texts) / "talks.txt"), "--output", str(out)]) == 0
+    before, after = json.loads(out.read_text())["rows"]
+    assert [before["backend"], after["backend"]] == ["before", "torch"]
+    assert list(before["changed_percent"].values()) == [0]
+    assert after["changed_percent"] != before["changed_percent"]
