@@ -3,9 +3,9 @@
 Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, C casings, H hidden width.
 """
 
-import os
-import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
 
 NOTICES = ("NOTICE", "GEMMA_TERMS_OF_USE.txt")  # of Gemma's family
 MAY_BE_MISSING = ("_raise_exceptions_for_missing_entries", "_raise_exceptions_for_connection_errors")
+HUB_KEYWORDS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 
 
 @dataclass
@@ -54,6 +55,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     _supports_flash_attn = True
     _supports_flex_attn = True
     _supports_attention_backend = True
+    notices: Mapping[str, bytes] = {}  # files that are written beside the weights, by name
 
     def __init__(self, config: PunctuationRestorationConfig, will_be_loaded: bool = False) -> None:
         super().__init__(config)
@@ -140,13 +142,19 @@ class PunctuationRestorationModel(PreTrainedModel):
         if model.config.stored_bits:
             apply_scales(model.encoder)
             model.config.stored_bits = None
+        # Read now: the folder may be gone when the model is saved, as checkpoints of a run go.
+        if place is not None and model.config.encoder_config.model_type.startswith("gemma"):
+            where = {name: value for name, value in kwargs.items() if name in HUB_KEYWORDS}
+            where |= dict.fromkeys(MAY_BE_MISSING, False)
+            files = {name: cached_file(place, name, **where) for name in NOTICES}
+            model.notices = {name: Path(file).read_bytes() for name, file in files.items() if file}
         return loaded if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
         """As in transformers; with `stored_bits=8` the matrices of the encoder are stored in 8 bits.
 
-        Such a file has a quarter of the size. This model itself stays as it is. The notice and the terms that lie
-        beside a model of Gemma's family are copied, as these terms ask.
+        Such a file has a quarter of the size. This model itself stays as it is. The notice and the terms that lay
+        beside a model of Gemma's family when it was loaded are written too, as these terms ask.
 
         Raises:
             ValueError: for other `stored_bits` than 8 and None.
@@ -160,11 +168,9 @@ class PunctuationRestorationModel(PreTrainedModel):
             super().save_pretrained(save_directory, *args, **kwargs)
         finally:
             self.config.stored_bits = None
-        source, encoder = self.name_or_path or "", self.config.encoder_config
-        for name in NOTICES if source and encoder.model_type.startswith("gemma") else ():
-            found = cached_file(source, name, **dict.fromkeys(MAY_BE_MISSING, False))
-            if found and not os.path.exists(os.path.join(save_directory, name)):
-                shutil.copyfile(found, os.path.join(save_directory, name))
+        for name, content in self.notices.items():
+            if not (place := Path(save_directory, name)).exists():
+                place.write_bytes(content)
 
     @can_return_tuple
     def forward(
