@@ -21,10 +21,12 @@ def test_shipped_recipes_load(path: Path) -> None:
     assert settings_of({}, recipe.model, recipe.training).max_steps > 0
 
 
-def test_filters_at_the_top_hold_for_sources_that_do_not_overrule_them() -> None:
-    sources = [SOURCE, {**SOURCE, "name": "b", "filters": {"min_sentences": 1}}]
-    recipe = build_recipe({"name": "r", "filters": {"min_sentences": 5, "max_marks_per_word": 0.4}, "sources": sources})
+def test_filters_and_words_at_the_top_hold_for_sources_that_do_not_overrule_them() -> None:
+    sources = [SOURCE, {**SOURCE, "name": "b", "filters": {"min_sentences": 1}, "max_words": 9}]
+    top = {"filters": {"min_sentences": 5, "max_marks_per_word": 0.4}, "max_words": 70}
+    recipe = build_recipe({"name": "r", **top, "sources": sources})
     assert [source.name for source in recipe.sources] == ["talks", "b"]
+    assert [source.max_words for source in recipe.sources] == [70, 9]
     assert [(own.filters.min_sentences, own.filters.max_marks_per_word) for own in recipe.sources] == [
         (5, 0.4),
         (1, 0.4),

@@ -129,15 +129,16 @@ def load_recipe(path: str | Path) -> Recipe:
 def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     """Check the dictionary of a recipe and give the recipe; a `ValueError` says what is wrong.
 
-    `filters` at the top are the defaults of every source; a source without `name` takes that of its file.
+    `filters` and `max_words` at the top are every source's defaults; a source without `name` takes that of its file.
     """
     content = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
-    defaults, sources = content.pop("filters", {}), []
+    defaults, most, sources = content.pop("filters", {}), content.pop("max_words", None), []
     for number, row in enumerate(content.pop("sources", ()), 1):
         here = f"{where}, source {number}"
         if not isinstance(row, Mapping):
             raise ValueError(f"Expected keys and values in {here}, got {row!r}. Correct it.")
-        sources.append(checked(Source, {**_named(row), "filters": {**defaults, **row.get("filters", {})}}, here))
+        row = {"max_words": most, **_named(row), "filters": {**defaults, **row.get("filters", {})}}
+        sources.append(checked(Source, row, here))
     return checked(Recipe, {**content, "sources": tuple(sources)}, where)
 
 
