@@ -101,7 +101,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--pieces", type=int, default=16_000, help="size of the vocabulary")
     parser.add_argument("--max-words", type=int, default=300_000, help="of each source, to learn the pieces from")
     parser.add_argument("--seed", type=int, default=1, help="of the weights")
-    parser.add_argument("--shift", type=int, default=4, help="pieces that are read behind a word (4)")
+    parser.add_argument("--shift", type=int, default=4, help="pieces that are read after a word (4)")
     for name, (meaning, default) in SIZES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default, help=f"{meaning} ({default})")
     return parser.parse_args(argv)

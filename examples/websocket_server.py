@@ -42,7 +42,7 @@ def take(streamer: PunctuationStreamer, message: str | bytes) -> StreamStep:
         return streamer.flush()
     steps: dict[str, Any] = {"words": streamer.feed_words, "text": streamer.feed, "hypothesis": streamer.hypothesize}
     if kind not in steps or not isinstance(value, list if kind == "words" else str):
-        raise ValueError(f"Expected words as a list, text or hypothesis as a string, got {kind!r}. Correct it.")
+        raise ValueError(f"Expected words as a list, or text or hypothesis as a string, got {request!r:.80}. Send one.")
     return steps[kind](value)
 
 

@@ -38,7 +38,7 @@ DEFAULT_MARK_LABELS = {
 
 SLOT_STYLES = ("mask", "last-piece")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
-# How a word is written in the middle of a sentence: as it came, `Monday`, `NASA`, `iPhone`.
+# How a word is written in the middle of a sentence: unchanged, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
 WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
@@ -76,7 +76,7 @@ class PunctuationLSTMConfig(PreTrainedConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         names = ("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers")
         if wrong := {name: getattr(self, name) for name in names if getattr(self, name) < 1}:
-            raise ValueError(f"Expected sizes of 1 or more, got {wrong}. Correct it.")
+            raise ValueError(f"Expected sizes of 1 or more, got {wrong}. Raise them.")
         super().__post_init__(**kwargs)
 
 
@@ -96,7 +96,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         words_alone: whether words are tokenised without the blank before them. Default: False, as in running text.
         digits_as_zero: whether the encoder sees every digit as `0`. Default: False.
         shift: pieces after a word at which its label is read, for an encoder that reads to the right only. Default: 0.
-        open_ends: whether a missing `</s>` tells the model that the text goes on. Default: False.
+        open_ends: whether a missing `</s>` tells the model that the text continues. Default: False.
         head: `"linear"` (default): two layers for each slot alone. `"bilstm"`: an LSTM both ways over the slots and one
             layer. `"crf"`, `"bilstm-crf"`: with a CRF, whose marginal log-probabilities are the logits.
         head_width: hidden width of the heads without an LSTM. Default: 1,568.
@@ -275,7 +275,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     def _expect(self, name: str, holds: bool, expected: str) -> None:
         if not holds:
-            raise ValueError(f"Expected {name} {expected}, got {getattr(self, name)!r:.200}. Correct it.")
+            raise ValueError(f"Expected {name} {expected}, got {getattr(self, name)!r:.200}. Set {name} so.")
 
     def _default_mark_labels(self) -> dict[str, str | None]:
         own = {label["after"]: label["name"] for label in self.labels if not label["before"]}

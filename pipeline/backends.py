@@ -44,7 +44,7 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
         ImportError: if a package is missing; with what to install.
     """
     if name not in BACKENDS:
-        raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Choose one.")
+        raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Pass one of these.")
     if name != "torch":
         source = _file_beside(FILES[name], model) or _written(name, model, pad_id)
         return functools.partial(_compute_with_onnx, source)

@@ -21,6 +21,8 @@ LEAST_WORDS = 3  # in a text of capitals alone: `NASA` and `NASA JPL` stay
 LEAST_STRETCH = 8  # in a text that has small letters too: no list of acronyms is as long
 OTHERS_WEIGHT = 0.5  # of 0.5, 1 and 2 the best on held-out talks and news (docs/log.md)
 
+# Links, addresses, and names of hosts and files: `example.com`, `a.tar.gz`, but not `U.S.A.` and `Ph.D`.
+_ADDRESS = regex.compile(r"://|@|\\|\Awww\.|(?<=\w\w)\.(?=\w\w)")
 # What English hangs on words, which stays as it is: NASA's, we'll.
 _ENDING = regex.compile(r"(?<=.)['’‘`´＇ʼ]\p{Ll}{1,2}\Z")
 _PART = regex.compile(r"(?:^|[\-‐‑'’‘`´＇ʼ])[^\p{L}]*\p{Ll}")  # up to the first letter of it
@@ -92,9 +94,10 @@ def capital_edits(
 ) -> list[Edit]:
     """The edits that give words their letters, sentences their capital, and the English `I` its own.
 
-    Words that have capitals of their own, links and addresses stay as they are. `probabilities` (W, C) are those of the
-    casings, (W, 0) if the model knows none; `mixed_case` lists words with capitals inside, of which the first of two
-    alike counts. Words at the places `unchanged` get no letters by their casing; those at `firsts` begin sentences.
+    Words that have capitals of their own, links, addresses and names of files stay as they are. `probabilities` (W, C)
+    are those of the casings, (W, 0) if the model knows none; `mixed_case` lists words with capitals inside, of which
+    the first of two alike counts. Words at the places `unchanged` get no letters by their casing; those at `firsts`
+    begin sentences.
     """
     forms = plain = without_shouting([word.text for word in words])
     if probabilities.shape[1]:
@@ -106,7 +109,7 @@ def capital_edits(
     for index, (word, own, form) in enumerate(zip(words, plain, forms, strict=True)):
         spoken = word.spoken if own == word.text else word.spoken.lower()
         is_english_i = spoken == "i" or spoken.startswith("i'")  # also in I'm, I'll, I've, I'd
-        if not (is_english_i or spoken.islower()) or "://" in own or "@" in own:
+        if not (is_english_i or spoken.islower()) or _ADDRESS.search(own):
             continue
         if is_english_i or (index in firsts and form == own):  # no other capital for iPhone
             offset = next((place for place, sign in enumerate(own) if sign.isalnum()), 0)

@@ -84,7 +84,7 @@ def make_choice(
     wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
     if set(wanted) - set(names):
         known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
-        raise ValueError(f"Expected marks to be {known}, got {marks!r}. Correct it.")
+        raise ValueError(f"Expected marks to be {known}, got {marks!r}. Pass one of these.")
     if isinstance(marks, str) and marks in sets:
         signs = {label["after"] for label in config.labels if label["name"] in wanted}
         wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
@@ -106,7 +106,7 @@ def fix(config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[i
         if not 0 <= index < len(found) or name not in ids:
             raise ValueError(
                 f"Expected 'known' to map word indices below {len(found)} to labels among {list(ids)}, got "
-                f"{index}: {name!r}. Correct it."
+                f"{index}: {name!r}. Count words as result['words'] does."
             )
         fixed[index] = fixed[index] or Decision(ids[name], 1.0, "known")
     return fixed

@@ -5,7 +5,7 @@ There are two doors. What a recogniser gives, `recognisers.py` reads; read here 
     {"text": ...}      text; perhaps with "turns", "spans": [(start, end, (begins, ends)), ...], "unfinished"
     {"words": [...]}   words of a recogniser; perhaps with "timestamps": [(start, end), ...]
 
-What may stand beside them, the pipeline's class says; "unfinished": True is what its keyword `final` takes for False.
+`PunctuationRestorationPipeline` lists the optional keys. "unfinished": True is `final=False` for one item.
 The indices of "known" count the words that the pipeline finds, in Mandarin jieba's, not the items of "words".
 """
 
@@ -62,7 +62,7 @@ def read_item(item: Any) -> Item:
         return _read_recognised(item, {})
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
-        raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Correct it.")
+        raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Pass such a dictionary.")
     words = listed(item.get("words"))
     has_objects = bool(words) and not isinstance(words[0], str)
     if has_objects or not set(item) <= KEYS["text"] | KEYS["words"] or {"text", "words"} <= set(item):
@@ -79,7 +79,7 @@ def read_item(item: Any) -> Item:
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
     if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
-        raise ValueError(f"Expected 'turns' as a list of characters' numbers, got {turns!r:.80}. Correct it.")
+        raise ValueError(f"Expected 'turns' as a list of character offsets, got {turns!r:.80}. Pass integers.")
     timed = [TimedSpan(*span) for span in spans] or None
     return _read_text(text, turns, known=known, spans=timed, unfinished=bool(item.get("unfinished")))
 
@@ -137,7 +137,7 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
         try:
             begins, ends = map(seconds, listed(time) or ())
         except ValueError as error:
-            problem = f"Expected word {index} to have a time (start, end) in seconds, got {time!r}. Correct it."
+            problem = f"Expected word {index} to have a time (start, end) in seconds, got {time!r}. Pass two numbers."
             raise ValueError(problem) from error
         spans.append(TimedSpan(place, place := place + len(word), (begins, ends)))
     return Item(text, known, spans)

@@ -191,7 +191,7 @@ class Part:
             found = self.at(row.path)
             parts = found.parts() if found else []
             if found and parts is None and row.path in ("segments", "chunks", "words"):
-                raise self.fault(f"Expected a list under {row.path!r}, got {found.value!r:.60}. Correct it.")
+                raise self.fault(f"Expected a list under {row.path!r}, got {found.value!r:.60}. Put one there.")
             parts = [part for part in parts or [] if not row.each or part.at(row.each)]
             if not parts or (row.beside and not self.at(row.beside)) or parts[0].at("mark"):  # our own output's
                 continue
@@ -207,7 +207,7 @@ class Part:
             if words and all(word.said() for word in words):
                 return words
             if found and key == "words" and (words or words is None):
-                raise self.fault(f"Expected a list of words under 'words', got {found.value!r:.60}. Correct it.")
+                raise self.fault(f"Expected a list of words under 'words', got {found.value!r:.60}. Put one there.")
         return []
 
     def speaker(self) -> Any:
@@ -224,7 +224,7 @@ class Part:
                 last = round(first + last, 6)
             return first, last
         if (pair := self.at("timestamp")) and not isinstance(pair.value, Mapping):
-            raise self.fault(f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Correct it.')
+            raise self.fault(f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Write one, or none.')
         return None
 
     def seconds(self, moment: "Part | None", unit: float) -> float | None:

@@ -111,7 +111,7 @@ def read_transcripts(values: Any) -> list[Recognised] | Recognised:
         return read_recognised(values)
     for value in values:
         if not isinstance(value, Mapping):
-            raise ValueError(f"Expected a list of words, segments or transcripts, got {value!r:.60}. Correct it.")
+            raise ValueError(f"Expected words, segments or transcripts in a list, got {value!r:.60}. Leave it out.")
     if opens_transcript(values[0]) or _are_vosk(values):
         return read_recognised(values)
     return [read_recognised(value, (n,)) for n, value in enumerate(values)]
@@ -180,7 +180,7 @@ class _Reader:
                 return
             got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
             wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
-            raise value.fault(f"Expected {wanted}, got {got:.90}. Correct it.")
+            raise value.fault(f"Expected {wanted}, got {got:.90}. Name the text's key 'text'.")
         self.said = []
         if lists:
             (row, parts), *others = lists
@@ -202,7 +202,7 @@ class _Reader:
             self.are_named = names_speakers((line for text in shown for line in text.splitlines()), are_cues=True)
         for part in parts:
             if not part.says() and not (row.holds == "words" and isinstance(part.value, str)):
-                raise part.fault(f"Expected an object with a text, got {part.value!r:.60}. Correct it.")
+                raise part.fault(f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list.")
             self._read_part(part, row)
 
     def _read_part(self, part: Part, row: Listed) -> None:

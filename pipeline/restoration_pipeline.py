@@ -71,7 +71,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         marks: which labels may be written. `"basic"` (default): those of `, . ?`, also in place of the model's others.
             `"all"`: every label. `"sentence-ends"`: those that end a sentence. Or a list of labels' names.
         thresholds: `{label name: probability}` from which a mark is written, 0 to 1. Default: the configuration's; `{}`
-            writes whatever is most probable. If several reach theirs, the highest ratio of the two wins.
+            writes whatever is most probable. If several labels reach theirs, the highest probability / threshold wins.
         final: False if the text breaks off. Its last word then gets no mark, unless the model was trained to tell such
             a text from one that is over, and what opens (`¿`) need not be closed. Default True.
         truecase: True gives sentences, the English `I` and names their capitals (names where the model has learned
@@ -86,9 +86,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         edits: what was done, in the order of the text, ready for JSON. Each replaces `removed`, at character `start` of
             the input, by `inserted`. A mark has the `label`, `score` and `source` of its word; for a mark taken out and
             for a letter they are None, None, and `"removal"` or `"truecase"`.
-        words: of each `word` its `start` and `end` (characters of the input), `label`, `mark` (what stands after it),
-            `score` (probability of the label), `source` (`"model"`, `"input"` for a mark that the text had, `"known"`
-            for one that the item gave), and `timestamp` where there are times.
+        words: of each `word` its `start` and `end` (characters of the input), `label`, `mark` (what its label writes; a
+            mark that the text had may be another sign), `score` (probability of the label), `source` (`"model"`,
+            `"input"` for a mark that the text had, `"known"` for one that the item gave), and `timestamp` where there
+            are times.
         sentences: where asked for.
 
     Raises:
@@ -124,12 +125,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             raise TypeError(f"Expected keywords among {OPTIONS}, got {unknown}. {what_to_do}.")
         for name in SWITCHES:
             if not isinstance(value := kwargs.get(name, False), bool):
-                raise ValueError(f"Expected {name} to be True or False, got {value!r}. Correct it.")
+                raise ValueError(f"Expected {name} to be True or False, got {value!r}. Pass {name}=True or False.")
         if (existing := kwargs.get("existing", "keep")) not in EXISTING:
-            raise ValueError(f"Expected existing to be one of {EXISTING}, got {existing!r}. Choose one.")
+            raise ValueError(f"Expected existing to be one of {EXISTING}, got {existing!r}. Pass one of these.")
         pause = kwargs.get("pause")
         if pause is not None and not (isinstance(pause, int | float) and pause > 0):
-            raise ValueError(f"Expected pause in seconds, above 0, got {pause!r}. Correct it.")
+            raise ValueError(f"Expected pause in seconds, above 0, got {pause!r}. Pass pause=0.8, or leave it out.")
         make_choice(self.model.config, kwargs.get("marks", "basic"), kwargs.get("thresholds"))
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_OPTIONS}
         return preprocess, {}, {name: value for name, value in kwargs.items() if name not in PREPROCESS_OPTIONS}
@@ -170,13 +171,14 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
         Restored text is given as soon as enough words follow it; joined, it is the text with its marks. Memory stays
         that of a few thousand words. A text of up to 40,000 characters is restored as by one call. `options` are
-        keywords of a call and of `PunctuationStreamer`; capitals need `condition=True`.
+        keywords of a call (`return_words` and `sentences` have no effect) and of `PunctuationStreamer`; capitals need
+        `condition=True`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
         """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text."""
-        streamer = PunctuationStreamer(self, self.model.config.right_context, **options)
+        streamer = PunctuationStreamer(self, **{"look_ahead": self.model.config.right_context, **options})
         for text, is_last in in_blocks(texts, STREAM_BLOCK):
             step = streamer.flush(text) if is_last else streamer.feed(text)
             streamer.forget()

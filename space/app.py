@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,10 +174,10 @@ def _connect(restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, An
         if path is None:
             return gr.DownloadButton(value=None, interactive=False), "", ""
         results.mkdir(exist_ok=True)
-        for folder in results.iterdir():
-            if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(dir=results))
+        removal = threading.Timer(KEPT_SECONDS, shutil.rmtree, (folder, True))
+        removal.daemon = True
+        removal.start()
         target, restored = restorer.restore_file(Path(path), folder, to.replace(AS_IT_IS, ""), *given)
         line = f"{target.name} · {speed_line(restored['words'], restored['seconds'])}"
         return gr.DownloadButton(value=str(target), interactive=True), line, restored["text"][:2000]

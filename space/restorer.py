@@ -43,7 +43,7 @@ class PageRestorer:
     def load(self, model: str) -> Any:
         """The pipeline of a model, loaded when it is first asked for."""
         if model not in self.models:
-            raise ValueError(f"Expected a model out of {list(self.models)}, got {model!r}. Choose one.")
+            raise ValueError(f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these.")
         place = self.models[model]
         revision = self.revision or (HUB_REVISION if place in (HUB_MODEL, HUB_FAST) else None)
         build: Any = pipeline  # its overloads name only the tasks of transformers itself

@@ -87,6 +87,16 @@ def test_words_get_their_letters_and_sentences_their_capitals(restore: Any, monk
     assert restore("MARK MarK ab", truecase=True)["text"] == "MARK MarK AB"
 
 
+@pytest.mark.parametrize("name", ["example.com", "www.a.b", "a.tar.gz", "x@y.z", "https://a", r"b:\ab\c"])
+def test_a_name_of_a_host_or_file_begins_a_sentence_without_a_capital(restore: Any, name: str) -> None:
+    assert restore(f"{name} is here", truecase=True)["text"].startswith(name)
+
+
+@pytest.mark.parametrize("word", ["u.s.", "and/or", "it's", "e.g."])
+def test_other_words_with_signs_inside_begin_it_with_one(restore: Any, word: str) -> None:
+    assert restore(f"{word} is here", truecase=True)["text"].startswith(word[0].upper())
+
+
 def test_chunks_and_streams_have_the_letters_too(restore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     restore = with_casings(restore, monkeypatch, SAYS)
     chunks = [{"text": " hello", "timestamp": (0.0, 1.0)}, {"text": " ab", "timestamp": (1.0, 2.0)}]

@@ -143,11 +143,13 @@ def test_nothing_usable_and_foreign_folders_are_errors(
     assert main([*arguments, str(tmp_path / "out")]) == 1
     assert "Expected usable training words, got none" in capsys.readouterr().err
     assert not (tmp_path / "out" / "index.json").exists()
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.docx").write_text("keep me")
-    assert main([*arguments, str(tmp_path / "mine")]) == 1
-    assert "Choose another --out" in capsys.readouterr().err
-    assert (tmp_path / "mine" / "thesis.docx").exists()
+    for name in ("thesis.docx", "notes.md", "rows.json", "model.safetensors"):
+        mine = tmp_path / name.replace(".", "-") / name
+        mine.parent.mkdir()
+        mine.write_text("keep me")
+        assert main([*arguments, str(mine.parent)]) == 1
+        assert "Choose another --out" in capsys.readouterr().err
+        assert mine.exists()
     with pytest.raises(ValueError, match="Expected prepared data"):
         read_index(tmp_path / "out")
 

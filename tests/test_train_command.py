@@ -157,6 +157,13 @@ def test_wrong_calls_end_in_one_line(train: Train, more: str, message: str) -> N
     assert said.startswith("train: ")
 
 
+def test_a_misspelt_field_of_the_model_in_a_recipe_is_named(train: Train, tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("name: wrong\nmodel: {open_end: true}\n")
+    assert (
+        "'model' in the recipe, got ['open_end']" in train("out", "--recipe", str(tmp_path / "wrong.yaml"), code=1)[1]
+    )
+
+
 def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "talk.txt").write_text("hello, you are the best. are you?")
     assert run_training(["--data", str(tmp_path / "talk.txt"), "--output", str(tmp_path / "out")]) == 1

@@ -148,12 +148,12 @@ def table(report: dict[str, Any]) -> str:
     offline = [f"{100 * one['offline_micro_f1']:.1f}" for one in sources.values()]
     lines.append(["offline", *offline, *[""] * 2 * len(sources)])
     counted = ", ".join(f"{one['n_words']:,} words of `{one['source']}`" for one in sources.values())
-    times = ", ".join(f"{one['p50_ms']:.0f} ms ({one['p99_ms']:.0f} ms)" for one in sources.values())
+    times = ", ".join(f"{one['p50_ms']:.0f} ms ({one['p99_ms']:.0f} ms, {name})" for name, one in sources.items())
     return (
-        f"{markdown_table(head, lines, n_left=0)}\n\nF1 in percent, full stops that are right, and marks of 100 words "
-        f"that more words change or remove again, on held-out documents: {counted}. The last row: the whole text at "
-        f"once. A word takes, at every look-ahead, in the order of the languages, {times} in the median (in the "
-        f"slowest of a hundred) of one core of an {report['machine']['processor']}."
+        f"{markdown_table(head, lines, n_left=0)}\n\nF1 in percent, share of full stops that are right, and marks of "
+        f"100 words that later words change or remove, on held-out documents: {counted}. The last row: the whole text "
+        f"at once. Median time of a word (slowest of a hundred), at every look-ahead, on one core of an "
+        f"{report['machine']['processor']}: {times}."
     )
 
 

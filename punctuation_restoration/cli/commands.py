@@ -1,7 +1,7 @@
 """The command `punctuation-restoration`: prepares data, trains, evaluates, exports and labels.
 
     punctuation-restoration prepare --recipe recipes/en-zh-ms.yaml --output prepared/
-    punctuation-restoration train --data prepared/ --output runs/first
+    punctuation-restoration train --model checkpoints/en-zh-ms --data prepared/ --output runs/first
     punctuation-restoration evaluate --model runs/first/best --benchmark ms-news-test
     punctuation-restoration export --model runs/first/best --output hub/
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"%(prog)s {punctuation_restoration.__version__}")
     parser.parse_args([name] if name.startswith("-") else [])
-    parser.error(f"Expected a command out of {', '.join(COMMANDS)}, got {name!r}. Choose one.")
+    parser.error(f"Expected a command out of {', '.join(COMMANDS)}, got {name!r}. Write one of these.")
 
 
 def run(name: str, argv: Sequence[str] | None = None) -> int:

@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--model", required=True, help="a punctuation model, folder or Hub id")
     parser.add_argument("--data", required=True, nargs="+", help="folders prepared with the model's tokenizer")
-    parser.add_argument("--output", required=True, type=Path, help="folder to write, or to go on with")
+    parser.add_argument("--output", required=True, type=Path, help="folder to write, or to resume")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, mps (default: a GPU where there is one)")
     args = parser.parse_args(argv)
     from punctuation_restoration.training.labelling import write_probabilities

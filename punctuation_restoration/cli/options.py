@@ -26,7 +26,7 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
     recogniser | punctuate --live
 """
 EXIT_CODES = """Exit codes: 0 done, 1 something failed (what else could be done is done and kept), 2 wrong use of the
-command line: nothing was read."""
+command line: nothing was restored."""
 BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
 DTYPES = ("float32", "bfloat16", "float16")
 # What the pipeline's calls take; an option that is not given is left to the model.
@@ -132,7 +132,7 @@ def _at_least(least: float) -> Callable[[str], Any]:
         with contextlib.suppress(ValueError):
             if (number := type(least)(given)) >= least:
                 return number
-        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}. Correct it.")
+        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}. Give one.")
 
     return read
 

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--labels", help="file with other labels than those of the tokenizer's model (YAML or JSON)")
     parser.add_argument("--processes", type=int, default=2, help="worker processes")
     for split in ("validation", "test"):
-        what = f"share of documents for {split}; default: the recipe's; a source's own share stands"
+        what = f"share of documents for {split}; default: the recipe's; a source's own share is kept"
         parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
     args = parser.parse_args(argv)
     return finish("prepare", lambda: run(args))

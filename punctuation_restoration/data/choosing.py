@@ -83,7 +83,7 @@ def read_sample(paths: Iterable[str | Path], index: Mapping[str, Any], tokenizer
 
 
 def nearest(index: Mapping[str, Any], sample: Sequence[shards.PackedDocument], n_wanted: int) -> np.ndarray:
-    """Which documents to train on have the lowest perplexity, up to so many words and outside the sample, (n,) bool."""
+    """Which documents to train on have the lowest perplexity, up to that many words, outside the sample: (n,) bool."""
     texts = [word_hashes(text.words.piece_ids, text.words.piece_counts) for text in sample]
     model, parts = NgramModel(np.concatenate(texts), np.cumsum([0, *map(len, texts[:-1])])), []
     for shard in (shard for row in index["sources"] for shard in row["splits"]["train"]["shards"]):

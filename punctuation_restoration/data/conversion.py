@@ -126,7 +126,7 @@ def _converted(job: tuple[SourceDocument, Source]) -> Conversion:
 def start_workers(
     converter: Converter, n_processes: int
 ) -> Iterator[Callable[[Iterable[tuple[SourceDocument, Source]]], Iterator[Conversion]]]:
-    """A function that converts documents of sources in order, in so many processes; 1 is this process."""
+    """A function that converts documents of sources in order, in a number of processes; 1 is this process."""
     if n_processes <= 1:
         yield lambda jobs: itertools.starmap(converter.convert, jobs)
     else:  # spawned: a forked tokenizer with threads can hang

@@ -33,7 +33,7 @@ class Source:
     weight: float = 1.0  # times its number of words: how often it is drawn within its language
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
-    max_words: int | None = None  # stop reading after so many words
+    max_words: int | None = None  # stop reading after this many words
     held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
     labelled: bool = True  # False: its marks are dropped, for self-training
     text_field: str = "text"
@@ -109,7 +109,7 @@ class Recipe:
             "substitute and delete of 1 at most together": augmentation.substitute + augmentation.delete <= 1,
         }
         if wrong := [what for what, is_so in expected.items() if not is_so]:
-            raise ValueError(f"Expected in recipe {self.name!r} {'; '.join(wrong)}. Correct it.")
+            raise ValueError(f"Expected in recipe {self.name!r} {'; '.join(wrong)}. Change the recipe so.")
 
 
 def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
@@ -136,7 +136,7 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     for number, row in enumerate(content.pop("sources", ()), 1):
         here = f"{where}, source {number}"
         if not isinstance(row, Mapping):
-            raise ValueError(f"Expected keys and values in {here}, got {row!r}. Correct it.")
+            raise ValueError(f"Expected keys and values in {here}, got {row!r}. Write path and language there.")
         row = {"max_words": most, **_named(row), "filters": {**defaults, **row.get("filters", {})}}
         sources.append(checked(Source, row, here))
     return checked(Recipe, {**content, "sources": tuple(sources)}, where)
@@ -151,7 +151,7 @@ def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> A
     except DaciteError as error:
         wanted = f" ({error.field_type})" if isinstance(error, WrongTypeError) else ""
         what = f"known keys and values of their types in {where}: {error}{wanted}"
-        raise ValueError(f"Expected {what}. Correct it.") from error
+        raise ValueError(f"Expected {what}. Change or remove that key.") from error
 
 
 def read_labels(path: str | Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.shards import Words, WordStream, joined
 
-SEARCH_WORDS = 120  # the next sentence start is looked for within so many words
+SEARCH_WORDS = 120  # the next sentence start is looked for within this many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
 UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of the longest
 QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together

@@ -43,7 +43,7 @@ def evaluate_examples(
 ) -> Evaluation:
     """Run the pipeline over the texts and compare with the reference, in the labels of a set.
 
-    `title` names the progress bar; `settings` are keywords for the pipeline, such as `window` or `thresholds`.
+    `title` names the progress bar; `settings` are keywords for the pipeline, such as `marks` or `thresholds`.
     """
     blocks: dict[str, list[np.ndarray]] = {}
     calibration = {name: count_reliability([]) for name in ("all_words", "marks")}

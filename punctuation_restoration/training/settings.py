@@ -41,7 +41,7 @@ class TrainingSettings:
     encoder_rate: float = setting(2e-4, "learning rate of the encoder", 0)
     head_rate: float = setting(4e-4, "learning rate of the head", 0)
     # A single layer that begins with zeros: at the rate of the head it tells `upper` from `capital` very late.
-    casing_rate: float = setting(1e-2, "learning rate of what tells casings", 0)
+    casing_rate: float = setting(1e-2, "learning rate of the casing head", 0)
     weight_decay: float = setting(0.01, "weight decay", 0)
     warmup_steps: int = setting(200, "steps over which the learning rate rises", 0)
     average_decay: float = setting(0.0, "decay of averaged weights, evaluated and saved; 0: none", 0, BELOW_1)
@@ -103,5 +103,5 @@ def settings_of(
         value, (least, most) = getattr(settings, own.name), own.metadata["range"]
         if isinstance(value, int | float) and not least <= value <= most:
             allowed = f"of {least:g} or more" if most == inf else f"from {least:g} to {most:g}"
-            raise ValueError(f"Expected {own.name} {allowed}, got {value}. Correct it.")
+            raise ValueError(f"Expected {own.name} {allowed}, got {value}. Change it in the recipe or the command.")
     return settings
