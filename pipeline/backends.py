@@ -40,12 +40,15 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     `model` is a `PunctuationRestorationModel`, on the CPU unless for torch; `pad_id` its padding piece.
 
     Raises:
-        ValueError: for an unknown name, or a model that ONNX cannot hold.
+        ValueError: for an unknown name, or a model that ONNX cannot hold, such as one in bf16.
         ImportError: if a package is missing; with what to install.
     """
     if name not in BACKENDS:
         raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Pass one of these.")
     if name != "torch":
+        if model.dtype != torch.float32:
+            got = str(model.dtype).removeprefix("torch.")
+            raise ValueError(f"Expected dtype float32 for backend {name!r}, got {got}. Leave dtype out.")
         source = _file_beside(FILES[name], model) or _written(name, model, pad_id)
         return functools.partial(_compute_with_onnx, source)
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():

@@ -135,13 +135,15 @@ def sentence_ranges(
     """Which words (first, end) make each sentence of a restored text; the last sentence may be unfinished.
 
     A sentence ends at a word whose label, or whose mark in the restored text, ends one, and where another speaker
-    begins. The point of an abbreviation does so only by its label. Edits and words are those of a result.
+    begins. Of a mark that the text had the sign counts, not its label: `;` has that of a period. The point of an
+    abbreviation ends a sentence only by its label. Edits and words are those of a result.
     """
     ending, borders = set(SENTENCE_ENDS.values()), sorted(turns)
     cuts = [0, len(words)]
     for index, (word, following) in enumerate(itertools.pairwise(words), start=1):
         end, until = word["end"], following["start"]
-        is_end = word.get("label") in ending or bisect_left(borders, end) < bisect_right(borders, until)
+        is_end = word.get("label") in ending and word.get("source") != "input"
+        is_end = is_end or bisect_left(borders, end) < bisect_right(borders, until)
         gap = edited_between(text, edits, end, until, with_marks=True)
         if is_end or not SENTENCE_ENDS.keys().isdisjoint(gap):
             cuts.append(index)

@@ -13,13 +13,15 @@ import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
+from operator import itemgetter
 from typing import Any
 
 import regex
 
 from .layouts import Part, listed, seconds
 from .recognisers import Recognised, is_pair, opens_transcript, read_recognised
-from .speech import Line, TimedSpan
+from .speech import Line, Time, TimedSpan
 from .unspoken import find_hidden
 from .words import Word
 
@@ -75,13 +77,29 @@ def read_item(item: Any) -> Item:
         )
     if "words" in item:
         return _read_words(listed(item["words"]), item.get("timestamps"), known)
-    text, turns, spans = item["text"], item.get("turns", ()), item.get("spans") or ()
+    text, turns, spans = item["text"], item.get("turns", ()), item.get("spans")
     if not isinstance(text, str):
         raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
     if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
         raise ValueError(f"Expected 'turns' as a list of character offsets, got {turns!r:.80}. Pass integers.")
-    timed = [TimedSpan(*span) for span in spans] or None
-    return _read_text(text, turns, known=known, spans=timed, unfinished=bool(item.get("unfinished")))
+    return _read_text(text, turns, known=known, spans=_read_spans(spans), unfinished=bool(item.get("unfinished")))
+
+
+def _read_spans(given: Any) -> list[TimedSpan] | None:
+    try:
+        spans = [TimedSpan(start, end, _read_time(time)) for start, end, time in listed(given) or ()]
+        are_places = all(isinstance(place, Integral) for span in spans for place in span[:2])
+        if are_places and (given is None or listed(given) is not None) and spans == sorted(spans, key=itemgetter(0)):
+            return spans or None
+    except (TypeError, ValueError):
+        pass
+    wanted = "[(start, end, (begins, ends)), ...] in characters and seconds, in the order of the text"
+    raise ValueError(f"Expected 'spans' as {wanted}, got {given!r:.80}. Pass such a list.")
+
+
+def _read_time(time: Any) -> tuple[Time, Time]:
+    begins, ends = map(seconds, listed(time) or ())
+    return begins, ends
 
 
 def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
@@ -135,9 +153,9 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
     for index, (word, time) in enumerate(zip(words, times, strict=True)):
         place = text.index(word, place)
         try:
-            begins, ends = map(seconds, listed(time) or ())
+            moments = _read_time(time)
         except ValueError as error:
             problem = f"Expected word {index} to have a time (start, end) in seconds, got {time!r}. Pass two numbers."
             raise ValueError(problem) from error
-        spans.append(TimedSpan(place, place := place + len(word), (begins, ends)))
+        spans.append(TimedSpan(place, place := place + len(word), moments))
     return Item(text, known, spans)

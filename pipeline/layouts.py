@@ -40,16 +40,16 @@ class Aligned(NamedTuple):
     unit: float = 1.0
 
 
-# Where the transcript is.
+# Where the transcript is; a star stands for each channel of a recording.
 ROOTS = (
     "NBest.0",  # Azure: SDK
     "",
-    "results.channels.0.alternatives.0",  # Deepgram
+    "results.channels.*.alternatives.0",  # Deepgram
     "results",  # AWS, Speechmatics
     "result.transcription",  # Gladia
     "result",
     "transcription",
-    "transcripts.0",  # DashScope
+    "transcripts.*",  # DashScope
     "Result",  # Aliyun
 )
 # Richest first.
@@ -133,6 +133,7 @@ SPEAKERS = (
     "speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "spk", "SpeakerId", "ParticipantId",
 )  # fmt: skip
 NAMES = ("id", "audio_filepath", "name", "key")
+OTHER_READINGS = {"alternatives", "NBest", "nBest"}  # of the same words: all entries but the first
 # Keys that say more of what is read already, or another thing than it seems.
 NOT_MISSED = {"start_offset", "end_offset", "end_of_turn", "timestamp", "timestep", "timestamps", "offsets", "duration"}
 KNOWN_KEYS = {path.split(".")[0] for row in (*TIMES, *AFTER_SEGMENT.values()) for path in row[:2]}
@@ -141,6 +142,7 @@ LOOK_LIKE = {
     "times": {"start", "begin", "end", "stop", "time", "times", "timestamp", "timestamps", "offset", "offsets"},
     "speakers": {"speaker", "spk", "talker"},
 }
+_TEXT_KEYS = {path.split(".")[-1] for path in (*TEXTS, *PART_TEXTS)} - {"value", "content", "Content", "DisplayText"}
 ATTRIBUTES = ("text", "segments", "word", "words", "transcript")  # any of these makes an object a part of what was said
 _CLOCK = re.compile(r"(?:PT)?(?:(?:(\d+)[:H])?(\d+)[:M])?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s, PT2M3.5S
 
@@ -166,6 +168,26 @@ class Part:
             if value is None or callable(value):
                 return None
         return Part(value, way)
+
+    def all(self, path: str) -> "list[Part]":
+        """What stands under a path in which a star stands for every entry of a list."""
+        before, star, after = path.partition(".*")
+        found = self.at(before)
+        parts = (found.parts() or [] if star else [found]) if found else []
+        return [one for part in parts if (one := part.at(after.removeprefix(".")))]
+
+    def texts(self) -> "Iterator[Part]":
+        """Every string in it of several words, under a key that holds what was said."""
+        if isinstance(self.value, Mapping):
+            for key, value in self.value.items():
+                inner = Part(value, (*self.way, key))
+                if isinstance(value, str) and key in _TEXT_KEYS and len(value.split()) > 1:
+                    yield inner
+                yield from inner.texts()
+        else:
+            entries = self.parts() or []
+            for one in entries[:1] if {*self.way[-1:]} & OTHER_READINGS else entries:
+                yield from one.texts()
 
     def parts(self) -> "list[Part] | None":
         """The entries of a list or an array; None for another value."""
@@ -223,7 +245,8 @@ class Part:
             if row.lasts and first is not None and last is not None:
                 last = round(first + last, 6)
             return first, last
-        if (pair := self.at("timestamp")) and not isinstance(pair.value, Mapping):
+        pair = self.at("timestamp")
+        if pair and not isinstance(pair.value, Mapping) and [part.value for part in pair.parts() or ()] != [None, None]:
             raise self.fault(f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Write one, or none.')
         return None
 

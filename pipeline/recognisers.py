@@ -168,12 +168,20 @@ class _Reader:
             if keys and kind not in self.read_kinds:
                 self._warn(self.heard, f"the keys {keys} look like {kind} and are not known; they are not read")
         self._check_pace()
+        self._check_all_is_read()
         return Recognised(self.given, self.strings, self.builder.build(), self.warnings)
 
     def _read_transcript(self, value: Part) -> None:
-        """A transcript: its richest list, and everything else as its copies."""
-        roots = filter(None, map(value.at, ROOTS))
-        root = next((one for one in roots if one.lists() or any(one.strings())), value)
+        """A transcript, or those of the channels of a recording, one after the other."""
+        found = ([one for one in value.all(path) if one.lists() or any(one.strings())] for path in ROOTS)
+        roots = next(filter(None, found), [value])
+        for n, root in enumerate(roots, start=1):
+            if len(roots) > 1:
+                self.builder.introduce(f"channel {n}", f"channel {n}")
+            self._read_root(root, value)
+
+    def _read_root(self, root: Part, value: Part) -> None:
+        """What holds a transcript: its richest list, and everything else as its copies."""
         lists, texts = root.lists(), list(root.strings())
         if not lists and not texts:
             if any(at.parts() == [] for name in ("segments", "chunks", "words", "result") if (at := root.at(name))):
@@ -310,6 +318,16 @@ class _Reader:
         if are_whole and sum(ends - begins for *_, (begins, ends) in spans) > least:
             spans[:] = [TimedSpan(start, end, (begins / 1000, ends / 1000)) for start, end, (begins, ends) in spans]
             self._warn(self.heard, "its times are read as milliseconds: in seconds it would be spoken far too slowly")
+
+    def _check_all_is_read(self) -> None:
+        """Name what looks like speech and was not read."""
+        read = {way for way, _ in self.strings}
+        ways = {text.way[len(self.way) :] for text in self.heard.texts()} - read
+        left = {".".join("*" if isinstance(step, int) else str(step) for step in way) for way in ways}
+        if left:
+            self._warn(
+                Part(None, self.way), f"the texts under {', '.join(sorted(left))} are not read: they get no marks"
+            )
 
     def _warn(self, part: Part, problem: str) -> None:
         self.warnings.append(str(part.fault(problem)))

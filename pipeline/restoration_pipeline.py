@@ -4,6 +4,7 @@ text -> words -> slots -> encoder -> labels -> edits -> text
 """
 
 import itertools
+import logging
 import os
 from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import replace
@@ -25,6 +26,8 @@ from .spoken_forms import find_forms
 from .streamer import PunctuationStreamer, in_blocks
 from .windows import Window, batches_by_length, collate, windows_of
 from .words import WordFinder
+
+logger = logging.getLogger(__name__)
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
@@ -112,7 +115,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         self.slots = SlotEncoder(self.tokenizer, config)
-        if backend != "torch":  # the others compute on the CPU
+        if backend != "torch":
+            if self.device.type != "cpu":
+                logger.warning(f"Expected device cpu, got {self.device}: backend {backend!r} computes on the CPU.")
             self.device = torch.device("cpu")
             self.model.to("cpu")  # type: ignore[arg-type]
         with torch.inference_mode():

@@ -24,6 +24,7 @@ from .segmentation import SIMPLIFIED
 
 MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
 CACHED_WORDS = 200_000  # about 50 MB
+LONGEST_CACHED = 64  # characters
 BEFORE = "a"  # a word is split after this one, which no vocabulary joins to a blank or to a Han character
 DIGIT = re.compile(r"\d")
 
@@ -103,13 +104,15 @@ class SlotEncoder:
 
     def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
         """Piece ids of each word, one or more a word, without slots. Text never becomes a special piece."""
-        if len(self._cache) > CACHED_WORDS:
-            self._cache.clear()
-        if new := [word for word in dict.fromkeys(spoken) if word not in self._cache]:
+        # A full cache is replaced, never emptied: another thread may be reading from it.
+        cache = self._cache = self._cache if len(self._cache) <= CACHED_WORDS else {}
+        found = {word: cache[word] for word in dict.fromkeys(spoken) if word in cache}
+        if new := [word for word in dict.fromkeys(spoken) if word not in found]:
             shown = as_shown(new, self.config.lowercase, self.config.digits_as_zero)
             split = self._split(shown) if self.config.words_alone else self._split_in_running_text(shown)
-            self._cache.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
-        return [self._cache[word] for word in spoken]
+            found.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
+            cache.update((word, found[word]) for word in new if len(word) <= LONGEST_CACHED)
+        return [found[word] for word in spoken]
 
     def n_pieces(self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None) -> list[int]:
         """Pieces that each word takes in a window, with its mask or its known mark; `filled` as for `assemble`."""

@@ -74,9 +74,10 @@ class Forms(NamedTuple):
 
 def find_forms(spoken: Sequence[str]) -> Forms:
     """What is found among the words of a text."""
-    places = itertools.accumulate((len(word) + 1 for word in spoken), initial=0)  # of words in the joined text
+    lowered = [word.lower() for word in spoken]  # İ becomes two characters: places are counted after it
+    places = itertools.accumulate((len(word) + 1 for word in lowered), initial=0)  # of words in the joined text
     starts, forms = {place: index for index, place in enumerate(places)}, Forms([], set())
-    for found in FORMS.finditer(" ".join(spoken).lower()):
+    for found in FORMS.finditer(" ".join(lowered)):
         first = starts[found.start()]
         words = range(first, first + found.group().count(" ") + 1)
         forms.unbroken.extend(words[:-1])

@@ -23,6 +23,8 @@ from .items import Item, join_words
 from .speech import Time, TimedSpan
 from .words import Word
 
+MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
+
 
 @dataclass(frozen=True, slots=True)
 class StreamStep:
@@ -150,9 +152,10 @@ class PunctuationStreamer:
     def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if last."""
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
-        found = self._restore.find_words(text)
+        found = self._find_words(text)
         after = text[found[-1].end :] if found else " "
         is_finished = self._hypothesis or self._is_closed or any(map(str.isspace, after))
+        is_finished = is_finished or len(text) - found[-1].start > MAX_OPEN
         # An unfinished word waits: `th` is no `the`, and would mislead the model.
         shown_to = len(text) if is_finished else max(boundary, found[-1].mark_from)
         shown, found = text[:shown_to], [word for word in found if word.end <= shown_to]
@@ -163,6 +166,8 @@ class PunctuationStreamer:
         if n_commit and not is_last:
             next_start = words[n_commit]["start"] if n_commit < len(words) else len(shown)
             cut = _cut_after(shown, edits, words[n_commit - 1]["end"], next_start)
+        if look_ahead is not None and len(shown) - cut > MAX_OPEN:  # much text without words: it is not kept
+            n_commit, cut = n_final, len(shown)
         n_edits = sum(edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits)
         step = StreamStep(
             edited(shown, edits[:n_edits], boundary, cut),
@@ -176,6 +181,16 @@ class PunctuationStreamer:
                 self._labels.update((word["end"], word["label"]) for word in words[:n_commit])
             self._commit_to(cut, [word.mark_from for word in found if word.end <= cut])
         return step
+
+    def _find_words(self, text: str) -> list[Word]:
+        """The words of the text; none has a part that is committed and one that is not, as jieba may find them."""
+        found, boundary = self._restore.find_words(text), self._boundary
+        if not any(word.start < boundary < word.end for word in found):
+            return found
+        open_words = (word._asdict() for word in self._restore.find_words(text[boundary:]))
+        moved = ("start", "end", "mark_from", "mark_at")
+        shifted = [Word(**{**word, **{name: word[name] + boundary for name in moved}}) for word in open_words]
+        return [*self._restore.find_words(text[:boundary]), *shifted]
 
     def _restored(self, shown: str, found: Sequence[Word], is_last: bool) -> tuple[list[dict[str, Any]], list[Edit]]:
         """The open words of a text and its edits, without the marks of words before them, which are decided."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+_REPLACED = " replaced"  # the old content of a folder, until the new one is in its place
 
 
 @contextmanager
@@ -31,15 +32,21 @@ def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
         whole = Path(beside) / place.name
         yield whole
         for path in filter(Path.is_file, [whole, *whole.rglob("*")]):
-            with path.open("rb") as file:
+            with path.open("r+b" if os.name == "nt" else "rb") as file:  # Windows syncs only what may be written
                 os.fsync(file.fileno())
         if whole.is_file() and place.is_file():
             shutil.copymode(place, whole)
         if place.exists() and not replace:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
+        replaced = Path(beside) / _REPLACED
         if place.exists() and whole.is_dir():
-            place.rename(Path(beside) / "replaced")
-        whole.replace(place)
+            place.rename(replaced)
+        try:
+            whole.replace(place)
+        except BaseException:  # a file in it is open on Windows, or Ctrl-C
+            if replaced.exists() and not place.exists():
+                replaced.rename(place)
+            raise
 
 
 def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
@@ -51,8 +58,14 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = Fals
 
 
 def remove_unfinished(folder: Path, name: str = "") -> None:
-    """Remove what killed programs left in a folder for one name, or below it for all. Nobody may be writing there."""
+    """Remove what killed programs left in a folder for one name, or below it for all. Nobody may be writing there.
+
+    A folder whose old content was moved away already takes its place.
+    """
     for path in list(folder.glob(f".{glob.escape(name[:40])}.*.part") if name else folder.rglob(".*.part")):
+        for whole in path.iterdir() if (path / _REPLACED).exists() else ():
+            if whole.name != _REPLACED and not (path.parent / whole.name).exists():
+                whole.rename(path.parent / whole.name)
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -45,6 +45,8 @@ def test_a_missing_package_is_named(tiny_model, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnxscript", None)
     with pytest.raises(ImportError, match=r"pip install 'punctuation-restoration\[fast\]'"):
         make_backend("onnx", tiny_model, PAD_ID)
+    with pytest.raises(ValueError, match=r"Expected dtype float32 for backend 'onnx', got bfloat16"):
+        make_backend("onnx", copy.deepcopy(tiny_model).bfloat16(), PAD_ID)
 
 
 @pytest.fixture(scope="module")

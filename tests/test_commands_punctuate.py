@@ -368,6 +368,12 @@ def test_live_words_are_written_as_they_are_decided(live: Any, size: int) -> Non
     assert out != said
 
 
+def test_live_words_have_the_encoding_that_is_named(live: Any, command: Command) -> None:
+    said = "hello 大家好 saya awak you are"
+    _, out, _ = command("--live", "--encoding", "utf-16", stdin=Dripping(said.encode("utf-16"), 3))
+    assert re.sub("[,.?，。？]", "", out.decode("utf-16")) == said
+
+
 def test_ctrl_c_and_broken_bytes_keep_what_was_said_live(live: Any) -> None:
     code, _, words, _ = live(stdin=Dripping(b"hello you are", 4, is_interrupted=True))
     assert (code, words) == (1, "hello you are")

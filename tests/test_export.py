@@ -1,5 +1,6 @@
 """The folder for the Hub: complete, loadable without this package, and free of this machine."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from transformers import Trainer, TrainingArguments, pipeline
 
 import punctuation_restoration
 from punctuation_restoration import export as exporting
+from punctuation_restoration import whole_files
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
 from tools import space_folder
 from tools.card import weights_line
@@ -238,6 +240,25 @@ def test_an_earlier_export_is_replaced_when_asked_and_nothing_else_ever(exported
         assert exporting.main(["--output", str(tmp_path), "--model", tiny_checkpoint, *force]) == 1
         assert "Expected" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"out", "thesis.txt"}
+
+
+def test_an_old_folder_stays_until_the_new_one_is_in_its_place(tmp_path, monkeypatch):
+    def write(then):
+        with contextlib.suppress(OSError, SystemExit), whole_files.written_whole(tmp_path / "out") as beside:
+            beside.mkdir()
+            (beside / "new").write_text("")
+            monkeypatch.setattr(Path, "replace", then)
+
+    (tmp_path / "out").mkdir()
+    write(lambda *_: os.open("nowhere", os.O_RDONLY))  # as where a file in it is open on Windows
+    assert [path.name for path in tmp_path.rglob("*")] == ["out"]
+    monkeypatch.undo()
+    killed = tmp_path / ".out.x.part"  # between moving the old one away and the new one in
+    (tmp_path / "out").rename(tmp_path / "old")
+    shutil.copytree(tmp_path / "old", killed / " replaced")
+    (killed / "out" / "new").mkdir(parents=True)
+    whole_files.remove_unfinished(tmp_path, "out")
+    assert {path.name for path in tmp_path.rglob("*")} == {"old", "out", "new"}
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from punctuation_restoration.transcripts import (
     write_as,
 )
 
+SAID = [{"text": "hello", "start": 0.0, "end": 0.5}, {"text": "you", "start": 0.5, "end": 1.0}]
 FILES = sorted(path for path in RECORDED.rglob("*") if path.is_file() and path.suffix != ".md")
 
 
@@ -122,9 +123,11 @@ def test_bare_texts_and_words_are_json_too(file_format: str, source: str) -> Non
         ("jsonl", '{"text": "a"}\n{"text": "b"\n', r"talk:2: Expected the rest of the JSON"),
         ("jsonl", '{"text": "a"}\n{"text": 3}\n', r"talk:2: Expected"),
         ("jsonl", '{"text": "a"} {"text": "b"}\n', r"talk:1: Expected one JSON value a line"),
+        (None, '{"data": {"speech": "hello you"}}', "Expected a recogniser's output"),
+        (None, '{"text": "hello", "segments": [{"text": "hel', "Expected the rest of the JSON"),
     ],
 )
-def test_bad_files_are_refused_with_the_line(file_format: str, source: str, message: str) -> None:
+def test_bad_files_are_refused_with_the_line(file_format: str | None, source: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read_bytes(source.encode(), file_format, name="talk")
 
@@ -233,6 +236,7 @@ def test_a_sentence_ends_as_its_script_ends_sentences(first: str, second: str) -
     transcript, _ = read_bytes(f"{first} {second}\n".encode(), name="talk.txt")
     restored = restore_transcript(transcript, marking({}))
     assert [sentence.text for sentence in restored.speeches[0].sentences] == [first, second]
+    assert len(restore_transcript(read_source("we came; we saw", "txt"), marking({})).speeches[0].sentences) == 1
 
 
 def test_sentences_end_where_another_speaks_and_name_the_speaker_in_every_format() -> None:
@@ -251,6 +255,18 @@ def test_sentences_end_where_another_speaks_and_name_the_speaker_in_every_format
         assert [name for _, name in again.speakers] == ["SPEAKER_00", "SPEAKER_01"]
     numbered = [{"word": "hello", "start": 0, "end": 1, "speaker": 0}]  # as Deepgram has them
     assert write_as(restored_json(numbered, {}), "txt") == "SPEAKER 0: hello\n"
+
+
+def test_sentences_that_a_file_has_stay_unless_they_were_written_here() -> None:
+    row = {"text": "hello you", "start": 250, "end": 1200, "confidence": 0.9}
+    for own in (
+        {"audio_duration": 2, "sentences": [row]},
+        {"segments": SAID, "sentences": [{"id": 7, "note": "mine"}]},
+    ):
+        written = json.loads(restored_json(own, {"you": "?"}).source())
+        assert written["sentences"][0] in ({**row, "text": "hello you?"}, {"id": 7, "note": "mine"})
+    once = restored_json({"segments": SAID}, {"hello": "."}).source()
+    assert len(json.loads(restored_json(json.loads(once), {"you": "?"}).source())["sentences"]) == 2
 
 
 def test_times_that_are_no_numbers_count_as_unknown() -> None:

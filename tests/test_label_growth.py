@@ -15,7 +15,6 @@ from training_runs import arguments, rows_of
 from transformers import pipeline
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.examples import own_labels, standard_labels
@@ -95,11 +94,6 @@ def test_rows_are_copied_by_name_and_a_new_mark_starts_from_its_nearest(tiny_mod
         assert torch.allclose(new[name], weight), name
 
 
-def test_before_it_has_learned_anything_the_model_decides_as_before(grown, tiny_pipeline, tiny_tokenizer):
-    restore = pipeline("punctuation-restoration", model=grown, tokenizer=tiny_tokenizer, device="cpu")
-    assert restore(TEXT, marks="all")["text"] == tiny_pipeline(TEXT)["text"] != TEXT
-
-
 def test_a_sign_that_was_no_mark_starts_from_none_and_labels_may_go(tiny_model):
     tilde = {"name": "TILDE", "before": "", "after": "~", "fill": ":"}
     fewer = with_labels(tiny_model, [LABELS[0], LABELS[5], tilde], {".": "PERIOD", ",": None, "~": "TILDE"})
@@ -163,22 +157,6 @@ def test_files_hold_labels_as_recipes_do(tmp_path):
             read_labels(file)
     with pytest.raises(ValueError, match="--labels"):
         read_labels(tmp_path / "missing.yaml")
-
-
-def test_data_with_other_labels_are_refused_either_way(prepared, tiny_checkpoint):
-    index, settings = read_index(prepared), TrainingSettings()
-    with pytest.raises(ValueError, match=r"train\.py --labels FILE.*--tokenizer"):
-        build_model(settings, Recipe("r", (), model={"labels": LABELS}), index, tiny_checkpoint)
-    with pytest.raises(ValueError, match="EXCLAMATION"):
-        build_model(settings, Recipe("r", ()), {**index, "labels": LABELS}, tiny_checkpoint)
-
-
-def test_the_recipe_s_labels_come_before_those_of_the_tokenizer_s_model(tiny_checkpoint, tmp_path):
-    (tmp_path / "talk.txt").write_text(ALL_MARKS, encoding="utf-8")
-    recipe = recipe_for_texts([str(tmp_path / "talk.txt")], "en", 0.0, model={"labels": LABELS})
-    index = prepare(recipe, tmp_path / "p", tiny_checkpoint, 1)
-    assert [label["name"] for label in index["labels"]] == NAMES
-    assert all(index["sources"][0]["splits"]["train"]["n_labels"])
 
 
 def test_a_model_with_other_weights_drops_the_thresholds_and_temperature_of_its_old_ones(

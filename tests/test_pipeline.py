@@ -135,7 +135,7 @@ def test_a_call_and_a_file_are_cut_into_the_same_sentences(tiny_pipeline):
     expected = [one["text"] for one in tiny_pipeline(text, sentences=True)["sentences"]]
     transcript, _ = read_bytes(text.encode(), name="a.txt")
     assert [one.text for one in restore_transcript(transcript, tiny_pipeline).speeches[0].sentences] == expected
-    assert any(one.endswith("you;") for one in expected)
+    assert any("you; are" in one for one in expected)
     turned = {"text": text, "turns": [text.index("you")]}
     assert tiny_pipeline(turned, marks=["COMMA"], sentences=True)["sentences"][0]["text"].rstrip(",") == "hello"
 

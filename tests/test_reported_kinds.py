@@ -297,6 +297,16 @@ def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptu
     assert "the 3 times are not one for each word" in caplog.text
 
 
+def test_every_channel_is_read_and_what_is_not_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    channels = [{"alternatives": [{"transcript": text}, {"transcript": "or so"}]} for text in ("hello you", "saya ya")]
+    item = read_item({"results": {"channels": channels, "utterances": [{"transcript": "hello you"}]}})
+    assert item.text.split() == ["hello", "you", "saya", "ya"]
+    assert len(item.turns) == 1
+    assert "the texts under results.utterances.*.transcript are not read" in caplog.text
+    chunks = [{"text": " hello", "timestamp": (0.0, 1.0)}, {"text": " you", "timestamp": (None, None)}]
+    assert [span.time for span in read_item({"text": "hello you", "chunks": chunks}).spans] == [(0.0, 1.0)]
+
+
 def timed(text: str = "word", start: str = "start", end: str = "end", unit: float = 1, **more: Any) -> list[Any]:
     """Two words as a recogniser gives them, with its keys and its unit of time."""
     heard = [("hello", 0.1, 0.4), ("you", 0.5, 0.9)]

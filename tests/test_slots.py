@@ -1,5 +1,6 @@
 """Words become the pieces that they have in running text, whatever the tokenizer, with their slots."""
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -69,6 +70,13 @@ def test_text_never_becomes_a_special_piece(slots, tiny_tokenizer, text):
 
 def test_a_word_without_pieces_is_unknown(slots):
     assert all(ids[-1] == slots.unk_id for ids in slots.pieces(["\u200b", "", "𒀀"]))
+
+
+def test_threads_share_what_was_split(slots, monkeypatch):
+    monkeypatch.setattr("punctuation_restoration.pipeline.slots.CACHED_WORDS", 3)
+    texts = [[f"hello{n}", "you", f"saya{n % 7}", "a" * 99] for n in range(200)]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(slots.pieces, texts)) == list(map(slots.pieces, texts))
 
 
 def test_of_a_long_word_the_first_and_the_last_pieces_are_shown(slots, tiny_tokenizer, tiny_config):

@@ -33,18 +33,20 @@ def cut(text: str, places: list[int]) -> list[str]:
 @given(TEXT, st.lists(st.integers(0, 300), max_size=12), st.integers(0, 6), st.integers(0, 5), st.booleans())
 @example("you“ hello", [5], 0, 0, False)  # the mark goes behind a quote that a blank follows, the quote with it
 @example("hello““ ", [7], 0, 0, False)
+@example("中国人民中国人民", [1, 2, 3, 4, 5, 6, 7], 0, 5, False)  # jieba's words lie across what is committed
 def test_committed_text_never_changes_and_only_marks_are_added(
     tiny_pipeline: Any, text: str, places: list[int], look_ahead: int, left_context: int, condition: bool
 ) -> None:
     streamer = PunctuationStreamer(tiny_pipeline, look_ahead, left_context, condition)
     committed = ""
     fed = ""
-    edits = []
+    edits, words = [], []
     for part in cut(text, places):
         step = streamer.feed(part)
         fed += part
         committed += step.committed
         edits += step.edits
+        words += step.words
         assert streamer.committed == committed
         assert without_marks(committed + step.tail) == without_marks(fed)
     last = streamer.flush()
@@ -52,6 +54,7 @@ def test_committed_text_never_changes_and_only_marks_are_added(
     assert streamer.committed == committed + last.committed
     assert without_marks(streamer.committed) == without_marks(text)
     assert edited(text, edits + last.edits) == streamer.committed
+    assert all(one["end"] <= other["start"] for one, other in pairwise([*words, *last.words]))
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -182,6 +185,13 @@ def test_an_endless_stream_gives_text_and_keeps_little(tiny_pipeline):
     stream = tiny_pipeline.stream(f"hello{number} you are " for number in itertools.count())
     texts = [next(stream) for _ in range(6)]
     assert all(len(text) > 100 for text in texts[1:])
+
+
+@pytest.mark.parametrize("part", ["... " * 5000, "a" * 20_000, "hello " + "♪ " * 5000])
+def test_text_that_no_word_follows_does_not_wait_for_ever(tiny_pipeline, part):
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=4)
+    committed = "".join(streamer.feed(part).committed for _ in range(4))
+    assert len(without_marks(committed)) > 2 * len(without_marks(part))
 
 
 def test_pauses_count_in_every_block(tiny_pipeline):

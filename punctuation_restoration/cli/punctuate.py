@@ -65,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(str(error))
     except FormatError as error:
         say(_reason(error, "standard input"))
+    except (OSError, UnicodeEncodeError) as error:
+        say(_reason(error, "standard output"))
     return FAILED
 
 
@@ -222,8 +224,11 @@ def _restore_live(args: Namespace, restore: Any) -> None:
     except ValueError as error:
         raise OptionError(str(error)) from error
 
+    encoder = codecs.getincrementalencoder(encoding)()  # writes a byte order mark once
+
     def write(step: Any) -> None:
-        _write_out([step.committed.encode(encoding)])
+        if step.committed:
+            _write_out([encoder.encode(step.committed)])
 
     try:
         before = ""

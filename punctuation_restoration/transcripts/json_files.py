@@ -38,11 +38,20 @@ class JsonDocument:
                 return [restored(one) for one in row]
             edits, sentences = next(news)
             value = row.restored(edits)
-            return {**value, "sentences": sentences} if sentences is not None and isinstance(value, Mapping) else value
+            is_told = sentences is not None and isinstance(value, Mapping) and _may_be_ours(value.get("sentences", []))
+            return {**value, "sentences": sentences} if is_told else value
 
         values = [restored(row) for row in self.rows]
         values = values[0] if self.are_parts else values
         return self.between.join(json.dumps(value, **self.dump) for value in values) + self.behind
+
+
+def _may_be_ours(sentences: Any) -> bool:
+    """Whether a file's "sentences" are what was written here before, so that new ones take their place."""
+    rows = sentences if isinstance(sentences, list) else [sentences]
+    return all(
+        isinstance(row, Mapping) and {"text"} <= row.keys() <= {"text", "start", "end", "speaker"} for row in rows
+    )
 
 
 def read_json(source: str) -> Transcript:

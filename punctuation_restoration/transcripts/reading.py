@@ -34,6 +34,10 @@ def format_of_name(name: str) -> str | None:
     return SUFFIXES.get(PurePath(name).suffix.lower())
 
 
+# Text may begin with a bracket: `[Mary]`, `{sic}`, `[1]`. JSON that is broken or of an unknown shape is no text.
+_BRACKETED_TEXT = re.compile(r"\ufeff?\s*(?:\{\s*[^\s\"}]|\[\s*[^\s\"{])")
+
+
 def sniff_format(source: str) -> str:
     """The format of a text that has no name: subtitles, JSON and JSON lines show, everything else is plain text.
 
@@ -80,9 +84,9 @@ def read_bytes(
         try:
             return read_source(source, wanted or sniff_format(source)), found
         except FormatError:
-            if wanted or not source.lstrip("\ufeff").lstrip().startswith(("{", "[")):
+            if wanted or not _BRACKETED_TEXT.match(source):
                 raise
-            return read_source(source, "txt"), found  # text may begin with a bracket
+            return read_source(source, "txt"), found
     except FormatError as error:
         error.path = name
         raise
