@@ -8,8 +8,9 @@ OUT/failures. For a folder of transcripts: punctuate FOLDER -o OUT --skip-existi
 """
 
 import argparse
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +30,45 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--worker", default="1/1", metavar="I/N", help="do every N-th part, from the I-th on")
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
     args = parser.parse_args(argv)
-    is_parquet = args.archive.suffix == ".parquet"
-    rows: Any = (Dataset.from_parquet if is_parquet else Dataset.from_json)(str(args.archive))
     restore = pipeline("punctuation-restoration", model=args.model)
     worker, n_workers = map(int, args.worker.split("/"))
-    for number in range(worker - 1, -(-len(rows) // args.part_rows), n_workers):
-        target = args.output / f"part-{number:05}{'.parquet' if is_parquet else '.jsonl'}"
-        if target.exists():
+    for number, part in enumerate(read_parts(args.archive, args.part_rows)):
+        target = args.output / f"part-{number:05}{args.archive.suffix}"
+        if number % n_workers != worker - 1 or target.exists():
             continue
-        first = number * args.part_rows
-        part = rows.select(range(first, min(first + args.part_rows, len(rows))))
-        texts, failures = restored_texts(restore, part[args.column])
-        # Added before the old one goes: a table without columns has no rows.
-        new = f"{args.column} restored"
-        part = part.add_column(new, texts).remove_columns(args.column).rename_column(new, args.column)
-        part = part.select_columns(rows.column_names)
+        texts, failures = restored_texts(restore, [row[args.column] for row in part])
         # Failures first: once the part is there, it counts as done.
-        lines = (json.dumps({"row": first + n, "error": error}) + "\n" for n, error in failures)
+        rows = ({"row": number * args.part_rows + n, "error": error} for n, error in failures)
         if failures:
-            write_whole(args.output / "failures" / f"{target.name}.jsonl", "".join(lines).encode(), force=True)
+            write_whole(args.output / "failures" / f"{target.name}.jsonl", json_lines(rows), force=True)
         with written_whole(target) as place:
-            part.to_parquet(place) if is_parquet else part.to_json(place, force_ascii=False)
+            write_part(part, args.column, texts, place)
         print(f"{target.name}: {len(texts)} rows, {len(failures)} failed")
+
+
+def read_parts(archive: Path, n_rows: int) -> Iterator[Any]:
+    """The rows in parts. Those of JSON stay as they are: a table would give all of them the same keys and types."""
+    if archive.suffix == ".parquet":
+        table = Dataset.from_parquet(str(archive))
+        yield from (table.select(range(n, min(n + n_rows, len(table)))) for n in range(0, len(table), n_rows))
+    else:
+        with archive.open(encoding="utf-8") as lines:
+            while part := [json.loads(line) for line in itertools.islice(filter(str.strip, lines), n_rows)]:
+                yield part
+
+
+def write_part(part: Any, column: str, texts: Sequence[str], place: Path) -> None:
+    """Write the rows with their restored texts."""
+    if isinstance(part, Dataset):
+        new = f"{column} restored"  # added before the old one goes: a table without columns has no rows
+        table = part.add_column(new, texts).remove_columns(column).rename_column(new, column)
+        table.select_columns(part.column_names).to_parquet(place)
+    else:
+        place.write_bytes(json_lines({**row, column: text} for row, text in zip(part, texts, strict=True)))
+
+
+def json_lines(rows: Iterable[Any]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def restored_texts(restore: Any, texts: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:

@@ -25,6 +25,15 @@ MAY_BE_MISSING = ("_raise_exceptions_for_missing_entries", "_raise_exceptions_fo
 HUB_KEYWORDS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 
 
+def notices_beside(place: Any, encoder_config: Any, **where: Any) -> dict[str, bytes]:
+    """Notice and terms beside weights of Gemma's family, by name; `where` are keywords of `from_pretrained`."""
+    if not encoder_config.model_type.startswith("gemma"):
+        return {}
+    where |= dict.fromkeys(MAY_BE_MISSING, False)
+    files = {name: cached_file(place, name, **where) for name in NOTICES}
+    return {name: Path(file).read_bytes() for name, file in files.items() if file}
+
+
 @dataclass
 class SlotClassifierOutput(TokenClassifierOutput):
     """What the model returns.
@@ -106,6 +115,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         encoder_config: Any = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
         model.encoder.load_state_dict(encoder.state_dict())
+        model.notices = notices_beside(name_or_path, encoder.config, revision=revision)
         return model
 
     @classmethod
@@ -143,11 +153,9 @@ class PunctuationRestorationModel(PreTrainedModel):
             apply_scales(model.encoder)
             model.config.stored_bits = None
         # Read now: the folder may be gone when the model is saved, as checkpoints of a run go.
-        if place is not None and model.config.encoder_config.model_type.startswith("gemma"):
+        if place is not None:
             where = {name: value for name, value in kwargs.items() if name in HUB_KEYWORDS}
-            where |= dict.fromkeys(MAY_BE_MISSING, False)
-            files = {name: cached_file(place, name, **where) for name in NOTICES}
-            model.notices = {name: Path(file).read_bytes() for name, file in files.items() if file}
+            model.notices = notices_beside(place, model.config.encoder_config, **where)
         return loaded if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:

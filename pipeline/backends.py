@@ -61,6 +61,15 @@ def make_backend(name: str, model: Any, pad_id: int) -> Backend:
     return functools.partial(_compute_with_torch, model)
 
 
+def check_device(name: str | None) -> None:
+    """Check that torch has a device of this name here; None is always there."""
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        said = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(f"Expected a device that is here, such as cpu, got {name}: {said}. Name another.") from error
+
+
 def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
     """Whether the processor computes in bf16, by the flags in `/proc/cpuinfo` (or the text given)."""
     path = Path("/proc/cpuinfo")

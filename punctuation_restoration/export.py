@@ -63,6 +63,7 @@ def export(
         ImportError: a package is missing that a backend needs.
     """
     from transformers import AutoConfig
+    from transformers.utils import cached_file
 
     from .pipeline.backends import FILES
     from .pipeline.onnx_export import export_onnx
@@ -76,8 +77,9 @@ def export(
             "with train.py, or give the folder of a trained one."
         )
     restore = load_pipeline(source, "cpu", model_kwargs={"use_safetensors": True})  # pickled weights are not read
-    is_ours = source in (HUB_MODEL, place_of(HUB_MODEL))
-    card = project_file("model_card.md") if is_ours else Path(source) / "README.md"
+    is_ours = source == HUB_MODEL or Path(source).resolve() == Path(place_of(HUB_MODEL)).resolve()
+    beside = None if is_ours else cached_file(source, "README.md", _raise_exceptions_for_missing_entries=False)
+    card = project_file("model_card.md") if is_ours else Path(beside or "")
     marks = ", ".join(f"`{label['before']}…{label['after']}`" for label in restore.model.config.labels[1:])
     readme = card.read_text(encoding="utf-8") if card.is_file() else SHORT_CARD.format(marks=marks)
     with written_whole(output) as folder:

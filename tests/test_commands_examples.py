@@ -77,23 +77,31 @@ def test_an_archive_is_restored_in_parts_and_goes_on_where_it_stopped(
     datasets = pytest.importorskip("datasets", reason="the example needs `pip install datasets`")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     example, out = load("archive"), tmp_path / "out"
-    rows = datasets.Dataset.from_list([{"id": n, "text": f"hello you are the {n}"} for n in range(5)])
-    rows = rows.add_item({"id": 5, "text": None})
-    write, read = ("to_parquet", "from_parquet") if ending == ".parquet" else ("to_json", "from_json")
-    getattr(rows, write)(str(tmp_path / f"rows{ending}"))
+    rows = [{"id": n, "text": f"hello you are the {n}", "date": "2024-01-01T00:00:00"} for n in range(5)]
+    rows = datasets.Dataset.from_list(rows)
+    rows = rows.add_item({"id": 5, "text": None, "date": ""})
+    getattr(rows, "to_parquet" if ending == ".parquet" else "to_json")(str(tmp_path / f"rows{ending}"))
+    if ending == ".jsonl":
+        with open(tmp_path / "rows.jsonl", "a") as file:
+            file.write('{"text": "hello", "kept": [1, "2"]}\n')
     command = [str(tmp_path / f"rows{ending}"), str(out), "--model", tiny_checkpoint, "--part-rows", "2"]
     example.main([*command, "--worker", "2/2"])
-    assert [path.name for path in out.iterdir()] == [f"part-00001{ending}"]
+    assert {int(path.stem[-1]) % 2 for path in out.iterdir()} == {1}
     example.main(command)
     parts = sorted(out.glob("part-*"))
-    done = [row for part in parts for row in getattr(datasets.Dataset, read)(str(part))]
+    if ending == ".parquet":
+        done = [row for part in parts for row in datasets.Dataset.from_parquet(str(part))]
+    else:
+        *done, last = (json.loads(line) for part in parts for line in part.read_text().splitlines())
+        assert (list(last), last["kept"]) == (["text", "kept"], [1, "2"])
     assert [row["id"] for row in done] == list(range(6))
+    assert done[0]["date"] == "2024-01-01T00:00:00"
     assert [MARKS.sub("", row["text"]) for row in done[:5]] == rows["text"][:5]
     assert any(MARKS.search(row["text"]) for row in done[:5])
     assert done[5]["text"] is None
     (noted,) = (out / "failures").iterdir()
     assert json.loads(noted.read_text())["row"] == 5
-    assert list(done[0]) == ["id", "text"]
+    assert list(done[0]) == ["id", "text", "date"]
     parts[0].write_text("as it was")
     example.main(command)
     assert parts[0].read_text() == "as it was", "what is done is not done again"

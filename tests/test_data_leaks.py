@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punctuation_restoration.data.leaks import LeakCheck, letters_of, stretch_hashes
+from punctuation_restoration.data.leaks import LETTERS, LeakCheck, letters_of, stretch_hashes
 
 WORDS = [f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300)]
 PASSAGE = " ".join(WORDS)
@@ -33,11 +33,24 @@ def test_a_copy_in_traditional_characters_is_found(tmp_path: Path) -> None:
     assert check.found_in("，".join(f"{traditional}{n:03}" for n in range(10))) == "in a benchmark"
 
 
+def test_a_copy_with_its_translation_between_the_lines_is_found(check: LeakCheck, tmp_path: Path) -> None:
+    lines = [f"他们说第{n:03}个问题应该让学生自己来讨论而不是由老师来回答" for n in range(20)]
+    assert (
+        check.found_in("\n".join([*lines, *(" ".join(WORDS[n : n + 15]) for n in range(0, 300, 15))]))
+        == "in a benchmark"
+    )
+    (tmp_path / "zh.jsonl").write_text(json.dumps({"text": "".join(lines)}), encoding="utf-8")
+    translated = "\n".join(
+        f"{line}\nthey say that question {n} should be left to the students" for n, line in enumerate(lines)
+    )
+    assert LeakCheck([tmp_path / "zh.jsonl"]).found_in(translated) == "in a benchmark"
+
+
 @given(st.integers(0, 200), st.integers(0, 2000))
 def test_a_passage_inside_other_text_is_found(first: int, n_others: int) -> None:
     other = " ".join(f"other{n}" for n in range(n_others))
-    inner = set(stretch_hashes(letters_of(" ".join(WORDS[first : first + 100]))).tolist())
-    found = set(stretch_hashes(letters_of(f"{other} {' '.join(WORDS)} {other}")).tolist())
+    inner = set(stretch_hashes(letters_of(" ".join(WORDS[first : first + 100])), LETTERS).tolist())
+    found = set(stretch_hashes(letters_of(f"{other} {' '.join(WORDS)} {other}"), LETTERS).tolist())
     assert len(inner) > 30
     assert inner <= found  # whatever is around it
 

@@ -202,6 +202,20 @@ def test_every_document_is_in_one_split_and_the_test_share_is_read_from_the_text
     assert 0 < sum(example.id.startswith("a.txt") for example in examples) < len(examples)
 
 
+def test_ids_may_repeat_in_a_folder(tiny_checkpoint, tmp_path):
+    for name, word in (("a", "man"), ("b", "day")):
+        (tmp_path / "texts" / name).mkdir(parents=True)
+        rows = [{"id": str(n), "text": f"You say {c}, the {word}. Is it {c}?"} for n, c in enumerate(ascii_lowercase)]
+        (tmp_path / "texts" / name / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    command = ["--texts", str(tmp_path / "texts"), "--language", "en", "--tokenizer", tiny_checkpoint, "--test", "0.3"]
+    assert main([*command, "--validation", "0.2", "--processes", "1", "--output", str(tmp_path / "p")]) == 0
+    examples = load_examples(str(tmp_path / "p"), LABELS, tmp_path, tmp_path)
+    assert len(examples) == read_index(tmp_path / "p")["sources"][0]["splits"]["test"]["n_documents"] > 5
+    assert {"man" in example.text for example in examples} == {True, False}
+    assert main(["--texts", "nowhere", *command[2:], "--output", str(tmp_path / "p")]) == 1
+    assert read_index(tmp_path / "p")["sources"], "what was prepared before is gone"
+
+
 def test_nothing_changes_without_a_share_for_test(folder, tiny_checkpoint, tmp_path, capsys):
     plain = tmp_path / "plain"
     texts = ["--texts", str(tmp_path / "a.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1"]

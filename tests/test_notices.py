@@ -26,6 +26,11 @@ def test_models_of_the_family_keep_notice_and_terms(tmp_path: Path) -> None:
     loaded.save_pretrained(second)
     assert [(second / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
     assert not (second / "other.txt").exists()
+    loaded.encoder.save_pretrained(tmp_path / "encoder")
+    shutil.copy(second / "NOTICE", tmp_path / "encoder")
+    begun = PunctuationRestorationModel.from_encoder(str(tmp_path / "encoder"))
+    begun.save_pretrained(tmp_path / "begun")
+    assert (tmp_path / "begun" / "NOTICE").read_text() == "the NOTICE"
 
 
 def test_models_of_others_have_none(tiny_checkpoint: str, tmp_path: Path) -> None:

@@ -52,6 +52,9 @@ def test_models_that_do_not_fit_have_no_mean(
 ) -> None:
     target, file = tmp_path / "mean", Path(moved, "config.json")
     target.mkdir()
+    with pytest.raises(SystemExit):
+        main([tiny_checkpoint, tiny_checkpoint, "--output", str(tmp_path)])
+    assert "it holds something else" in capsys.readouterr().err
     (target / "model.safetensors").write_text("of another day")
     config, fields = PunctuationRestorationConfig.from_pretrained(moved), json.loads(file.read_text())
     fields["labels"][1], fields["labels"][2] = fields["labels"][2], fields["labels"][1]
@@ -75,10 +78,12 @@ def test_a_shipped_checkpoint_replaces_the_old_one_is_small_read_in_fp32_and_res
 ):
     target = tmp_path / "shipped"
     target.mkdir()
-    for name in ("stale.json", "NOTICE"):
+    for name in ("stale.json", "NOTICE", "config.json", "model.safetensors"):
         (target / name).write_text("{}")
     thresholds = tmp_path / "thresholds.json"
     thresholds.write_text('{"thresholds": {"COMMA": 0.3}}')
+    with pytest.raises(FileExistsError, match="it holds something else"):
+        ship([tiny_checkpoint, str(tmp_path)])
     assert ship([tiny_checkpoint, str(target), "--left-context", "7", "--thresholds", str(thresholds)]) == 0
     assert {weight.dtype for weight in load_file(target / "model.safetensors").values()} == {torch.float16}
     config = json.loads((target / "config.json").read_text())

@@ -18,6 +18,7 @@ from training_runs import arguments, rows_of, same, weights
 from transformers import pipeline
 
 from punctuation_restoration.cli.commands import finish
+from punctuation_restoration.cli.prepare import main as run_preparation
 from punctuation_restoration.cli.train import main as run_training
 
 Train = Callable[..., tuple[Path, str]]
@@ -85,6 +86,18 @@ def test_a_run_that_breaks_resumes_exactly_averages_of_weights_too(
     assert rows_of(out)[-1]["words"] == rows_of(unbroken)[-1]["words"]
 
 
+def test_a_run_resumes_only_with_what_it_began_with(
+    train: Train, unbroken: Path, no_dropout: str, prepared: str, tmp_path: Path
+) -> None:
+    shutil.copytree(unbroken, tmp_path / "run")
+    other = str(shutil.copytree(prepared, tmp_path / "other"))
+    assert "Expected weight_decay 0.01, with which" in train("run", "--weight-decay", "0.1", code=1)[1]
+    assert "Expected average_decay 0.5, with which" in train("run", code=1)[1]
+    for more in ({"start": no_dropout}, {"data": other}):
+        assert "Give that, or another --output" in train("run", "--average-decay", "0.5", **more, code=1)[1]
+    assert "Resuming from" in train("run", "--average-decay", "0.5", "--max-steps", "9", "--encoder-rate", "1e-4")[1]
+
+
 def test_a_damaged_checkpoint_costs_one_interval_and_is_named(train: Train, unbroken: Path, tmp_path: Path) -> None:
     shutil.copytree(unbroken, tmp_path / "run")
     state = tmp_path / "run" / "checkpoints" / "step-000008" / "trainer.pt"
@@ -149,6 +162,8 @@ def test_tagging_goes_on_as_slot_filling_with_its_weights(train: Train) -> None:
         ("--head crfs", "'crfs'"),
         ("--soft-labels nowhere", "Expected a folder that the command label wrote"),
         ("--encoder-rate 1e30", "Expected a finite loss at step 1, got nan"),
+        ("--layers 1", "Expected --layers without --model"),
+        ("--device nothing", "Expected a device that is here"),
     ],
 )
 def test_wrong_calls_end_in_one_line(train: Train, more: str, message: str) -> None:
@@ -164,6 +179,14 @@ def test_a_misspelt_field_of_the_model_in_a_recipe_is_named(train: Train, tmp_pa
     )
 
 
+def test_patience_asks_for_validation_documents(train: Train, tiny_checkpoint: str, tmp_path: Path) -> None:
+    (tmp_path / "talk.txt").write_text("hello, you are the best. are you? " * 30)
+    command = ["--texts", str(tmp_path / "talk.txt"), "--language", "en", "--tokenizer", tiny_checkpoint]
+    assert run_preparation([*command, "--validation", "0", "--output", str(tmp_path / "data")]) == 0
+    said = train("out", "--patience", "2", data=str(tmp_path / "data"), code=1)[1]
+    assert "Expected validation documents for --patience" in said
+
+
 def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "talk.txt").write_text("hello, you are the best. are you?")
     assert run_training(["--data", str(tmp_path / "talk.txt"), "--output", str(tmp_path / "out")]) == 1
@@ -174,6 +197,7 @@ def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest
     ("wrong", "message"),
     [
         ({"n_vocabulary": 10**6}, "Expected piece ids below"),
+        ({"pieces": "of another tokenizer"}, "Expected data with the pieces of this model"),
         ({"lowercase": False}, "Expected data with lowercase=True"),
         ({"labels": [{"name": "X", "before": "", "after": "", "fill": "x"}]}, "Expected data with the labels"),
     ],

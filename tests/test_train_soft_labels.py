@@ -48,6 +48,19 @@ def test_a_byte_a_label_keeps_probabilities(rows):
     assert as_probabilities(np.zeros((2, 4), dtype=np.uint8)).tolist() == [[0.0] * 4] * 2
 
 
+def test_labels_of_other_texts_are_no_labels(soft, prepared, tiny_checkpoint, tmp_path, capsys):
+    (tmp_path / "talk.txt").write_text("Saya say the man. Is it you? " * 9 + "\n\n" + "Here you are, hello. " * 9)
+    for is_labelled, message in ((True, "got those of other texts"), (False, "Expected labels of all unlabelled text")):
+        recipe = recipe_for_texts([str(tmp_path / "talk.txt")], "en", 0.0, labelled=is_labelled)
+        prepare(recipe, tmp_path / f"p{is_labelled}", tiny_checkpoint, 1)
+        data = arguments(str(tmp_path / f"p{is_labelled}"), tmp_path / f"run{is_labelled}", tiny_checkpoint)
+        assert run_training([*data, "--soft-labels", str(soft)]) == 1
+        assert message in capsys.readouterr().err
+    command = [*arguments(prepared, tmp_path / "self", tiny_checkpoint), "--language", "en", "--unlabelled", prepared]
+    assert run_training(command) == 1
+    assert "Expected text prepared without its marks" in capsys.readouterr().err
+
+
 def test_soft_labels_are_the_probabilities_that_the_pipeline_gives(soft, texts, prepared, tiny_checkpoint):
     path = _shard(prepared)
     stored = as_probabilities(SoftLabels(soft, NAMES).of_shard(path))
@@ -114,13 +127,14 @@ def _first_loss(prepared, out, start, *options):
 
 
 def test_text_without_labels_gets_the_likeliest_and_counts_as_pseudo_labelled(
-    soft, texts, prepared, no_dropout, tiny_checkpoint, tmp_path, capsys
+    texts, prepared, no_dropout, tiny_checkpoint, tmp_path, capsys
 ):
     prepare(recipe_for_texts([texts], "en", 0.0, labelled=False), tmp_path / "bare", tiny_checkpoint, n_processes=1)
     assert not np.any(open_shard(_shard(str(tmp_path / "bare")))["labels"])
     assert run_training(arguments(str(tmp_path / "bare"), tmp_path / "out", no_dropout)) == 1
     assert "the sources ['texts" in capsys.readouterr().err
-    hard = ["--soft-labels", str(soft), "--distil-weight", "0"]
+    write_probabilities(tiny_checkpoint, [str(tmp_path / "bare")], tmp_path / "soft")
+    hard = ["--soft-labels", str(tmp_path / "soft"), "--distil-weight", "0"]
     runs = {"human": (prepared, "1"), "model": (str(tmp_path / "bare"), "1"), "half": (str(tmp_path / "bare"), "0.5")}
     losses = {
         name: _first_loss(data, tmp_path / name, no_dropout, *hard, "--pseudo-weight", weight)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from transformers import AutoTokenizer
 
+from punctuation_restoration.export import check_place
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.whole_files import written_whole
@@ -56,6 +57,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
         found = [one.state_dict()[name].double() for one in (model, *others) if name in one.state_dict()]
         weight.copy_(sum(found) / len(found))
     model.config.thresholds, model.config.calibration_temperature = None, 1.0
+    check_place(target, sources[0], True, ("config.json", "model.safetensors"))
     with written_whole(target) as beside:
         model.save_pretrained(beside)
         AutoTokenizer.from_pretrained(sources[0]).save_pretrained(beside)
@@ -68,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         average_models(args.sources, args.output)
-    except ValueError as error:
+    except (ValueError, FileExistsError) as error:
         parser.exit(2, f"averaging: {error}\n")
     return 0
 

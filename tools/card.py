@@ -62,7 +62,7 @@ def weights_line(folder: Path) -> str:
 def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
     """Results of `evaluate.py` in a folder, tests first, then by name; other JSON files are passed over."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    scored = [one for one in found if isinstance(one, dict) and "benchmark" in one]
+    scored = [one for one in found if isinstance(one, dict) and one.get("benchmark") in BENCHMARKS]
     return sorted(scored, key=lambda one: (not _is_test(one), one["benchmark"]))
 
 

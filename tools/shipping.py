@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
+from punctuation_restoration.export import check_place
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.whole_files import written_whole
 
@@ -31,8 +32,11 @@ def ship(source: str, target: Path, stored_bits: int | None = None, **settings: 
         settings: fields of the configuration to set, such as `left_context`.
 
     Raises:
+        FileExistsError: if there is something else than a checkpoint at `target`.
+        FileNotFoundError: if a model of Gemma's family comes without its notice and terms.
         OverflowError: if a weight is too large for half precision.
     """
+    check_place(target, source, True, ("config.json", "model.safetensors"))
     model = PunctuationRestorationModel.from_pretrained(source, dtype=torch.float32)
     for name, value in settings.items():
         setattr(model.config, name, value)
@@ -44,6 +48,9 @@ def ship(source: str, target: Path, stored_bits: int | None = None, **settings: 
         weights = load_file(beside / "model.safetensors")
         if not stored_bits:
             weights = {name: weight.half() for name, weight in weights.items()}
+        is_gemma = model.config.encoder_config.model_type.startswith("gemma")
+        if is_gemma and not all((beside / name).is_file() for name in NOTICES):
+            raise FileNotFoundError(f"Expected {' and '.join(NOTICES)} beside {source} or in {target}. Put them there.")
         too_large = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
         if too_large:
             raise OverflowError(f"Expected weights below 65,504, {too_large} are larger. Ship them in fp32 instead.")

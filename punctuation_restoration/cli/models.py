@@ -30,20 +30,17 @@ def load_pipeline(
         model = find_model(model)
     except OSError as error:
         raise ModelError(str(error)) from error
-    import torch  # seconds to import; mistakes in options need not wait for it
-    import transformers
+    import transformers  # seconds to import; mistakes in options need not wait for it
     from transformers import logging
+
+    from ..pipeline.backends import check_device
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
     given = {k: v for k, v in {"model": model, "device": device, **construction}.items() if v is not None}
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        wrong = f"Expected a device that is here, such as cpu, got {device}: {first_line(error).rstrip('.')}."
-        raise ModelError(f"{wrong} Name another (--device).") from error
-    try:
+        check_device(device)
         restore = build("punctuation-restoration", **given)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         reason = first_line(error)

@@ -13,7 +13,7 @@ from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.recipe import Augmentation, Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
-from punctuation_restoration.data.shards import Words, read_index
+from punctuation_restoration.data.shards import Words, check_same_pieces, read_index
 from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -132,9 +132,10 @@ def windows_for_trainer(
 
     `n_windows`, as long as the model serves, are drawn from all sources of a prepared folder by their weights.
     """
-    slots = SlotEncoder(tokenizer, config)
+    slots, index = SlotEncoder(tokenizer, config), read_index(folder)
+    check_same_pieces(index, tokenizer)
     sampling = Sampling(lengths={config.max_window_pieces: 1.0})
     stops = stop_label_ids(config.labels)
-    sampler = WindowSampler(read_index(folder), sampling, 1, int(slots.has_masks), stops, seed=1)
+    sampler = WindowSampler(index, sampling, 1, int(slots.has_masks), stops, seed=1)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
     return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled, casings=config.casings)

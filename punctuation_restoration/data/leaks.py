@@ -43,7 +43,8 @@ class LeakCheck:
                 sentences.update(letters_of(row["sentence"]) for row in table)
             elif plain_suffix(file) == ".tsv":
                 texts = [" ".join(word for _, words, _ in labelled_words(file) for word in words)]
-            hashes += [stretch_hashes(letters_of(text)) for text in texts]
+            for letters in map(letters_of, texts):
+                hashes.append(stretch_hashes(letters, HAN_LETTERS if is_han(letters) else LETTERS))
         self.hashes, self.sentences = np.unique(np.concatenate(hashes)), sorted(sentences - {""})
 
     def found_in(self, text: str) -> str | None:
@@ -51,10 +52,14 @@ class LeakCheck:
         letters = letters_of(text)
         if any(sentence in letters for sentence in self.sentences):
             return "holds a sentence of a benchmark"
-        hashes = stretch_hashes(letters)
-        places = self.hashes.searchsorted(hashes)
-        n_shared = np.count_nonzero(self.hashes.take(places, mode="clip") == hashes) if len(self.hashes) else 0
-        return "in a benchmark" if n_shared > MAX_SHARE * len(hashes) else None
+        # A text in two languages may repeat a benchmark in either.
+        for length in (LETTERS, HAN_LETTERS) if _HAN.search(letters) else (LETTERS,):
+            hashes = stretch_hashes(letters, length)
+            places = self.hashes.searchsorted(hashes)
+            n_shared = np.count_nonzero(self.hashes.take(places, mode="clip") == hashes) if len(self.hashes) else 0
+            if n_shared > MAX_SHARE * len(hashes):
+                return "in a benchmark"
+        return None
 
 
 def letters_of(text: str) -> str:
@@ -62,9 +67,13 @@ def letters_of(text: str) -> str:
     return _NOT_LETTERS.sub("", text).lower().translate(SIMPLIFIED)
 
 
-def stretch_hashes(letters: str) -> np.ndarray:
+def is_han(letters: str) -> bool:
+    """Whether most letters are Han characters."""
+    return 2 * len(_HAN.findall(letters)) > len(letters)
+
+
+def stretch_hashes(letters: str, length: int) -> np.ndarray:
     """Hashes of the kept stretches of a text, given as its letters alone: (n,) uint64, in order."""
-    length = HAN_LETTERS if 2 * len(_HAN.findall(letters)) > len(letters) else LETTERS
     if len(letters) < length:
         return np.zeros(0, dtype=np.uint64)
     # The hash of 2n letters comes from those of both halves, so that 64 letters take six steps over the whole text.

@@ -62,13 +62,13 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
         raise ValueError("Expected a tokenizer, got none. Give --tokenizer, or model.encoder in the recipe.")
     if not recipe.sources:
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
-    clear_folder(out)
-    config = slot_config(tokenizer, recipe)
-    converter = Converter(AutoTokenizer.from_pretrained(tokenizer), config, recipe)
+    config, pieces = slot_config(tokenizer, recipe), AutoTokenizer.from_pretrained(tokenizer)
+    converter = Converter(pieces, config, recipe)
     rows: list[dict[str, Any]] = []
     capitalised: Counter[str] = Counter()
     seen: set[int] = set()
     files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
+    clear_folder(out)  # when everything that may be wrong has been looked at
     n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
     with start_workers(converter, n_processes) as convert:
         for source in recipe.sources:
@@ -78,6 +78,7 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
             print(describe(rows[-1], config.labels), flush=True)
     index = {
         "tokenizer": tokenizer,
+        "pieces": shards.hash_of_pieces(pieces),
         # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
         "n_vocabulary": max((split["n_rows"] for row in rows for split in row["splits"].values()), default=0),
         "labels": config.labels,

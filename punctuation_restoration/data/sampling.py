@@ -106,9 +106,10 @@ class WindowSampler:
         Long ones are drawn for this more often, as fewer of them fit into a step: all are as likely over many steps.
         """
         longest = max(self.sampling.lengths)
-        stream_ids = self._draw_streams(UTTERANCE_DRAWS, generator)
-        n_stops = _draw(self.sampling.stops, generator, UTTERANCE_DRAWS)
-        firsts, ends, lengths = np.zeros((3, UTTERANCE_DRAWS), dtype=np.int64)
+        n_draws = max(UTTERANCE_DRAWS, 2 * self.pieces_per_step)  # enough alike to fill the step
+        stream_ids = self._draw_streams(n_draws, generator)
+        n_stops = _draw(self.sampling.stops, generator, n_draws)
+        firsts, ends, lengths = np.zeros((3, n_draws), dtype=np.int64)
         for stream_id in np.unique(stream_ids):
             own, words = stream_ids == stream_id, self._sentences(stream_id)
             pieces = self.streams[stream_id].offsets[words] + self.slot_cost * words  # before each sentence, slots too

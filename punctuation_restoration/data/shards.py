@@ -80,6 +80,8 @@ class WordStream:
         self.language, self.is_pseudo = language, is_pseudo
         self.piece_ids, self.piece_counts, self.labels = arrays["piece_ids"], arrays["piece_counts"], arrays["labels"]
         if is_pseudo and soft is not None:
+            if not soft.any(axis=1).all():
+                raise ValueError(f"Expected labels of all unlabelled text in {path}, some have none. Run label again.")
             self.labels = soft.argmax(axis=1).astype(np.uint8)
         self.n_words, self.borders = len(self.labels), document_borders(arrays)
         self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
@@ -191,11 +193,25 @@ def write_index(folder: Path, index: Mapping[str, Any]) -> None:
     write_whole(folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True)
 
 
+def hash_of_pieces(tokenizer: Any) -> str:
+    """A hash of a tokenizer's vocabulary: data and models that share it read the same pieces."""
+    return hashlib.sha256(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()[:16]
+
+
+def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
+    """Check that data were prepared with the pieces of a tokenizer; data of earlier versions do not tell."""
+    if index.get("pieces", own := hash_of_pieces(tokenizer)) != own:
+        raise ValueError(
+            f"Expected data with the pieces of this model, got those of {index['tokenizer']}. Prepare them again with "
+            "this model as --tokenizer."
+        )
+
+
 def read_index(*folders: str | Path) -> dict[str, Any]:
     """Read the index of prepared folders, as if they were one; a `ValueError` if one has none, or they do not fit."""
     indexes = [_read_one_index(Path(folder)) for folder in folders]
-    for key in ("labels", *WORD_KEYS):
-        if any(index[key] != indexes[0][key] for index in indexes):
+    for key in ("labels", "pieces", *WORD_KEYS):
+        if any(index.get(key) != indexes[0].get(key) for index in indexes):
             wanted = f"prepared data with the same {key}, those in {', '.join(map(str, folders))} differ"
             raise ValueError(f"Expected {wanted}. Prepare all with the same --tokenizer and recipe.")
     sources = [row for index in indexes for row in index["sources"]]

@@ -219,9 +219,10 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
     found: list[Example] = []
     for row in read_index(folder)["sources"]:
         shards = row["splits"].get("test", {"shards": ()})["shards"]
-        kept = {hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()}
+        kept = [hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()]
         documents = readers.read_documents(*row["read_from"]) if kept else ()
-        mine = {document.id: document for document in documents if hash_id(document.id) in kept}
+        # Ids may repeat in a folder; the same text twice was kept once.
+        mine = {(one.id, one.text): one for one in documents if hash_id(one.id) in {*kept}}
         if len(mine) < len(kept):
             raise ValueError(
                 f"Expected {len(kept)} documents for test of {row['name']} in {row['read_from'][0]}, found "

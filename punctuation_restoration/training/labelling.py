@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder
+from punctuation_restoration.pipeline.backends import check_device
 from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.training.building import check_pieces_fit, load_with_slots
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
@@ -20,8 +21,10 @@ WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kil
 
 def write_probabilities(name: str, data: Sequence[str], out: Path, device: str = "cpu") -> int:
     """Write a model's probabilities of all training documents that `out` lacks. Gives the number of words labelled."""
+    check_device(device)
     (model, slots), index = load_with_slots(name, device), shards.read_index(*data)
     check_pieces_fit(model, index, name)
+    shards.check_same_pieces(index, slots.tokenizer)
     use_fp32_attention(model)
     names = model.config.label_names
     claim_folder(out, {"model": name, "weights": fingerprint(model), "labels": names})

@@ -10,7 +10,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from punctuation_restoration.pipeline.backends import cpu_has_bf16
+from punctuation_restoration.pipeline.backends import check_device, cpu_has_bf16
 
 ACCELERATE_NAMES = {"float32": "no", "bfloat16": "bf16", "float16": "fp16"}
 FP32_ATTENTION = "fp32-sdpa"  # its name in transformers
@@ -23,7 +23,11 @@ def default_device() -> str:
 
 def build_accelerator(device: str | None, dtype: str) -> Accelerator:
     """The accelerator of a run; "auto" is the format of `accelerate launch` or `accelerate config`, or the fastest."""
-    kind = torch.device(device or default_device()).type
+    check_device(device)
+    place = torch.device(device or default_device())
+    kind = place.type
+    if kind == "cuda" and place.index is not None:
+        torch.cuda.set_device(place)  # accelerate takes the current one
     launched = os.environ.get("ACCELERATE_MIXED_PRECISION") if dtype == "auto" else None
     accelerator = Accelerator(cpu=kind == "cpu", mixed_precision=choose_format(launched or dtype, kind))
     if accelerator.device.type != kind:

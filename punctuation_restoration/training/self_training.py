@@ -12,11 +12,13 @@ teacher on the held-out words of `--data`.
 """
 
 import json
+import os
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 from punctuation_restoration.data.preparation import prepared_folders
+from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.training.labelling import write_probabilities
 from punctuation_restoration.training.precision import default_device
 from punctuation_restoration.training.starting import train
@@ -34,10 +36,14 @@ def self_train(args: Namespace) -> None:
     """
     if not args.model:
         raise ValueError("Expected a model that labels --unlabelled, got none. Name it by --model.")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError("Expected one process for --unlabelled, got several. Start train.py without a launcher.")
     out, device, encoder = Path(args.output), args.device or default_device(), getattr(args, "encoder", None)
     record = out / ROUNDS_FILE
     about_texts = {"language": args.language, "labelled": False}
     bare = prepared_folders(args.unlabelled, out / "unlabelled", args.model, **about_texts)
+    if any(row.get("is_labelled", True) for row in read_index(*bare)["sources"]):
+        raise ValueError(f"Expected text prepared without its marks in {bare}, got labelled data. Give the texts.")
     rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
     rounds = rounds or [judged(args, args.model, device)]
     if rounds[0]["model"] != args.model:

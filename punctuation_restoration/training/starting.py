@@ -2,6 +2,7 @@
 
 import json
 from argparse import Namespace
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.recipe import Recipe, labels_without, load_recipe, read_labels
-from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.shards import check_same_pieces, read_index
 from punctuation_restoration.modeling.encoders import PunctuationLSTM, layers_of
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
@@ -25,6 +26,10 @@ from punctuation_restoration.training.optimisation import train_rows_only
 from punctuation_restoration.training.precision import build_accelerator, use_fp32_attention
 from punctuation_restoration.training.settings import TrainingSettings, settings_of
 from punctuation_restoration.training.validation import Validation
+from punctuation_restoration.whole_files import write_whole
+
+SETTINGS_FILE = "settings.json"
+FIXED = ("data", "start", "optimiser", "weight_decay", "average_decay", "frozen_layers", "head", "slot_style")
 
 
 def train(args: Namespace) -> dict[str, Any]:
@@ -39,24 +44,30 @@ def train(args: Namespace) -> dict[str, Any]:
     out.mkdir(parents=True, exist_ok=True)
     # The operating system releases the lock even if the run is killed.
     with FileLock(out / ".lock", blocking=False) if accelerator.is_main_process else nullcontext():
-        if accelerator.is_main_process:
-            (out / "settings.json").write_text(json.dumps(asdict(settings), indent=1), encoding="utf-8")
         return build_run(args, settings, recipe, accelerator).train()
 
 
 def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator) -> TrainingRun:
     """A new run in the folder `args.output`, or one that resumes from the newest checkpoint there."""
     out = Path(args.output)
+    if args.model and (unused := sorted({"layers", "encoder"} & vars(args).keys())):
+        raise ValueError(f"Expected --{unused[0]} without --model, whose encoder stays as it is, got both. Give one.")
     with accelerator.main_process_first():  # the others find what it has prepared
         about_texts = {"language": args.language, "model": recipe.model}
         folders = prepared_folders(args.data, out / "prepared", args.model or settings.encoder, **about_texts)
     index = read_index(*folders)
     resumed, kept = newest_checkpoint(out, accelerator.print)
+    about = {"data": args.data, "start": args.model or settings.encoder, **asdict(settings)}
+    if resumed:
+        check_same_run(out, about)
+    if accelerator.is_main_process:
+        write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
     place = str(resumed or args.model or "")
     torch.manual_seed(settings.seed)  # a new classifier is drawn
     recipe = replace(recipe, model=labels_without(recipe.model, index.get("left_out", ())))
     model = build_model(settings, recipe, index, place)
     tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
+    check_same_pieces(index, tokenizer)
     slots = SlotEncoder(tokenizer, model.config)
     choose_trained(model, slots, settings)
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
@@ -64,6 +75,10 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     part = accelerator.process_index, accelerator.num_processes
     source = batch_source(settings, recipe, index, slots, *part, args.soft_labels)
     validation = Validation(index, slots, settings.validation_words, accelerator)
+    if settings.patience and not validation.windows:
+        raise ValueError(
+            "Expected validation documents for --patience, got none. Prepare the data with --validation 0.2."
+        )
     run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, kept)
     n_trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
     run.tell(
@@ -73,6 +88,16 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     if resumed:
         run.tell(f"Resuming from {resumed} (step {run.state.step}).")
     return run
+
+
+def check_same_run(out: Path, about: Mapping[str, Any]) -> None:
+    """Check that a run resumes with what its weights and its optimiser were made with."""
+    path = out / SETTINGS_FILE
+    there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for name in FIXED:
+        if there.get(name, about[name]) != about[name]:
+            wanted = f"{name} {there[name]!r}, with which the run in {out} began"
+            raise ValueError(f"Expected {wanted}, got {about[name]!r}. Give that, or another --output.")
 
 
 def choose_trained(model: Any, slots: Any, settings: TrainingSettings) -> None:
