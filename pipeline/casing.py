@@ -22,7 +22,7 @@ LEAST_STRETCH = 8  # in a text that has small letters too: no list of acronyms i
 OTHERS_WEIGHT = 0.5  # of 0.5, 1 and 2 the best on held-out talks and news (docs/log.md)
 
 # Links, addresses, and names of hosts and files: `example.com`, `a.tar.gz`, but not `U.S.A.` and `Ph.D`.
-_ADDRESS = regex.compile(r"://|@|\\|\Awww\.|(?<=\w\w)\.(?=\w\w)")
+_ADDRESS = regex.compile(r"://|@|\\|\Awww\.|\A[/~]|(?<=\w)\.(?=\w\w)")
 # What English hangs on words, which stays as it is: NASA's, we'll.
 _ENDING = regex.compile(r"(?<=.)['’‘`´＇ʼ]\p{Ll}{1,2}\Z")
 _PART = regex.compile(r"(?:^|[\-‐‑'’‘`´＇ʼ])[^\p{L}]*\p{Ll}")  # up to the first letter of it
@@ -108,7 +108,7 @@ def capital_edits(
     edits = []
     for index, (word, own, form) in enumerate(zip(words, plain, forms, strict=True)):
         spoken = word.spoken if own == word.text else word.spoken.lower()
-        is_english_i = spoken == "i" or spoken.startswith("i'")  # also in I'm, I'll, I've, I'd
+        is_english_i = spoken in ("i", "i'm", "i'll", "i've", "i'd")
         if not (is_english_i or spoken.islower()) or _ADDRESS.search(own):
             continue
         if is_english_i or (index in firsts and form == own):  # no other capital for iPhone

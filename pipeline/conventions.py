@@ -42,7 +42,7 @@ CLOSES_APART, OPENS_APART = CLOSERS | TURNED_CLOSERS, OPENS | TURNED_OPENERS  # 
 PAIRS = {"¿": "?", "¡": "!"}
 
 # Faces typed with marks, between blanks: neither words nor marks. (The inside of a pattern.)
-EMOTICON = r"(?<!\S)(?:[:;]['’]?-?[()\[\]DP/\\|*]++|<3)(?=[.,!?;:。，！？、)\]\"'”’]*+(?!\S))"
+EMOTICON = r"(?<!\S)(?:[:;]['’]?-?(?:[()\[\]DP/\\|*]++|[poOsSvV3])|<3)(?=[.,!?;:。，！？、)\]\"'”’]*+(?!\S))"
 
 KANA = r"\p{Hiragana}\p{Katakana}ー"  # the inside of a set
 

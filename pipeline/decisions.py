@@ -126,9 +126,10 @@ def decide(
         doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
         probabilities[:, 1:] *= 2.0 ** doublings[:, None]
         probabilities /= probabilities.sum(axis=1, keepdims=True)
-    probabilities = end_sentences(probabilities, item.spoken, item.turns, words, config)
+    last = last_words(item.spoken, item.turns, words)
+    probabilities = end_sentences(probabilities, last, config)
     nothing = np.eye(len(config.labels))[0]
-    probabilities[prepared.forms.unbroken] = nothing
+    probabilities[sorted({*prepared.forms.unbroken} - {*last})] = nothing
     if words and item.unfinished and not (item.decides_last or config.open_ends):
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)
@@ -146,13 +147,15 @@ def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def end_sentences(
-    probabilities: np.ndarray, text: str, turns: Sequence[int], words: Sequence[Word], config: ModelConfig
-) -> np.ndarray:
-    """Probabilities (W, M) in which the last word before a change of speaker, or an empty line, ends a sentence."""
+def last_words(text: str, turns: Sequence[int], words: Sequence[Word]) -> list[int]:
+    """The words before a change of speaker or an empty line, in order."""
     ends = [word.end for word in words]
     places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
-    last = sorted({bisect_right(ends, place) - 1 for place in places} - {-1, len(ends) - 1})
+    return sorted({bisect_right(ends, place) - 1 for place in places} - {-1, len(ends) - 1})
+
+
+def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:
+    """Probabilities (W, M) in which the words `last` end sentences."""
     is_end = [is_sentence_end(label) for label in config.labels]
     if last and any(is_end):
         probabilities[last] *= is_end

@@ -133,6 +133,9 @@ SPEAKERS = (
     "speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "spk", "SpeakerId", "ParticipantId",
 )  # fmt: skip
 NAMES = ("id", "audio_filepath", "name", "key")
+# Where one of these is empty, nothing was heard.
+MAY_BE_EMPTY = ("text", "word", "transcript", "alternatives", "nBest")
+EMPTY: tuple[Any, ...] = (None, "", [], [{}])
 OTHER_READINGS = {"alternatives", "NBest", "nBest"}  # of the same words: all entries but the first
 # Keys that say more of what is read already, or another thing than it seems.
 NOT_MISSED = {"start_offset", "end_offset", "end_of_turn", "timestamp", "timestep", "timestamps", "offsets", "duration"}

@@ -78,8 +78,8 @@ def _mark_between(text: str, start: int, end: int, labels_of: MarkLabels, rank: 
 
 
 def mark_places(text: str, start: int, end: int, marks: Container[str]) -> list[int]:
-    """Offsets of the marks between two offsets, where no word is; what belongs to a typed face is no mark."""
-    places = [place for place in range(start, end) if text[place] in marks]
+    """Offsets of the marks between two offsets, where no word is; a minus and what belongs to a typed face are none."""
+    places = [place for place in range(start, end) if text[place] in marks and not _MINUS.match(text, place)]
     faces = {sign for place in places if (face := _FACE.match(text, place)) for sign in range(*face.span())}
     return [place for place in places if place not in faces] if faces else places
 
@@ -93,6 +93,7 @@ def typed_dashes(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 _NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words
 _FACE = regex.compile(EMOTICON)
+_MINUS = regex.compile(r"(?<!\S)[–—](?=\d)")
 # `word - word`, `word -- word` and `word--word`, on one line: at the start of a line a hyphen is a list or a speaker.
 _TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
 

@@ -14,7 +14,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .edits import Edit
-from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, TIMES, Listed, Part, listed
+from .layouts import (
+    AFTER_SEGMENT,
+    ALIGNED,
+    EMPTY,
+    KNOWN_KEYS,
+    LOOK_LIKE,
+    MAY_BE_EMPTY,
+    NAMES,
+    ROOTS,
+    TIMES,
+    Listed,
+    Part,
+    listed,
+)  # fmt: skip
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
 from .unspoken import Layout, find_hidden, names_speakers
 
@@ -130,8 +143,20 @@ def read_recognised(given: Any, way: Way = ()) -> Recognised:
 
 def _are_vosk(values: Sequence[Any]) -> bool:
     """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-    kinds = [value.keys() == {"text"} or "result" in value if isinstance(value, Mapping) else False for value in values]
+    kinds = [
+        value.keys() in ({"text"}, {"partial"}) or "result" in value if isinstance(value, Mapping) else False
+        for value in values
+    ]
     return all(kinds) and any(isinstance(value.get("result"), list) for value in values)
+
+
+def _are_spaced(words: Sequence[Part]) -> bool:
+    """Whether words have the blanks before them, as Whisper's: ` 3`, `.5`, ` percent`."""
+    return any(text.value[:1].isspace() and text.value.strip() for word in words if (text := word.said()))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 class _Reader:
@@ -146,6 +171,7 @@ class _Reader:
         self.length = 0  # of all strings
         self.said: list[Said] = []  # segments, or words where there are none
         self.are_named = False
+        self.are_spaced = False  # whether a word that no blank begins continues the one before
         self.warnings: list[str] = []
         self.read_kinds: set[str] = set()  # of "times" and "speakers"
         self.other_keys: set[str] = set()  # of what has no times
@@ -184,7 +210,9 @@ class _Reader:
         """What holds a transcript: its richest list, and everything else as its copies."""
         lists, texts = root.lists(), list(root.strings())
         if not lists and not texts:
-            if any(at.parts() == [] for name in ("segments", "chunks", "words", "result") if (at := root.at(name))):
+            if value.at("partial") or any(
+                at.parts() == [] for name in ("segments", "chunks", "words", "result") if (at := root.at(name))
+            ):
                 return
             got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
             wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
@@ -208,10 +236,20 @@ class _Reader:
         if row.holds == "segments":
             shown = (text.value for part in parts if (text := part.said()))
             self.are_named = names_speakers((line for text in shown for line in text.splitlines()), are_cues=True)
+        else:
+            self.are_spaced = _are_spaced(parts)
+        before = parts[:-1]
+        # Google with speakers: the last entry has all words again.
+        if again := parts[-1].inner_words() if before and not parts[-1].said() else []:
+            all_said = "".join(text.value for part in before if (text := part.said()))
+            if _letters(all_said) == _letters("".join((word.said() or word).value for word in again)):
+                parts = before
         for part in parts:
             if not part.says() and not (row.holds == "words" and isinstance(part.value, str)):
                 raise part.fault(f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list.")
             self._read_part(part, row)
+        if parts is before:
+            self._read_copies(again, row._replace(path="words", holds="words"))
 
     def _read_part(self, part: Part, row: Listed) -> None:
         if (speaker := part.speaker()) is not None:
@@ -219,14 +257,19 @@ class _Reader:
             self.builder.introduce(speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker))
         text, words = part.said(), part.inner_words()
         if text is None and not words:
+            if isinstance(part.value, Mapping) and any(part.value.get(key, 0) in EMPTY for key in MAY_BE_EMPTY):
+                return
             raise part.fault(f"Expected a text, or a list of words, got {part.value!r:.60}. Is the format right?")
         if text and not text.value.strip():
             text = None
         elif row.holds == "words" and not words:
             text, words = None, [part]
         if text is None:
-            for word in words:
-                self._time(word, self._say(word, "word").place, row.unit, part)
+            is_alone = words[:1] == [part]
+            are_spaced = self.are_spaced if is_alone else _are_spaced(words)
+            for n, word in enumerate(words):
+                continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
+                self._time(word, self._say(word, "word", continues).place, row.unit, part)
         else:
             said = self._say(text, "line")
             lines = [self._line(word, "word") for word in words]
@@ -265,8 +308,8 @@ class _Reader:
                     return
             self._warn(root, f"the {len(times)} times are not one for each word; they are not used")
 
-    def _say(self, part: Part, layout: Layout) -> Said:
-        self.said.append(self.builder.say(self._line(part, layout), is_word=layout == "word"))
+    def _say(self, part: Part, layout: Layout, continues: bool = False) -> Said:
+        self.said.append(self.builder.say(self._line(part, layout), layout == "word", continues))
         return self.said[-1]
 
     def _line(self, part: Part, layout: Layout) -> Line:

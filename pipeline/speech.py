@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
+from .conventions import CLOSERS
 from .edits import Edit, follows
 from .unspoken import Hidden
 
@@ -24,6 +25,7 @@ Span = tuple[int, int]  # start and end, in characters
 Time = float | None  # seconds; None where nobody tells
 
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
+_HANG_ON = CLOSERS | {*".,!?;:%…،؟।"}  # words of a recogniser that begin so belong to the one before
 _UNSPACED = re.compile(f"[{UNSPACED_SIGNS}]")
 
 
@@ -185,10 +187,11 @@ class SpeechBuilder:
         self._last = ""  # character
         self._speaker: object = None
 
-    def say(self, line: Line, is_word: bool = False) -> Said:
+    def say(self, line: Line, is_word: bool = False, continues: bool = False) -> Said:
         """Append what is said in a line, apart from what was said before; what is hidden in it is noted.
 
-        Words apart as well, but for Han and kana, which are written without blanks.
+        Words apart as well, but for Han and kana, which are written without blanks, signs that close, and what
+        `continues` the word before it.
         """
         parts: list[tuple[int, int, int]] = []
         done = 0
@@ -196,7 +199,8 @@ class SpeechBuilder:
             text = line.text[done : one.start]
             if text and not (text.isspace() and one.start < len(line.text)):
                 lead = ""
-                if self._last and not (self._last.isspace() or text[0].isspace()):
+                hangs = continues or (is_word and text[0] in _HANG_ON and not any(map(str.isalnum, text)))
+                if self._last and not (self._last.isspace() or text[0].isspace() or hangs):
                     # Words of Han text are found across a blank, but not across a line end.
                     is_unparted = is_unspaced(self._last) and is_unspaced(text[0])
                     lead = ("" if is_word else "\n") if is_unparted else " "

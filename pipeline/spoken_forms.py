@@ -30,6 +30,7 @@ _NUMBERED_MALAY = (
     r"(?:nombor (?:telefon|akaun|tempahan|pesanan|tiket|rujukan|kad|bilik|resit|polisi)"
     r"(?: (?:saya|dia|kami|anda|encik|puan))?)"
 )
+_BEFORE_DIGITS = "(?:number|nombor|code|kod|pin|otp|tac|room|bilik|extension|version|versi)"
 _HALF_OF_DAY = r"(?:[ap]\.?m\.?|o'clock|pagi|tengah|petang|malam)"
 _DOT = r"(?:dot|titik|点|點)"
 _DOMAIN = r"(?:com|net|org|edu|gov|io|co|my|sg|uk|cn|tw|hk|id)"
@@ -41,25 +42,25 @@ FORMS = regex.compile(
     "|".join(
         rf"(?:(?<=^| ){form}(?=$| ))"
         for form in (
-            r"(?=(?:[+ ]{0,2}\d){7,15}(?:$| \D))(?:\+\d{1,3}|0\d{0,3})(?: \d{2,4}){1,4}",
+            r"(?=(?:[+ \-]{0,2}\d){7,15}(?:$| \D))(?:\+\d{1,3}|0\d{0,3})(?: \d{2,4}(?:-\d{3,4})?){1,4}",
             r"0\d{1,3}-\d{3,4}(?: \d{3,4}){1,2}",
             r"1 [38]00(?: \d{2,4}){2,3}",
             r"1[3-9]\d \d{4} \d{4}",  # of China
             r"[3689]\d{3} \d{4}",  # of Singapore and Hong Kong
             r"\d{6} \d{2} \d{4}",  # of a Malaysian identity card
             r"(?!(?:(?:19|20)\d\d ?){4})\d{4}(?: \d{4}){3}",  # of a bank card; four years are none
-            rf"(?:(?:pukul|jam|at) )?(?:1?\d|2[0-3]) [0-5]\d {_HALF_OF_DAY}",
+            rf"(?:(?:pukul|jam|at) )?(?:1?\d|2[0-3])[ :.][0-5]\d {_HALF_OF_DAY}",
             rf"(?:1?\d|2[0-3]) {_HALF_OF_DAY}",
-            r"(?:pukul|jam) (?:1?\d|2[0-3]) [0-5]\d",
-            r"(?:1?\d|2[0-3]) [点點](?: [0-5]?\d 分)?",
+            r"(?:pukul|jam) (?:1?\d|2[0-3])[ :.][0-5]\d",
+            r"(?:1?\d|2[0-3]) [点點](?: [0-5]?\d 分| 半)?",
             rf"{_NUMBER} (?:point|dot|perpuluhan|点|點) {_DIGIT}(?: {_DIGIT})*",
             rf"(?P<address>{_ADDRESS})",
-            rf"(?:{_NUMBERED} number|{_NUMBERED_MALAY}|number|nombor|code|kod|pin|extension|version|versi) "
+            rf"(?:{_NUMBERED} number|{_NUMBERED_MALAY}|{_BEFORE_DIGITS}) "
             rf"(?:(?:is|ialah|adalah) )?(?:\d{{3,4}}(?: \d{{3,4}})+|{_DIGIT}(?: {_DIGIT})*)"
             rf"(?: (?:point|dot|perpuluhan) {_DIGIT}(?: {_DIGIT})*)?",
             rf"{_NUMBER}(?: {_NUMBER}){{0,9}} (?:dollars?|pounds?|euros?|ringgit) (?:(?:and|dan) )?"
             rf"{_NUMBER}(?: {_NUMBER})? (?:cents?|pence|sen)",
-            rf"rm {_NUMBER}",
+            rf"(?:rm|usd|sgd|myr|s\$|us\$) (?:{_NUMBER}|\d{{1,12}}[\d.,]{{0,12}})",
         )
     )
 )

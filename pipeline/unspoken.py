@@ -31,9 +31,10 @@ class Hidden(NamedTuple):
 _B = r"[ \t\ufeff\u200e\u200f]*+"
 _END = rf"(?={_B}(?:[\r\n]|\Z))"
 _TIME = r"\d{1,3}+:\d\d(?::\d\d)?+(?:[.,]\d{1,3}+)?+"
+_DATED = rf"(?:\d{{1,4}}+[/.\-]\d{{1,2}}+[/.\-]\d{{2,4}}+,?+{_B})?+{_TIME}(?:[ \u202f]?+[AaPp]\.?+[Mm]\.?+(?!\w))?+"
 _MOMENT = rf"(?:{_TIME}|\d{{1,6}}+\.\d{{1,3}}+s?+)"
 _TO = rf"{_B}(?:-->|->|[-–—]){_B}"
-_STAMP = rf"\[{_B}(?:{_TIME}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_TIME}\)"
+_STAMP = rf"\[{_B}(?:{_DATED}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_DATED}\)"
 _ALONE = rf"{_TIME}(?:{_TO}{_TIME})?+{_END}"
 
 _COLON = r"(?:[:：](?=\s|\Z)|：)"
@@ -44,7 +45,7 @@ _BRACKETED = (
 )
 _CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’\-]{{1,30}}+)){_COLON}"
 _ANY_NAME = rf"(?P<name>[^\W_][\w .'’\-]{{0,39}}?)(?:{_B}[\[(]{_TIME}[\])])?+{_B}{_COLON}"
-_ABOVE = rf"(?P<name>[^\W\d_][\w.'’\-]*+(?: [\w.'’\-]++){{0,3}}+)(?:[ ]{{2,9}}+|\t){_TIME}{_END}"  # a line of its own
+_ABOVE = rf"(?P<name>[^\W\d_][\w.'’\-]*+(?: [\w.'’\-]++){{0,3}}+)(?:[ ]{{2,9}}+|\t){_DATED}{_END}"  # a line of its own
 
 # Han words are not told apart by blanks, so a sound is what ends like one: `(笑)`, `（掌声）`, `(背景音乐)`.
 _HAN_SOUND = r"[（(](?>[\u4e00-\u9fff]{0,8}+)(?<=[笑声聲]|音[乐樂]|鼓掌|[叹嘆][气氣]|咳嗽)[）)]"
@@ -52,7 +53,7 @@ _HAN_SOUND = r"[（(](?>[\u4e00-\u9fff]{0,8}+)(?<=[笑声聲]|音[乐樂]|鼓掌
 _ONE_WORD = r"(?<!\w)\((?:[a-z]{3,20}+|[A-Z]{3,20}+)\)(?!\w)"
 _NOTES = r"[♩♪♫♬]++"
 _WHOLE_LINE = rf"(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）){_END}"
-_NOT_ALONE = rf"(?<=\S\s*){_WHOLE_LINE}|{_WHOLE_LINE}(?=\s*+\S)"  # a whole text is text: `(see below)`
+_NOT_ALONE = rf"(?=[(（])(?<=\S\s*){_WHOLE_LINE}|{_WHOLE_LINE}(?=\s*+\S)"  # a whole text is text: `(see below)`
 # A small word in brackets with others behind it is text, `[the] man`; in running text every one that is no known sound.
 _WORD_BEHIND = r"\][ \t]++[^\W_])"
 _SOUND = r"laughter|applause|music|silence|noise|pause|crosstalk|inaudible|unintelligible|[a-z]{2,}(?:ing|[^s]s)"
@@ -72,7 +73,7 @@ def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
     """What may stand at the start of a line, one after another."""
     time, names, sounds = _STAMP, rf"{_BRACKETED}|{_CAPITALS}", rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}"
     if layout == "text":
-        before_name = rf"|{_TIME}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})"
+        before_name = rf"|{_DATED}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})"
         time, names = rf"{time}|{_ALONE}" + before_name * are_named, rf"{names}|{_ABOVE}"
         sounds, dash = rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}|{_NOT_ALONE}", _DASH_IN_TEXT
     else:
@@ -89,7 +90,7 @@ _ANYWHERE = {
 }
 _LINE = regex.compile(r"[^\r\n]++")
 _LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")
-_CALLED = regex.compile(rf"{_B}(?:(?:{_STAMP}|{_TIME})[ \t\-–—]*+)?+{_ANY_NAME}")
+_CALLED = regex.compile(rf"{_B}(?:(?:{_STAMP}|{_DATED})[ \t\-–—]*+)?+{_ANY_NAME}")
 _FULL_NAME = regex.compile(r"\p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+")
 _LINES_READ = 200  # to find out whether a text names its speakers
 _LEAST_NAMED = 3  # lines, and half of all

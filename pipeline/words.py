@@ -24,6 +24,9 @@ from .segmentation import (
     WordPatterns,
 )  # fmt: skip
 
+_UNITS = frozenset("%％‰℃℉°")  # what hangs on a Han word comes before its mark
+_HANGING = _UNITS | {*"~～"}
+
 
 class Word(NamedTuple):
     """One word of a text. (A tuple, since a text has many: frozen dataclasses take three times as long to make.)"""
@@ -140,7 +143,7 @@ def before_openers(text: str, previous_end: int, start: int) -> int:
 def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: "_Quotes") -> int:
     """Offset after the quotes and brackets that close right after a word, and after marks between them."""
     run_end = end
-    while run_end < following and (text[run_end] in ENCLOSING or text[run_end] in marks):
+    while run_end < following and (text[run_end] in ENCLOSING or text[run_end] in marks or text[run_end] in _HANGING):
         run_end += 1
     touches = run_end == following < len(text)
     mark_at = end
@@ -149,6 +152,8 @@ def _after_closers(text: str, end: int, following: int, marks: frozenset[str], q
         if sign in EITHER:
             if touches and place + 1 == run_end and not quotes.is_open(sign, place):
                 break
+        elif sign in _UNITS or (sign in "~～" and not touches):
+            pass
         elif sign not in (CLOSERS if touches else CLOSES_APART):
             if sign in marks:
                 continue

@@ -85,9 +85,14 @@ def test_words_get_their_letters_and_sentences_their_capitals(restore: Any, monk
         (0, "h", "H"), (6, "m", "M"), (15, "a", "A"),
     ]  # fmt: skip
     assert restore("MARK MarK ab", truecase=True)["text"] == "MARK MarK AB"
+    assert (
+        restore({"text": "the i'lan i'll", "known": {0: "O", 1: "O"}}, truecase=True)["text"][:14] == "The i'lan I'll"
+    )
 
 
-@pytest.mark.parametrize("name", ["example.com", "www.a.b", "a.tar.gz", "x@y.z", "https://a", r"b:\ab\c"])
+@pytest.mark.parametrize(
+    "name", ["example.com", "www.a.b", "x.com", "t.me/ab", "/usr/bin", "a.tar.gz", "x@y.z", "https://a", r"b:\ab\c"]
+)
 def test_a_name_of_a_host_or_file_begins_a_sentence_without_a_capital(restore: Any, name: str) -> None:
     assert restore(f"{name} is here", truecase=True)["text"].startswith(name)
 

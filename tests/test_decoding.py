@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.pipeline.decisions import decode, end_sentences, make_choice
+from punctuation_restoration.pipeline.decisions import decode, end_sentences, last_words, make_choice
 from punctuation_restoration.pipeline.words import WordFinder
 
 CONFIG = PunctuationRestorationConfig()
@@ -101,7 +101,7 @@ def test_a_higher_threshold_never_adds_a_mark(rows, one, other, rest):
 def test_where_a_sentence_must_end_the_likeliest_end_is_written():
     rows = np.array([[0.7, 0.2, 0.04, 0.06], [0.7, 0.2, 0.06, 0.04], [1.0, 0.0, 0.0, 0.0], [0.7, 0.2, 0.06, 0.04]])
     words = WordFinder(CONFIG.mark_labels)("a b c d")
-    changed = end_sentences(rows.copy(), "a b c d", [1, 3, 5, 7], words, CONFIG)
+    changed = end_sentences(rows.copy(), last_words("a b c d", [1, 3, 5, 7], words), CONFIG)
     np.testing.assert_allclose(changed[0], [0, 0, 0.4, 0.6])
     np.testing.assert_array_equal(changed[3], rows[3])
     labels, _ = decode(changed, make_choice(CONFIG, thresholds={"PERIOD": 0.5}))

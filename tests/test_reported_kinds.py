@@ -142,6 +142,9 @@ def test_in_the_middle_of_a_text_they_are_text(text: str) -> None:
         "[00:12.50] hello you\n[00:14.10] are the",
         "00:00:01 - 00:00:03\nhello you\n\n00:00:03 - 00:00:05\nare the",
         "Ann Lee  0:02\nhello you\n\nBo Li  0:05\nare the",
+        "Ann Lee  3:45 PM\nhello you\n\nBo Li  3:46 PM\nare the",
+        "[12/05/2024, 3:45:12 PM] hello you\n[12/05/2024, 3:45:20\u202fPM] are the",
+        "12/05/24, 15:45 - Ann: hello\n12/05/24, 15:46 - Bo: you\n12/05/24, 15:47 - Ann: are the",
     ],
 )
 def test_times_in_plain_text_are_not_read(restore: Any, text: str) -> None:
@@ -295,6 +298,37 @@ def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptu
     assert "read as milliseconds" in caplog.text  # in seconds nobody speaks so slowly
     assert read_item({"text": "hello you", "timestamp": [[0, 1]] * 3}).spans is None
     assert "the 3 times are not one for each word" in caplog.text
+
+
+def pieces(*texts: str, key: str = "word", **more: Any) -> list[Any]:
+    return [{key: text, "start": n, "end": n + 1, **more} for n, text in enumerate(texts)]
+
+
+def test_words_are_parted_as_they_are_written() -> None:
+    whisper = pieces(" it", "'s", " 3", ".5", " percent", " of", " 12", ",000")
+    two = [{"start": 0, "words": pieces("hello", " you")}, {"start": 2, "words": pieces("are", " the")}]
+    items = [{"alternatives": [{"content": text}]} for text in ("Hello", "there", ",", "Dr", ".", "Lim", ".")]
+    for value, text in (
+        ({"words": whisper}, " it's 3.5 percent of 12,000"),
+        ({"segments": two}, "hello you are the"),
+        ({"results": {"items": items}}, "Hello there, Dr. Lim."),
+        ({"words": pieces("at", "3", "%", "(", "ok", ")", "“", "yes", "”")}, "at 3% ( ok) “ yes”"),
+    ):
+        assert read_item(value).text == text
+
+
+def test_an_entry_that_says_nothing_is_passed_over_and_one_that_repeats_all_is_a_copy() -> None:
+    silent = [{"alternatives": [{}]}, {"alternatives": []}, {"text": None}, {"word": ""}]
+    said = [{"alternatives": [{"transcript": text}]} for text in ("hello you", " are the")]
+    again = {"alternatives": [{"words": pieces("hello", "you", "are", "the", speakerTag=1)}]}
+    for rows in ([*said, *silent], [*silent, *said], [*said, again]):
+        item = read_item({"results": rows})
+        assert item.text.split() == ["hello", "you", "are", "the"]
+        assert len(item.spans or ()) == (4 if again in rows else 0)
+        assert not item.recognised.warnings
+    vosk = [{"partial": ""}, {"result": pieces("hello"), "text": "hello"}, {"partial": "you"}, {"text": ""}]
+    assert read_item({"segments": [*silent[3:], {"text": "hello"}]}).text == "hello"
+    assert read_bytes(json.dumps(vosk).encode(), name="a.json")[0].speeches[0].text == "hello"
 
 
 def test_every_channel_is_read_and_what_is_not_is_told(caplog: pytest.LogCaptureFixture) -> None:

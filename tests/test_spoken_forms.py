@@ -20,7 +20,9 @@ from punctuation_restoration.pipeline.spoken_forms import find_forms
         "the [pin is one two three four]", "[version three point five] is out", "[tiga perpuluhan lima] peratus",
         "it costs [five dollars and fifty cents] only", "[lima ringgit lima puluh sen] sahaja", "[rm 50] sahaja",
         "我 [3 点 30 分] 来", "in 2019 300 people came", "i have 3 30 of them are red", "a big dot on the map",
-        "the order number is late", "İstanbul İ [at 3 30 pm]",
+        "the order number is late", "İstanbul İ [at 3 30 pm]", "between 10:30 and 11 we eat",
+        "see you [at 3:30 pm] ok", "[pukul 3.30 petang] esok", "[rm 12.50] sahaja", "[usd 5] only",
+        "[otp is 1 2 3 4] ok", "call [+60 12-345 6789] now", "我 [3 点 半] 来",
     ],
 )  # fmt: skip
 def test_forms_go_on_until_their_last_word(text: str) -> None:
@@ -53,5 +55,7 @@ def test_the_pipeline_puts_no_mark_into_a_form_unless_it_stands_there(tiny_pipel
     every = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
     words = tiny_pipeline("hello 012 345 6789 you", thresholds=every)["words"]
     assert [bool(word["mark"]) for word in words] == [True, False, False, True, True]
+    apart = tiny_pipeline("hello 5\n\nam you\n- 5\n- am you", thresholds=every)["words"]
+    assert [word["word"] for word in apart if not word["mark"]] == []
     kept = tiny_pipeline("hello 012, 345 6789 you", thresholds=every)
     assert kept["text"].split()[1] == "012,"

@@ -88,6 +88,7 @@ def test_a_file_is_one_text_and_what_was_said_twice_is_read_twice() -> None:
         ("so (laughs) hello (APPLAUSE)", "so hello"),
         ("谢谢大家(掌声)我很高兴（开心地笑）再说一次（声明）", "谢谢大家 我很高兴 再说一次（声明）"),
         ("fish &amp; chips", "fish & chips"),
+        ("caf&eacute; &ndash; ok&hellip;", "café – ok…"),
         ("hello\n\nthere", "hello there"),
         ("from 10:30 - 11:30\n\n2\nyou", "from 10:30 - 11:30 2 you"),
     ],

@@ -44,7 +44,7 @@ _SRT_TAG = (
     r"</?+(?:i|b|u|s|em|strong|font|span|c|v|ruby|rt|lang)\b[^<>\n]*+>"
     r"|\{\\[^{}\n]*+\}|\{/?+[ibuyYcCfFsSpP](?::[^{}\n]*+)?+\}"
 )
-_ENTITY = r"&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|\#\d{1,7}+|\#[xX][0-9a-fA-F]{1,6}+);"
+_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9a-fA-F]{1,6}+);"
 _SHOWN_LINE_END = r"<[bB][rR][ \t]*+/?+>|\\N|\r\n|\r"
 _MARKUP = {
     name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})|\Z")
