@@ -90,6 +90,8 @@ def test_a_file_is_one_text_and_what_was_said_twice_is_read_twice() -> None:
         ("fish &amp; chips", "fish & chips"),
         ("caf&eacute; &ndash; ok&hellip;", "café – ok…"),
         ("hello\n\nthere", "hello there"),
+        ("hello\n\n2", "hello"),
+        ("hello\n\n7", "hello 7"),
         ("from 10:30 - 11:30\n\n2\nyou", "from 10:30 - 11:30 2 you"),
     ],
 )

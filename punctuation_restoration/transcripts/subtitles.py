@@ -102,6 +102,8 @@ def _srt_cues(source: str) -> Iterator[Cue]:
         if following and not (_TIME_LIKE.search(following[1]) or _FIRST_IN_BLOCK.search(source, near, end)):
             continue
         next_number = _NUMBER_ABOVE.search(source, max(start, near), end) if following else None
+        if number and not following:  # a file may break off below a number
+            next_number = re.compile(rf"(?<=\n)\r?\n[ \t]*({int(number[1]) + 1})\s*\Z").search(source, start)
         if times is None:
             _check_head(source, end)
         else:
