@@ -78,13 +78,16 @@ def written(mark: str, script: str) -> str:
 def known_marks(marks: Iterable[str]) -> dict[str, str]:
     """Every sign that counts as a mark -> the one of `marks` that it stands for.
 
-    Those are the given marks of one sign, and the forms in which some script writes them.
+    Those are the given marks of one sign, the forms in which some script writes them, and those that are only read.
     """
     given = [mark for mark in marks if len(mark) == 1]
     forms = {form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given}
-    return forms | {mark: mark for mark in given}
+    read = {form: mark for mark, signs in ALSO_READ.items() for form in signs if mark in given}
+    return forms | read | {mark: mark for mark in given}
 
 
-# What ends a sentence: every sign, as any script writes it or as it is only read, and the usual name of its label.
-_ENDS = ((".", "．｡॥۔", "PERIOD"), ("?", "፧", "QUESTION"), ("!", "", "EXCLAMATION"), ("…", "⋯", "ELLIPSIS"))
-SENTENCE_ENDS = {sign: name for mark, others, name in _ENDS for sign in (*known_marks(mark), *others)}
+# Other forms of a mark, which are not written: half and full width, small and vertical ones, and other scripts' own.
+ALSO_READ = {".": "．｡﹒॥۔", "?": "፧﹖\u037e‽⁇", "!": "﹗", "…": "⋯‥", ",": "﹐", "、": "､﹑", ";": "﹔", ":": "﹕"}
+# What ends a sentence: every sign, and the usual name of its label.
+_ENDS = {".": "PERIOD", "?": "QUESTION", "!": "EXCLAMATION", "…": "ELLIPSIS"}
+SENTENCE_ENDS = {sign: name for mark, name in _ENDS.items() for sign in known_marks(mark)}

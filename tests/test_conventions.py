@@ -43,8 +43,12 @@ def test_whatever_is_written_is_known_when_it_is_read_again():
 
 
 def test_a_mark_that_is_not_among_the_given_brings_no_forms():
-    assert known_marks(",") == {",": ","} | {row[","]: "," for row in WRITTEN_MARKS.values() if "," in row}
+    assert known_marks(",") == {",": ",", "﹐": ","} | {row[","]: "," for row in WRITTEN_MARKS.values() if "," in row}
     assert known_marks([]) == {}
+    known = known_marks(DEFAULT_MARK_LABELS)
+    assert [
+        DEFAULT_MARK_LABELS[known[sign]] for sign in "｡､፧\u037e﹖"
+    ] == "PERIOD COMMA QUESTION QUESTION QUESTION".split()
     assert known_marks("。.")["。"] == "。"  # what is given stands for itself
 
 
