@@ -30,7 +30,7 @@ from .items import Item
 from .marks import FoundMark
 from .slots import ModelConfig
 from .speech import Time, TimedSpan
-from .spoken_forms import Forms
+from .spoken_forms import Forms, tied
 from .words import Word
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
@@ -129,7 +129,7 @@ def decide(
     last = last_words(item.spoken, item.turns, words)
     probabilities = end_sentences(probabilities, last, config)
     nothing = np.eye(len(config.labels))[0]
-    probabilities[sorted({*prepared.forms.unbroken} - {*last})] = nothing
+    probabilities[sorted({*prepared.forms.unbroken, *tied(item.spoken, words)} - {*last})] = nothing
     if words and item.unfinished and not (item.decides_last or config.open_ends):
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)

@@ -1,4 +1,4 @@
-"""Numbers, times and addresses as they are spoken: where no mark can be. Knows words, no marks.
+"""Numbers, times, addresses and tied words: where no mark can be. Knows words, no marks.
 
 call me at 012 345 6789              the groups of a telephone number
 at 3 30 pm, pukul 3 30 petang        hours and minutes
@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import regex
+
+from .words import Word
 
 _DIGIT_WORD = (
     r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple|"
@@ -66,11 +68,21 @@ FORMS = regex.compile(
 )
 
 
+TIES = frozenset("·・‧•～~")  # between two words, without blanks: 约翰·史密斯, 三～五天
+
+
 class Forms(NamedTuple):
     """Places of words of a text."""
 
     unbroken: list[int]  # those after which a number, a time or an address continues
     addresses: set[int]  # those of e-mail and web addresses, which have no capitals
+
+
+def tied(text: str, words: Sequence[Word]) -> list[int]:
+    """The places of words that a sign ties to the next one."""
+    if TIES.isdisjoint(text):
+        return []
+    return [n for n, (word, other) in enumerate(itertools.pairwise(words)) if text[word.end : other.start] in TIES]
 
 
 def find_forms(spoken: Sequence[str]) -> Forms:

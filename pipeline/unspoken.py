@@ -38,7 +38,7 @@ _STAMP = rf"\[{_B}(?:{_DATED}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_DATED}\)"
 _ALONE = rf"{_TIME}(?:{_TO}{_TIME})?+{_END}"
 
 _COLON = r"(?:[:：](?=\s|\Z)|：)"
-_NUMBERED = r"(?:[Ss]peaker|SPEAKER)[ _]?+\d{1,3}+"
+_NUMBERED = r"(?:[Ss]peaker|SPEAKER)(?:[ _]?+\d{1,3}+|[ _][A-Z])"
 _BRACKETED = (
     rf"\[(?P<name>{_NUMBERED})\](?:{_B}[:：])?+|\[(?P<name>[^\W_][^\[\]:\n]{{0,40}}+)\]{_B}[:：]"
     rf"|(?P<name>{_NUMBERED}){_COLON}"

@@ -55,6 +55,8 @@ def test_the_pipeline_puts_no_mark_into_a_form_unless_it_stands_there(tiny_pipel
     every = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
     words = tiny_pipeline("hello 012 345 6789 you", thresholds=every)["words"]
     assert [bool(word["mark"]) for word in words] == [True, False, False, True, True]
+    names = tiny_pipeline("约翰·史密斯 三～五天 hello·you are", thresholds=every)["words"]
+    assert [word["word"] for word in names if not word["mark"]] == ["约翰", "三"]
     apart = tiny_pipeline("hello 5\n\nam you\n- 5\n- am you", thresholds=every)["words"]
     assert [word["word"] for word in apart if not word["mark"]] == []
     kept = tiny_pipeline("hello 012, 345 6789 you", thresholds=every)
