@@ -184,13 +184,14 @@ class Part:
         if isinstance(self.value, Mapping):
             for key, value in self.value.items():
                 inner = Part(value, (*self.way, key))
-                if isinstance(value, str) and key in _TEXT_KEYS and len(value.split()) > 1:
+                if not isinstance(value, str):
+                    yield from inner.texts()
+                elif key in _TEXT_KEYS and len(value.split()) > 1:
                     yield inner
-                yield from inner.texts()
-        else:
-            entries = self.parts() or []
-            for one in entries[:1] if {*self.way[-1:]} & OTHER_READINGS else entries:
-                yield from one.texts()
+        elif isinstance(self.value, list | tuple):
+            for n, value in enumerate(self.value[:1] if {*self.way[-1:]} & OTHER_READINGS else self.value):
+                if isinstance(value, Mapping | list | tuple):  # there may be many numbers
+                    yield from Part(value, (*self.way, n)).texts()
 
     def parts(self) -> "list[Part] | None":
         """The entries of a list or an array; None for another value."""

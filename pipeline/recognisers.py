@@ -27,7 +27,7 @@ from .layouts import (
     Listed,
     Part,
     listed,
-)  # fmt: skip
+)
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
 from .unspoken import Layout, find_hidden, names_speakers
 
