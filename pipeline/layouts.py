@@ -183,11 +183,10 @@ class Part:
         """Every string in it of several words, under a key that holds what was said."""
         if isinstance(self.value, Mapping):
             for key, value in self.value.items():
-                inner = Part(value, (*self.way, key))
-                if not isinstance(value, str):
-                    yield from inner.texts()
-                elif key in _TEXT_KEYS and len(value.split()) > 1:
-                    yield inner
+                if isinstance(value, Mapping | list | tuple):
+                    yield from Part(value, (*self.way, key)).texts()
+                elif isinstance(value, str) and key in _TEXT_KEYS and len(value.split()) > 1:
+                    yield Part(value, (*self.way, key))
         elif isinstance(self.value, list | tuple):
             for n, value in enumerate(self.value[:1] if {*self.way[-1:]} & OTHER_READINGS else self.value):
                 if isinstance(value, Mapping | list | tuple):  # there may be many numbers

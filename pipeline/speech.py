@@ -97,11 +97,14 @@ class Line:
             if run.start >= end:
                 return
             first, last = max(run.start, start), min(run.end, end)
-            yield Run(first + shift, last + shift, run.place_of(first)[0], run.place_of(last - 1)[1])
+            place = run.source_start + first - run.start if run.is_plain else run.source_start
+            yield Run(first + shift, last + shift, place, place + last - first if run.is_plain else run.source_end)
 
     @property
     def spoken(self) -> str:
         """The text with blanks in the place of what is not said."""
+        if not self.hidden:
+            return self.text
         parts, done = [], 0
         for one in self.hidden:
             parts += [self.text[done : one.start], " " * (one.end - max(done, one.start))]
@@ -151,8 +154,9 @@ class Speech:
     def add_runs(self, runs: Iterable[Run]) -> None:
         """Append runs; one that goes on where the last one ended becomes part of it."""
         for run in runs:
-            last = Run(*self.runs[-4:]) if self.runs else None
-            if last and last.is_plain and run.is_plain and (last.end, last.source_end) == (run.start, run.source_start):
+            start, end, source_start, source_end = self.runs[-4:] or (0, 0, -1, -1)
+            is_plain = run.is_plain and end - start == source_end - source_start
+            if is_plain and (end, source_end) == (run.start, run.source_start):
                 self.runs[-3], self.runs[-1] = run.end, run.source_end
             else:
                 self.runs.extend(run)

@@ -257,7 +257,7 @@ class _CueTrack:
             return
         begins_at = self.builder.length
         for line in lines:
-            is_said = bool(_texts([line]))
+            is_said = bool(line.spoken.strip())
             if is_said and len(self.said) < n_repeated:
                 self.said.append(above[len(self.said)])
                 self.builder.repeat([line], self.said[-1:])
