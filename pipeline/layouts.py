@@ -134,8 +134,8 @@ SPEAKERS = (
 )  # fmt: skip
 NAMES = ("id", "audio_filepath", "name", "key")
 # Where one of these is empty, nothing was heard.
-MAY_BE_EMPTY = ("text", "word", "transcript", "alternatives", "nBest")
-EMPTY: tuple[Any, ...] = (None, "", [], [{}])
+_MAY_BE_EMPTY = ("text", "word", "transcript", "alternatives", "nBest")
+_EMPTY: tuple[Any, ...] = (None, "", [], [{}])
 OTHER_READINGS = {"alternatives", "NBest", "nBest"}  # of the same words: all entries but the first
 # Keys that say more of what is read already, or another thing than it seems.
 NOT_MISSED = {"start_offset", "end_offset", "end_of_turn", "timestamp", "timestep", "timestamps", "offsets", "duration"}
@@ -208,6 +208,10 @@ class Part:
     def says(self) -> bool:
         """Whether it is a dictionary, or an object of which something was said."""
         return isinstance(self.value, Mapping) or any(self.at(name) for name in ATTRIBUTES)
+
+    def is_silent(self) -> bool:
+        """Whether it is an entry in which nothing was heard."""
+        return isinstance(self.value, Mapping) and any(self.value.get(key, 0) in _EMPTY for key in _MAY_BE_EMPTY)
 
     def lists(self) -> "list[tuple[Listed, list[Part]]]":
         """The lists of a transcript that have something in them, richest first."""

@@ -14,20 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .edits import Edit
-from .layouts import (
-    AFTER_SEGMENT,
-    ALIGNED,
-    EMPTY,
-    KNOWN_KEYS,
-    LOOK_LIKE,
-    MAY_BE_EMPTY,
-    NAMES,
-    ROOTS,
-    TIMES,
-    Listed,
-    Part,
-    listed,
-)
+from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, TIMES, Listed, Part, listed
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
 from .unspoken import Layout, find_hidden, names_speakers
 
@@ -143,10 +130,8 @@ def read_recognised(given: Any, way: Way = ()) -> Recognised:
 
 def _are_vosk(values: Sequence[Any]) -> bool:
     """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-    kinds = [
-        value.keys() in ({"text"}, {"partial"}) or "result" in value if isinstance(value, Mapping) else False
-        for value in values
-    ]
+    bare = {"text"}, {"partial"}
+    kinds = [isinstance(value, Mapping) and (value.keys() in bare or "result" in value) for value in values]
     return all(kinds) and any(isinstance(value.get("result"), list) for value in values)
 
 
@@ -210,9 +195,8 @@ class _Reader:
         """What holds a transcript: its richest list, and everything else as its copies."""
         lists, texts = root.lists(), list(root.strings())
         if not lists and not texts:
-            if value.at("partial") or any(
-                at.parts() == [] for name in ("segments", "chunks", "words", "result") if (at := root.at(name))
-            ):
+            lists_of = filter(None, map(root.at, ("segments", "chunks", "words", "result")))
+            if value.at("partial") or any(at.parts() == [] for at in lists_of):
                 return
             got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
             wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
@@ -257,7 +241,7 @@ class _Reader:
             self.builder.introduce(speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker))
         text, words = part.said(), part.inner_words()
         if text is None and not words:
-            if isinstance(part.value, Mapping) and any(part.value.get(key, 0) in EMPTY for key in MAY_BE_EMPTY):
+            if part.is_silent():
                 return
             raise part.fault(f"Expected a text, or a list of words, got {part.value!r:.60}. Is the format right?")
         if text and not text.value.strip():
@@ -368,9 +352,8 @@ class _Reader:
         ways = {text.way[len(self.way) :] for text in self.heard.texts()} - read
         left = {".".join("*" if isinstance(step, int) else str(step) for step in way) for way in ways}
         if left:
-            self._warn(
-                Part(None, self.way), f"the texts under {', '.join(sorted(left))} are not read: they get no marks"
-            )
+            names = ", ".join(sorted(left))
+            self._warn(Part(None, self.way), f"the texts under {names} are not read: they get no marks")
 
     def _warn(self, part: Part, problem: str) -> None:
         self.warnings.append(str(part.fault(problem)))

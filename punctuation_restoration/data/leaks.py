@@ -44,7 +44,8 @@ class LeakCheck:
             elif plain_suffix(file) == ".tsv":
                 texts = [" ".join(word for _, words, _ in labelled_words(file) for word in words)]
             for letters in map(letters_of, texts):
-                hashes.append(stretch_hashes(letters, HAN_LETTERS if is_han(letters) else LETTERS))
+                is_han = 2 * len(_HAN.findall(letters)) > len(letters)
+                hashes.append(stretch_hashes(letters, HAN_LETTERS if is_han else LETTERS))
         self.hashes, self.sentences = np.unique(np.concatenate(hashes)), sorted(sentences - {""})
 
     def found_in(self, text: str) -> str | None:
@@ -65,11 +66,6 @@ class LeakCheck:
 def letters_of(text: str) -> str:
     """Letters and digits alone, in lower case and simplified forms."""
     return _NOT_LETTERS.sub("", text).lower().translate(SIMPLIFIED)
-
-
-def is_han(letters: str) -> bool:
-    """Whether most letters are Han characters."""
-    return 2 * len(_HAN.findall(letters)) > len(letters)
 
 
 def stretch_hashes(letters: str, length: int) -> np.ndarray:

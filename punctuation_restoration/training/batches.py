@@ -78,9 +78,7 @@ def batch_source(
         soft_labels=soft.of_shard if soft else None,
     )
     if soft and not any(stream.soft.any() for stream in sampler.streams):
-        raise ValueError(
-            f"Expected probabilities of these data in {soft_labels}, got those of other texts. Label these."
-        )
+        raise ValueError(f"Expected labels of these data in {soft_labels}, got those of other texts. Label these.")
     ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
     augmenter = Augmenter(recipe.augmentation, slots.unk_id, ordinary)
     filled = recipe.sampling.filled_windows, recipe.sampling.max_filled

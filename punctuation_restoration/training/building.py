@@ -29,9 +29,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
         ValueError: if the data do not fit the model, or nothing to start from is named.
     """
     if unknown := PunctuationRestorationConfig.unknown_keys([*recipe.model.keys() - set(MODEL_KEYS)]):
-        raise ValueError(
-            f"Expected fields of the configuration under 'model' in the recipe, got {unknown}. Remove them."
-        )
+        raise ValueError(f"Expected known fields under 'model' in the recipe, got {unknown}. Remove them.")
     if start:
         fields = {"open_ends": recipe.model.get("open_ends"), "slot_style": settings.slot_style}
         fields["casings"] = settings.casings or None  # a run cannot take them away

@@ -76,9 +76,7 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     source = batch_source(settings, recipe, index, slots, *part, args.soft_labels)
     validation = Validation(index, slots, settings.validation_words, accelerator)
     if settings.patience and not validation.windows:
-        raise ValueError(
-            "Expected validation documents for --patience, got none. Prepare the data with --validation 0.2."
-        )
+        raise ValueError("Expected validation documents for --patience, got none. Prepare with --validation 0.2.")
     run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, kept)
     n_trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
     run.tell(
