@@ -37,10 +37,10 @@ from tools.published import nearest_table, published_table
 
 ROOT = Path(__file__).resolve().parents[1]
 HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"
-SHIPPED = ROOT / "checkpoints" / "en-zh-ms"
+SHIPPED, FAST = ROOT / "checkpoints" / "en-zh-ms", ROOT / "checkpoints" / "en-zh-ms-fast"
 N_FAILURES = 2  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
-RESULTS = Path("results")
+RESULTS, FAST_RESULTS = Path("results"), ROOT / "results" / "fast"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
 MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
@@ -72,11 +72,17 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
     Raises:
         ValueError: if the text lacks one of the two lines of a table.
     """
-    weights = weights_line(SHIPPED).partition(" weights")[0]
+    ours = {"ours": (_n_weights(SHIPPED), results)}
+    if (FAST / "config.json").is_file():
+        ours["ours, fast"] = (_n_weights(FAST), read_results(FAST_RESULTS))
     text = _put(text, "results", table(results))
-    text = _put(text, "nearest", nearest_table(results, weights))
-    text = _put(text, "published", published_table(results, weights))
+    text = _put(text, "nearest", nearest_table(ours))
+    text = _put(text, "published", published_table(ours))
     return MODEL_INDEX.sub(lambda _: model_index(results), text, count=1)
+
+
+def _n_weights(folder: Path) -> str:
+    return weights_line(folder).partition(" weights")[0]
 
 
 def _put(text: str, name: str, content: str) -> str:

@@ -5,32 +5,32 @@ different ways, so each is compared with the same average of ours.
 """
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tools.documents import markdown_table
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
+Ours = Mapping[str, tuple[str, Sequence[dict[str, Any]]]]  # by model: how many weights, and what evaluate.py wrote
 
 
-def published_table(results: Sequence[dict[str, Any]], weights: str, path: Path = PUBLISHED) -> str:
+def published_table(ours: Ours, path: Path = PUBLISHED) -> str:
     """Rows by test, the best first; a test that we have no result of shows the published figures alone.
 
     Args:
-        results: as `evaluate.py` writes them.
-        weights: how many our model has, as the table shall say it.
+        ours: our models, by what the table calls them.
         path: a table of published figures, in percent.
     """
-    scores = {one["benchmark"]: one["scores"] for one in results}
     rows: dict[str, list[dict[str, str]]] = {}
     for row in _read(path):
-        own = rows.setdefault(row["benchmark"], [])
-        own.append(row)
-        average = row["average"]
-        if row["benchmark"] in scores and ("**ours**", average) not in [(one["system"], one["average"]) for one in own]:
-            f1 = f"{100 * scores[row['benchmark']][average]['f1']:.1f}"
-            own.append({"system": "**ours**", "average": average, "differs": "", "weights": weights, "f1": f1})
+        rows.setdefault(row["benchmark"], []).append(row)
+    for name, own in rows.items():
+        for average in dict.fromkeys(row["average"] for row in own):
+            for model, (weights, results) in ours.items():
+                f1s = [f"{100 * one['scores'][average]['f1']:.1f}" for one in results if one["benchmark"] == name]
+                about = {"system": f"**{model}**", "average": average, "differs": "", "weights": weights}
+                own += [{**about, "f1": f1} for f1 in f1s]
     lines = []
     for name, own in rows.items():
         for row in sorted(own, key=lambda row: -float(row["f1"])):
@@ -38,17 +38,19 @@ def published_table(results: Sequence[dict[str, Any]], weights: str, path: Path 
     return markdown_table(["test", "system", "average", "what differs", "weights", "F1"], lines, n_left=4)
 
 
-def nearest_table(results: Sequence[dict[str, Any]], weights: str, path: Path = PUBLISHED) -> str:
-    """One row a test: our F1 beside the nearest published system's, the first of its test in the file."""
+def nearest_table(ours: Ours, path: Path = PUBLISHED) -> str:
+    """One row a test: F1 of our models beside the nearest published system's, the first of its test in the file."""
     nearest = {row["benchmark"]: row for row in reversed(_read(path))}
+    scores = [{one["benchmark"]: one["scores"] for one in results} for _, results in ours.values()]
+    tests = {one["benchmark"]: one["about"] for _, results in ours.values() for one in results}
     rows = []
-    for one in results:
-        if row := nearest.get(one["benchmark"]):
-            ours = f"**{100 * one['scores'][row['average']]['f1']:.1f}**"
+    for name, about in tests.items():
+        if row := nearest.get(name):
+            f1s = [f"**{100 * own[name][row['average']]['f1']:.1f}**" if name in own else "–" for own in scores]
             system = f"{row['system']}{', ' * bool(row['weights'])}{row['weights']}"
-            rows.append([f"`{one['benchmark']}`: {one['about']}", system, row["average"], ours, row["f1"]])
-    head = ["test", "nearest published system", "average", f"F1, ours ({weights})", "F1, theirs"]
-    return markdown_table(head, rows, n_left=3)
+            rows.append([f"`{name}`: {about}", system, row["average"], *f1s, row["f1"]])
+    models = [f"F1, {model} ({weights})" for model, (weights, _) in ours.items()]
+    return markdown_table(["test", "nearest published system", "average", *models, "F1, theirs"], rows, n_left=3)
 
 
 def _read(path: Path) -> list[dict[str, str]]:

@@ -4,10 +4,11 @@ r"""Speed, memory, start-up and size of each backend, beside a peer of the shape
     python -m tools.speed --join two.json one.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md
 
-Systems are the backends of the pipeline (`torch`, `onnx`, `onnx-int8`) and `xlmr-base`: tagging by an encoder of that
-shape with random weights, which compute as long as trained ones, in windows of 256 pieces that overlap by 16, as the
-package `punctuators` runs it. In each round every system runs in a process of its own, one after the other, and the
-median of all rounds counts. The text is the address in `examples/texts`, without its marks, in lower case, repeated.
+Systems are the backends of the pipeline (`torch`, `onnx`, `onnx-int8`), the fast model (`fast`, `fast-onnx-int8`) and
+`xlmr-base`: tagging by an encoder of that shape with random weights, which compute as long as trained ones, in windows
+of 256 pieces that overlap by 16, as the package `punctuators` runs it. In each round every system runs in a process of
+its own, one after the other, and the median of all rounds counts. The text is the address in `examples/texts`, without
+its marks, in lower case, repeated.
 `--clock cpu` counts processor time: for one thread, where others use the machine too.
 """
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from punctuation_restoration.default_models import DEFAULT_MODEL
+from punctuation_restoration.default_models import DEFAULT_MODEL, FAST
 from punctuation_restoration.evaluation.result_files import signature
 from tools.documents import markdown_table, put_between, write_json
 
@@ -40,7 +41,8 @@ BACKENDS = {
     "onnx": ("`.[fast]`", "the same text"),
     "onnx-int8": ("`.[fast]`", "nearly the same text"),
 }
-SYSTEMS = (*BACKENDS, PEER)
+QUICK = {"fast": "torch", "fast-onnx-int8": "onnx-int8"}  # the fast model's systems, and their backends
+SYSTEMS = (*BACKENDS, *QUICK, PEER)
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -57,12 +59,13 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in args.systems}
     environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "OMP_WAIT_POLICY": "passive"}
     with TemporaryDirectory() as folder:
-        models = dict.fromkeys(rounds, args.model)
-        for name in rounds:
-            if name.startswith("onnx"):  # a folder that has the file beside the weights
+        models = {name: FAST if name in QUICK else args.model for name in rounds}
+        for name, model in models.items():
+            backend = QUICK.get(name, name)
+            if backend.startswith("onnx"):  # a folder that has the file beside the weights
                 models[name] = str(Path(folder) / name)
-                call = [sys.executable, "-m", "punctuation_restoration.cli.commands", "export", "--model", args.model]
-                call += ["--output", models[name], "--backend", name]
+                call = [sys.executable, "-m", "punctuation_restoration.cli.commands", "export", "--model", model]
+                call += ["--output", models[name], "--backend", backend]
                 # Not in this process: what is measured would inherit its peak of memory.
                 subprocess.run(call, stdout=sys.stderr, cwd=ROOT, check=True)
         for _ in range(args.rounds):
@@ -96,7 +99,7 @@ def measure_one(name: str, model: str, threads: int, clock: str, started: float)
     torch.set_num_threads(threads)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    restore, n_bytes = xlmr_base(model) if name == PEER else ours(name, model)
+    restore, n_bytes = xlmr_base(model) if name == PEER else ours(QUICK.get(name, name), model)
     restore("hello how are you")
     found: dict[str, Any] = {"start_up_s": time.time() - started, "size_mb": n_bytes / 1e6, "texts": {}}
     for text, n_words in N_WORDS.items():
@@ -221,7 +224,7 @@ def draw(run: dict[str, Any], path: Path) -> None:
     names = sorted(rows, key=rows.__getitem__)
     figure = Figure(figsize=(8, 0.45 * len(names) + 1), layout="constrained")
     axes = figure.add_subplot(xlabel=f"words a second, a talk of 5,000 words, {run['threads']} threads")
-    colours = ["#2a7f62" if name in BACKENDS else "#9aa5a0" for name in names]
+    colours = ["#2a7f62" if name != PEER else "#9aa5a0" for name in names]
     bars = axes.barh(names, [rows[name] for name in names], color=colours)
     axes.bar_label(bars, fmt="{:,.0f}", padding=3)
     axes.spines[["top", "right"]].set_visible(False)
