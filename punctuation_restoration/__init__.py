@@ -1,18 +1,18 @@
 """Punctuation for speech recogniser output: registers the configuration, the model and the pipeline with transformers.
 
 After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-restoration")`` works. Importing this
-package does not import transformers or torch. ``model=FAST`` names the fast model.
+package does not import transformers or torch. ``model=ACCURATE`` names the accurate model.
 """
 
 import importlib.util
 import sys
 from pathlib import Path
 
-from .default_models import DEFAULT_MODEL, FAST
+from .default_models import ACCURATE, DEFAULT_MODEL
 from .registration import register_when_loaded
 
 __version__ = "0.1.0"
-__all__ = ["DEFAULT_MODEL", "FAST", "__version__"]
+__all__ = ["ACCURATE", "DEFAULT_MODEL", "__version__"]
 
 # In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
 for _name in ("modeling", "pipeline"):

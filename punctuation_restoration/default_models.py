@@ -1,10 +1,10 @@
-"""Where the default model and the fast one are. Imports neither transformers nor torch."""
+"""Where the default model and the accurate one are. Imports neither transformers nor torch."""
 
 import os
 import re
 from pathlib import Path
 
-HUB_MODEL, HUB_FAST = "punctuation-restoration/en-zh-ms", "punctuation-restoration/en-zh-ms-fast"
+HUB_MODEL, HUB_ACCURATE = "punctuation-restoration/en-zh-ms", "punctuation-restoration/en-zh-ms-accurate"
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"  # of a checkout; a wheel has none
 HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 VARIABLE = "PUNCTUATION_RESTORATION_MODEL"
@@ -17,16 +17,16 @@ def place_of(hub_model: str) -> str:
 
 
 DEFAULT_MODEL = os.environ.get(VARIABLE) or place_of(HUB_MODEL)
-FAST = place_of(HUB_FAST)
+ACCURATE = place_of(HUB_ACCURATE)
 
 
 def find_model(name: str | None = None) -> str:
-    """Folder or Hub id for a command's `--model`: "fast", a name of the user's, or None for the default model.
+    """Folder or Hub id for a command's `--model`: "accurate", a name of the user's, or None for the default model.
 
     Raises:
         OSError: it names a folder that is not there, or one of our models, which can neither be found nor downloaded.
     """
-    model = FAST if name == "fast" else name or DEFAULT_MODEL
+    model = ACCURATE if name == "accurate" else name or DEFAULT_MODEL
     if not HUB_ID.fullmatch(model) and not Path(model).exists():
         raise OSError(f"Expected a model's folder or Hub id, got {model}, where nothing is. Check the path.")
     check_model(model)
@@ -39,7 +39,7 @@ def check_model(model: str) -> None:
     Raises:
         OSError: it is neither in the cache nor, as far as one request of 3 seconds tells, on the Hub.
     """
-    if model not in (HUB_MODEL, HUB_FAST):
+    if model not in (HUB_MODEL, HUB_ACCURATE):
         return
     from huggingface_hub import HfApi, try_to_load_from_cache
 

@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
     add = parser.add_argument
     add("--output", type=Path, required=True, help="folder to write")
-    add("--model", help="folder or Hub id; fast for the fast model (default: the one that the pipeline loads)")
+    add("--model", help="folder or Hub id; accurate for the accurate model (default: the one that the pipeline loads)")
     add("--force", action="store_true", help="replace an earlier export")
     add("--backend", nargs="+", default=[], choices=("onnx", "onnx-int8"), help="write the files of these too")
     add("--stored-bits", type=int, choices=(8,), help="store the encoder in 8 bits, a quarter of the size")

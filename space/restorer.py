@@ -9,8 +9,9 @@ from typing import Any
 from transformers import pipeline
 from transformers.utils import logging
 
-from punctuation_restoration import DEFAULT_MODEL, FAST, transcripts
-from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE, check_model
+from punctuation_restoration import ACCURATE as ACCURATE_MODEL
+from punctuation_restoration import DEFAULT_MODEL, transcripts
+from punctuation_restoration.default_models import HUB_ACCURATE, HUB_MODEL, VARIABLE, check_model
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
 
 HUB_REVISION = "v0.1.0"  # of our models, so that their weights do not change under the page
@@ -25,10 +26,10 @@ def page_models() -> dict[str, str]:
     """Folder or Hub id of each model to choose from: ours, or the one that the environment names."""
     models = {ACCURATE: DEFAULT_MODEL}
     try:
-        check_model(FAST)
+        check_model(ACCURATE_MODEL)
     except OSError:
         return models
-    return models if os.environ.get(VARIABLE) else {**models, QUICK: FAST}
+    return models if os.environ.get(VARIABLE) else {ACCURATE: ACCURATE_MODEL, QUICK: DEFAULT_MODEL}
 
 
 class PageRestorer:
@@ -45,7 +46,7 @@ class PageRestorer:
         if model not in self.models:
             raise ValueError(f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these.")
         place = self.models[model]
-        revision = self.revision or (HUB_REVISION if place in (HUB_MODEL, HUB_FAST) else None)
+        revision = self.revision or (HUB_REVISION if place in (HUB_MODEL, HUB_ACCURATE) else None)
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
         restore = build(TASK, model=place, revision=revision)
         restore("hello 你好")  # loads jieba, and spares the first visitor the wait

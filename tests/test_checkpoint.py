@@ -1,4 +1,4 @@
-"""The shipped checkpoint on real text: the few tests that use it."""
+"""The shipped checkpoints on real text: the few tests that use them."""
 
 import json
 from pathlib import Path
@@ -12,31 +12,44 @@ from punctuation_restoration.evaluation.runner import evaluate_examples
 from punctuation_restoration.evaluation.scores import score
 
 ROOT = Path(__file__).resolve().parents[1]
-CHECKPOINT = ROOT / "checkpoints" / "en-zh-ms"
+CHECKPOINTS = {name: ROOT / "checkpoints" / name for name in ("en-zh-ms", "en-zh-ms-accurate")}
 
 pytestmark = pytest.mark.skipif(
-    not (CHECKPOINT / "model.safetensors").exists(), reason="the default checkpoint is not in this checkout"
+    not all((folder / "model.safetensors").exists() for folder in CHECKPOINTS.values()),
+    reason="the checkpoints are not in this checkout",
 )
 
 
-@pytest.fixture(scope="module")
-def restore():
-    return pipeline("punctuation-restoration", device="cpu")
+@pytest.fixture(scope="module", params=CHECKPOINTS)
+def restore(request):
+    return pipeline("punctuation-restoration", model=str(CHECKPOINTS[request.param]), device="cpu")
 
 
-def test_the_default_model_is_the_one_of_this_checkout(restore):
-    assert str(CHECKPOINT) == punctuation_restoration.DEFAULT_MODEL
-    assert restore.model.config.label_names == ["O", "COMMA", "PERIOD", "QUESTION"]
+def test_the_models_are_those_of_this_checkout():
+    expected = [*map(str, CHECKPOINTS.values())]
+    assert [punctuation_restoration.DEFAULT_MODEL, punctuation_restoration.ACCURATE] == expected
+    default = pipeline("punctuation-restoration", device="cpu")
+    assert default.model.name_or_path == punctuation_restoration.DEFAULT_MODEL
+    assert default.model.config.label_names == ["O", "COMMA", "PERIOD", "QUESTION"]
 
 
-def test_the_weights_are_small_nothing_is_pickled_and_no_folder_of_a_machine_is_named():
-    assert {path.suffix for path in CHECKPOINT.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".py", ".md"}
-    assert sum(path.stat().st_size for path in CHECKPOINT.rglob("*")) < 85e6
-    config = json.loads((CHECKPOINT / "config.json").read_text())
+@pytest.mark.parametrize(("name", "megabytes"), [("en-zh-ms", 85), ("en-zh-ms-accurate", 150)])
+def test_the_weights_are_small_nothing_is_pickled_and_no_folder_of_a_machine_is_named(name, megabytes):
+    files = [path for path in CHECKPOINTS[name].rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} <= {".json", ".safetensors", ".py", ".md", ".txt", ""}
+    assert sum(path.stat().st_size for path in files) < megabytes * 1e6
+    config = json.loads((CHECKPOINTS[name] / "config.json").read_text())
     assert not [part for part in (config, config["encoder_config"]) if "/" in part.get("_name_or_path", "")]
 
 
-# Floors some points under what this checkpoint reaches on these texts, so that a broken path shows.
+def test_a_model_made_from_gemma_lies_beside_its_notice_and_terms():
+    assert "Built with Gemma" in (CHECKPOINTS["en-zh-ms-accurate"] / "NOTICE").read_text(encoding="utf-8")
+    assert "Gemma Terms of Use" in (CHECKPOINTS["en-zh-ms-accurate"] / "GEMMA_TERMS_OF_USE.txt").read_text(
+        encoding="utf-8"
+    )
+
+
+# Floors some points under what the default model reaches on these texts, so that a broken path shows.
 @pytest.mark.parametrize(
     ("name", "floor"),
     [("en_inaugural_address_1985.txt", 0.42), ("zh_lu_xun.txt", 0.30), ("ms_hak_asasi_dan_kehidupan.txt", 0.45)],

@@ -88,11 +88,11 @@ def test_doubts_can_be_reached_by_keyboard_and_name_their_alternatives():
 def test_both_models_are_offered_where_both_are_there(tiny_checkpoint, monkeypatch):
     restorer = load(SPACE / "restorer.py")
     monkeypatch.setattr(restorer, "DEFAULT_MODEL", tiny_checkpoint)
-    monkeypatch.setattr(restorer, "FAST", punctuation_restoration.default_models.HUB_FAST)
+    monkeypatch.setattr(restorer, "ACCURATE_MODEL", punctuation_restoration.default_models.HUB_ACCURATE)
     monkeypatch.delenv("PUNCTUATION_RESTORATION_MODEL", raising=False)
     assert restorer.page_models() == {"accurate": tiny_checkpoint}
-    monkeypatch.setattr(restorer, "FAST", "somewhere")
-    assert restorer.page_models() == {"accurate": tiny_checkpoint, "fast": "somewhere"}
+    monkeypatch.setattr(restorer, "ACCURATE_MODEL", "somewhere")
+    assert restorer.page_models() == {"accurate": "somewhere", "fast": tiny_checkpoint}
     with pytest.raises(ValueError, match="Expected a model out of"):
         restorer.PageRestorer({"accurate": tiny_checkpoint}).restore("hello", model="fast")
 

@@ -37,10 +37,10 @@ from tools.published import nearest_table, published_table
 
 ROOT = Path(__file__).resolve().parents[1]
 HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"
-SHIPPED, FAST = ROOT / "checkpoints" / "en-zh-ms", ROOT / "checkpoints" / "en-zh-ms-fast"
+SHIPPED, ACCURATE = ROOT / "checkpoints" / "en-zh-ms", ROOT / "checkpoints" / "en-zh-ms-accurate"
 N_FAILURES = 2  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
-RESULTS, FAST_RESULTS = Path("results"), ROOT / "results" / "fast"
+RESULTS, ACCURATE_RESULTS = Path("results"), ROOT / "results" / "accurate"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
 MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
@@ -73,8 +73,8 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
         ValueError: if the text lacks one of the two lines of a table.
     """
     ours = {"ours": (_n_weights(SHIPPED), results)}
-    if (FAST / "config.json").is_file():
-        ours["ours, fast"] = (_n_weights(FAST), read_results(FAST_RESULTS))
+    if (ACCURATE / "config.json").is_file():
+        ours["ours, accurate"] = (_n_weights(ACCURATE), read_results(ACCURATE_RESULTS))
     text = _put(text, "results", table(results))
     text = _put(text, "nearest", nearest_table(ours))
     text = _put(text, "published", published_table(ours))

@@ -4,11 +4,11 @@ r"""Speed, memory, start-up and size of each backend, beside a peer of the shape
     python -m tools.speed --join two.json one.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md
 
-Systems are the backends of the pipeline (`torch`, `onnx`, `onnx-int8`), the fast model (`fast`, `fast-onnx-int8`) and
-`xlmr-base`: tagging by an encoder of that shape with random weights, which compute as long as trained ones, in windows
-of 256 pieces that overlap by 16, as the package `punctuators` runs it. In each round every system runs in a process of
-its own, one after the other, and the median of all rounds counts. The text is the address in `examples/texts`, without
-its marks, in lower case, repeated.
+Systems are the backends of the pipeline (`torch`, `onnx`, `onnx-int8`), the accurate model (`accurate`,
+`accurate-onnx-int8`) and `xlmr-base`: tagging by an encoder of that shape with random weights, which compute as long as
+trained ones, in windows of 256 pieces that overlap by 16, as the package `punctuators` runs it. In each round every
+system runs in a process of its own, one after the other, and the median of all rounds counts. The text is the address
+in `examples/texts`, without its marks, in lower case, repeated.
 `--clock cpu` counts processor time: for one thread, where others use the machine too.
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from punctuation_restoration.default_models import DEFAULT_MODEL, FAST
+from punctuation_restoration.default_models import ACCURATE, DEFAULT_MODEL
 from punctuation_restoration.evaluation.result_files import signature
 from tools.documents import markdown_table, put_between, write_json
 
@@ -41,8 +41,8 @@ BACKENDS = {
     "onnx": ("`.[fast]`", "the same text"),
     "onnx-int8": ("`.[fast]`", "nearly the same text"),
 }
-QUICK = {"fast": "torch", "fast-onnx-int8": "onnx-int8"}  # the fast model's systems, and their backends
-SYSTEMS = (*BACKENDS, *QUICK, PEER)
+LARGE = {"accurate": "torch", "accurate-onnx-int8": "onnx-int8"}  # the accurate model's systems, and their backends
+SYSTEMS = (*BACKENDS, *LARGE, PEER)
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -59,9 +59,9 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in args.systems}
     environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "OMP_WAIT_POLICY": "passive"}
     with TemporaryDirectory() as folder:
-        models = {name: FAST if name in QUICK else args.model for name in rounds}
+        models = {name: ACCURATE if name in LARGE else args.model for name in rounds}
         for name, model in models.items():
-            backend = QUICK.get(name, name)
+            backend = LARGE.get(name, name)
             if backend.startswith("onnx"):  # a folder that has the file beside the weights
                 models[name] = str(Path(folder) / name)
                 call = [sys.executable, "-m", "punctuation_restoration.cli.commands", "export", "--model", model]
@@ -99,7 +99,7 @@ def measure_one(name: str, model: str, threads: int, clock: str, started: float)
     torch.set_num_threads(threads)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    restore, n_bytes = xlmr_base(model) if name == PEER else ours(QUICK.get(name, name), model)
+    restore, n_bytes = xlmr_base(model) if name == PEER else ours(LARGE.get(name, name), model)
     restore("hello how are you")
     found: dict[str, Any] = {"start_up_s": time.time() - started, "size_mb": n_bytes / 1e6, "texts": {}}
     for text, n_words in N_WORDS.items():

@@ -17,7 +17,7 @@ class OptionError(Exception):
 def load_pipeline(
     model: str | None = None, device: str | None = None, options: Mapping[str, Any] | None = None, **construction: Any
 ) -> Any:
-    """The pipeline, silently; `model` is a folder, a Hub id, `"fast"`, or None for the default model.
+    """The pipeline, silently; `model` is a folder, a Hub id, `"accurate"`, or None for the default model.
 
     `options` are keywords of its calls, to be checked; `construction` are those with which it is made (`backend`,
     `dtype`, `jieba_dictionary`).

@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a pause of this length or more makes a mark likelier, where words have times")  # fmt: skip
 
     add = parser.add_argument_group("model").add_argument
-    add("--model", "-m", help="folder or Hub id; fast for the fast model")
+    add("--model", "-m", help="folder or Hub id; accurate for the accurate model")
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", choices=DTYPES, help="precision of the computation (default: the model's)")
     add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
