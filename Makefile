@@ -46,19 +46,20 @@ lint: $(ALL)     ## style, types, and no large files beside the checkpoints
 check: lint      ## lint, and the quick tests
 	$(PYTHON) -m pytest -m "not slow"
 
-# The default model of recipes/default.yaml, and its table. It needs texts and encoders in SHARED, which are not part of the
+# The accurate model of recipes/default.yaml, and its results. It needs texts and encoders in SHARED, which are not part of the
 # project: half an hour to prepare, and days of training on two cores. A run that was stopped resumes.
 RUN := runs/default
 SHARED := ../shared
-TEACHER := $(firstword $(wildcard checkpoints/en-zh-ms-fast) checkpoints/en-zh-ms)
+TEACHER := checkpoints/en-zh-ms
+SHIPPED := checkpoints/en-zh-ms-accurate
 CLI = $(PYTHON) -m punctuation_restoration.cli.commands
 VALIDATION := iwslt2012-dev zh-spoken-valid ms-news-valid ms-spoken-valid
 TESTS := iwslt2011-test iwslt2011-test-asr zh-tst2011+2012-punctuated zh-dev2010 ms-news-test
 
-reproduce: $(RUN)/final  ## prepare the data, train the default model, ship it, and score it on every test
+reproduce: $(RUN)/final  ## prepare the data, train the accurate model, ship it, and score it on every test
 	$(PYTHON) -m tools.thresholds --model $(RUN)/final --benchmark $(VALIDATION) --limit 120000 --output $(RUN)/thresholds.json
-	$(PYTHON) -m tools.shipping $(RUN)/final checkpoints/en-zh-ms --stored-bits 8 --thresholds $(RUN)/thresholds.json
-	$(PYTHON) evaluate.py --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid zh-english-valid --output results
+	$(PYTHON) -m tools.shipping $(RUN)/final $(SHIPPED) --stored-bits 8 --thresholds $(RUN)/thresholds.json
+	$(PYTHON) evaluate.py --model $(SHIPPED) --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid zh-english-valid --output results/accurate
 
 $(RUN)/final: $(RUN)/prepared/index.json $(RUN)/soft
 	$(PYTHON) train.py --recipe recipes/default.yaml --encoder $(RUN)/encoder --data $(RUN)/prepared \

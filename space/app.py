@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import ACCURATE, MAX_CHARACTERS, MAX_FILE_BYTES, QUICK, PageRestorer
+from restorer import BEST, MAX_CHARACTERS, MAX_FILE_BYTES, QUICK, PageRestorer
 from views import EMPTY, restored_html, speed_line
 
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
@@ -44,7 +44,7 @@ EXAMPLES = {
 }
 MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends"), ("All", "all")]
 EXISTING_CHOICES = {"keep": "Keep", "condition": "Keep, and show them to the model", "replace": "Replace"}
-MODEL_CHOICES = {ACCURATE: "Accurate: the best marks", QUICK: "Fast: small, for live captions and slow machines"}
+MODEL_CHOICES = {BEST: "Accurate: the best marks", QUICK: "Fast: small, for live captions and slow machines"}
 # What is shown, without the alternatives that lie in it.
 COPY = """async () => {
     const shown = document.querySelector("#restored .shown")?.cloneNode(true)
@@ -137,7 +137,7 @@ def _options(restorer: PageRestorer) -> list[Any]:
     marks = MARKS_CHOICES if restorer.has_more_marks else MARKS_CHOICES[:2]
     existing = [(EXISTING_CHOICES[name], name) for name in EXISTING]
     models = [(MODEL_CHOICES[name], name) for name in restorer.models]
-    model = gr.Radio(models, value=ACCURATE, label="Model", visible=len(models) > 1, elem_id="model")
+    model = gr.Radio(models, value=BEST, label="Model", visible=len(models) > 1, elem_id="model")
     with gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"), gr.Row():
         return [
             gr.Radio(marks, value="basic", label="Marks", elem_id="marks", min_width=240),

@@ -9,8 +9,7 @@ from typing import Any
 from transformers import pipeline
 from transformers.utils import logging
 
-from punctuation_restoration import ACCURATE as ACCURATE_MODEL
-from punctuation_restoration import DEFAULT_MODEL, transcripts
+from punctuation_restoration import ACCURATE, DEFAULT_MODEL, transcripts
 from punctuation_restoration.default_models import HUB_ACCURATE, HUB_MODEL, VARIABLE, check_model
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
 
@@ -18,18 +17,18 @@ HUB_REVISION = "v0.1.0"  # of our models, so that their weights do not change un
 MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words
 MAX_FILE_CHARACTERS = 200_000  # of the speech in a file; about four hours
 MAX_FILE_BYTES = 2_000_000
-ACCURATE, QUICK = "accurate", "fast"
-DEFAULTS = ("basic", EXISTING[0], False, 0.0, ACCURATE)  # of the options of a call
+BEST, QUICK = "accurate", "fast"
+DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
 
 
 def page_models() -> dict[str, str]:
     """Folder or Hub id of each model to choose from: ours, or the one that the environment names."""
-    models = {ACCURATE: DEFAULT_MODEL}
+    models = {BEST: DEFAULT_MODEL}
     try:
-        check_model(ACCURATE_MODEL)
+        check_model(ACCURATE)
     except OSError:
         return models
-    return models if os.environ.get(VARIABLE) else {ACCURATE: ACCURATE_MODEL, QUICK: DEFAULT_MODEL}
+    return models if os.environ.get(VARIABLE) else {BEST: ACCURATE, QUICK: DEFAULT_MODEL}
 
 
 class PageRestorer:
@@ -38,7 +37,7 @@ class PageRestorer:
     def __init__(self, models: dict[str, str] | None = None, revision: str | None = None) -> None:
         logging.disable_progress_bar()
         self.models, self.revision = models or page_models(), revision
-        self.load(ACCURATE)
+        self.load(BEST)
 
     @functools.cache  # noqa: B019  one restorer serves as long as the page
     def load(self, model: str) -> Any:
@@ -54,7 +53,7 @@ class PageRestorer:
 
     @property
     def has_more_marks(self) -> bool:
-        config = self.load(ACCURATE).model.config
+        config = self.load(BEST).model.config
         return config.basic_labels != list(range(len(config.labels)))
 
     def restore(
@@ -64,7 +63,7 @@ class PageRestorer:
         existing: str = EXISTING[0],
         truecase: bool = False,
         threshold: float = 0,
-        model: str = ACCURATE,
+        model: str = BEST,
     ) -> dict[str, Any]:
         """Restore punctuation in a text.
 

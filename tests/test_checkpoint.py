@@ -27,7 +27,7 @@ def restore(request):
 
 def test_the_models_are_those_of_this_checkout():
     expected = [*map(str, CHECKPOINTS.values())]
-    assert [punctuation_restoration.DEFAULT_MODEL, punctuation_restoration.ACCURATE] == expected
+    assert expected == [punctuation_restoration.DEFAULT_MODEL, punctuation_restoration.ACCURATE]
     default = pipeline("punctuation-restoration", device="cpu")
     assert default.model.name_or_path == punctuation_restoration.DEFAULT_MODEL
     assert default.model.config.label_names == ["O", "COMMA", "PERIOD", "QUESTION"]

@@ -88,10 +88,10 @@ def test_doubts_can_be_reached_by_keyboard_and_name_their_alternatives():
 def test_both_models_are_offered_where_both_are_there(tiny_checkpoint, monkeypatch):
     restorer = load(SPACE / "restorer.py")
     monkeypatch.setattr(restorer, "DEFAULT_MODEL", tiny_checkpoint)
-    monkeypatch.setattr(restorer, "ACCURATE_MODEL", punctuation_restoration.default_models.HUB_ACCURATE)
+    monkeypatch.setattr(restorer, "ACCURATE", punctuation_restoration.default_models.HUB_ACCURATE)
     monkeypatch.delenv("PUNCTUATION_RESTORATION_MODEL", raising=False)
     assert restorer.page_models() == {"accurate": tiny_checkpoint}
-    monkeypatch.setattr(restorer, "ACCURATE_MODEL", "somewhere")
+    monkeypatch.setattr(restorer, "ACCURATE", "somewhere")
     assert restorer.page_models() == {"accurate": "somewhere", "fast": tiny_checkpoint}
     with pytest.raises(ValueError, match="Expected a model out of"):
         restorer.PageRestorer({"accurate": tiny_checkpoint}).restore("hello", model="fast")
@@ -103,7 +103,8 @@ def test_the_front_matter_is_what_the_hub_reads():
     assert front["sdk"] == "gradio"
     assert re.fullmatch(r"6\.\d+\.\d+", front["sdk_version"])
     assert len(front["short_description"]) <= 60  # the Hub refuses longer ones
-    assert front["models"] == [punctuation_restoration.default_models.HUB_MODEL]
+    ours = punctuation_restoration.default_models
+    assert front["models"] == front["preload_from_hub"] == [ours.HUB_MODEL, ours.HUB_ACCURATE]
 
 
 @pytest.fixture(scope="module")
