@@ -40,7 +40,7 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, show, height in (("space-light", show_text, 618), ("space-file", show_file, 700)):
+        for name, show, height in (("space-light", show_text, 582), ("space-file", show_file, 700)):
             page = browser.new_page(viewport={"width": 1280, "height": height}, color_scheme="light")
             page.goto(f"{url}?__theme=light")
             show(page)
