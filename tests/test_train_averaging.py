@@ -78,7 +78,7 @@ def test_a_shipped_checkpoint_replaces_the_old_one_is_small_read_in_fp32_and_res
 ):
     target = tmp_path / "shipped"
     target.mkdir()
-    for name in ("stale.json", "NOTICE", "config.json", "model.safetensors"):
+    for name in ("stale.json", "NOTICE", "README.md", "config.json", "model.safetensors"):
         (target / name).write_text("{}")
     thresholds = tmp_path / "thresholds.json"
     thresholds.write_text('{"thresholds": {"COMMA": 0.3}}')
@@ -96,5 +96,5 @@ def test_a_shipped_checkpoint_replaces_the_old_one_is_small_read_in_fp32_and_res
     labels = [entry["label"] for entry in restore(text, thresholds={})["words"]]
     assert labels == [entry["label"] for entry in tiny_pipeline(text)["words"]]
     assert ship([tiny_checkpoint, str(target), "--stored-bits", "8"]) == 0
-    assert (target / "NOTICE").read_text() == "{}"
+    assert (target / "NOTICE").read_text() == (target / "README.md").read_text() == "{}"
     assert torch.int8 in {weight.dtype for weight in load_file(target / "model.safetensors").values()}

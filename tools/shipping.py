@@ -2,8 +2,9 @@
 
     python -m tools.shipping runs/first/final checkpoints/en-zh-ms --stored-bits 8
 
-fp16 halves the file, 8 bits for the encoder's matrices quarter it. Notice and terms of an earlier checkpoint stay.
-Code and local paths are left out: a checkout has the code, and `punctuation_restoration.export` adds it for the Hub.
+fp16 halves the file, 8 bits for the encoder's matrices quarter it. An earlier checkpoint's README,
+notice and terms stay. Code and local paths are left out: a checkout has the code, and `punctuation_restoration.export`
+adds it for the Hub.
 """
 
 import argparse
@@ -27,7 +28,7 @@ def ship(source: str, target: Path, stored_bits: int | None = None, **settings: 
 
     Args:
         source: folder of a trained model with its tokenizer.
-        target: folder to write; a checkpoint that is there is replaced, but not the notices and terms beside it.
+        target: folder to write; a checkpoint that is there is replaced, but not its README, notice and terms.
         stored_bits: 8 for the matrices of the encoder; None for half precision.
         settings: fields of the configuration to set, such as `left_context`.
 
@@ -42,8 +43,8 @@ def ship(source: str, target: Path, stored_bits: int | None = None, **settings: 
         setattr(model.config, name, value)
     with written_whole(target) as beside:
         model.save_pretrained(beside, stored_bits=stored_bits)
-        for notice in filter(Path.is_file, (target / own for own in NOTICES)):
-            shutil.copyfile(notice, beside / notice.name)
+        for kept in filter(Path.is_file, (target / name for name in (*NOTICES, "README.md"))):
+            shutil.copyfile(kept, beside / kept.name)
         AutoTokenizer.from_pretrained(source).save_pretrained(beside)
         weights = load_file(beside / "model.safetensors")
         if not stored_bits:
