@@ -1,4 +1,4 @@
-"""Kinds of input that users report: what is not said, numbers of any kind, empty lists, objects, endless signs."""
+"""Kinds of input that users report: what is not said, layouts of recognisers, numbers of any kind, endless signs."""
 
 import contextlib
 import json
@@ -203,13 +203,6 @@ def test_only_marks_are_added(turns: list[tuple[str, str]]) -> None:
     assert restored.replace("‡", "") == source
 
 
-def test_zooms_names_in_webvtt() -> None:
-    texts = ["Mary Lee: good morning", "Bo Chan: morning", "Mary Lee: shall we"]
-    vtt = "WEBVTT\n\n" + "\n".join(f"{n}\n00:0{n}.000 --> 00:0{n}.900\n{text}\n" for n, text in enumerate(texts))
-    assert said(vtt, "vtt") == "good morning morning shall we"
-    assert said(vtt.replace("Bo Chan: ", "").replace("Mary Lee: shall", "Note: shall"), "vtt").count(":") == 2
-
-
 def test_a_copy_of_the_whole_text_gets_its_marks_beside_dashes_and_sounds(restore: Any) -> None:
     texts = [" - hello you", " (applause)", " - saya [door] awak"]
     segments = [{"start": n, "end": n + 1, "text": text} for n, text in enumerate(texts)]
@@ -217,21 +210,6 @@ def test_a_copy_of_the_whole_text_gets_its_marks_beside_dashes_and_sounds(restor
     assert result["text"] == "".join(segment["text"] for segment in result["segments"])
     assert result["segments"][1]["text"] == " (applause)"
     assert result["segments"][2]["text"].startswith(" - saya")
-
-
-def test_highlighted_words_are_read_once_and_marked_in_every_copy() -> None:
-    cues = [
-        " ".join(f"<u>{word}</u>" if k == n else word for k, word in enumerate(line.split()))
-        for line in ("hello how are you", "no no")
-        for n in range(len(line.split()) + 1)  # the last cue of a line has no word highlighted
-    ]
-    transcript = read_source(srt(*cues), "srt")
-    assert transcript.speeches[0].text.split() == "hello how are you no no".split()
-    restored = restore_transcript(transcript, marking({"hello": ",", "you": "?"}))
-    bare = restored.source().replace("<u>", "").replace("</u>", "")
-    assert bare.count("hello, how are you?") == 5
-    assert write_as(restored, "txt") == "hello, how are you?\nno no\n"
-    assert restored.speeches[0].sentences[0].ends == 5.9
 
 
 class Computed:
@@ -279,14 +257,6 @@ def test_arrays_are_lists(restore: Any) -> None:
 def test_a_row_of_a_data_set_comes_back_with_marks(restore: Any) -> None:
     row = {"id": 7, "audio": {"path": "a.wav"}, "text": "hello you", "duration": 1.5}
     assert restore(row) == {**row, "text": restore("hello you")["text"], "punctuation": restore(row)["punctuation"]}
-
-
-@pytest.mark.parametrize("end", ["<br>", "<BR />", "\\N"])
-def test_line_breaks_part_words(end: str) -> None:
-    source = srt(f"where do you live{end}in london")
-    restored = restore_transcript(read_source(source, "srt"), marking({"live": "?"}))
-    assert restored.source() == source.replace("live", "live?")
-    assert write_as(restored, "txt") == "where do you live?\nin london\n"
 
 
 def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -207,3 +207,33 @@ BRACKETED = [
 def test_signs_stay_with_their_words_in_new_cues(text: str) -> None:
     new = write_as(restore_transcript(read_source(srt(text), "srt"), marking({})), "srt")
     assert new.splitlines()[2] == text.replace("<b>", "").replace("</b>", "").replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_zooms_names_in_webvtt() -> None:
+    texts = ["Mary Lee: good morning", "Bo Chan: morning", "Mary Lee: shall we"]
+    vtt = "WEBVTT\n\n" + "\n".join(f"{n}\n00:0{n}.000 --> 00:0{n}.900\n{text}\n" for n, text in enumerate(texts))
+    assert spoken(vtt, "vtt").split() == "good morning morning shall we".split()
+    assert spoken(vtt.replace("Bo Chan: ", "").replace("Mary Lee: shall", "Note: shall"), "vtt").count(":") == 2
+
+
+def test_highlighted_words_are_read_once_and_marked_in_every_copy() -> None:
+    cues = [
+        " ".join(f"<u>{word}</u>" if k == n else word for k, word in enumerate(line.split()))
+        for line in ("hello how are you", "no no")
+        for n in range(len(line.split()) + 1)  # the last cue of a line has no word highlighted
+    ]
+    transcript = read_source(srt(*cues), "srt")
+    assert transcript.speeches[0].text.split() == "hello how are you no no".split()
+    restored = restore_transcript(transcript, marking({"hello": ",", "you": "?"}))
+    bare = restored.source().replace("<u>", "").replace("</u>", "")
+    assert bare.count("hello, how are you?") == 5
+    assert write_as(restored, "txt") == "hello, how are you?\nno no\n"
+    assert restored.speeches[0].sentences[0].ends == 5.9
+
+
+@pytest.mark.parametrize("end", ["<br>", "<BR />", "\\N"])
+def test_line_breaks_part_words(end: str) -> None:
+    source = srt(f"where do you live{end}in london")
+    restored = restore_transcript(read_source(source, "srt"), marking({"live": "?"}))
+    assert restored.source() == source.replace("live", "live?")
+    assert write_as(restored, "txt") == "where do you live?\nin london\n"
