@@ -23,12 +23,11 @@ DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
 
 def page_models() -> dict[str, str]:
     """Folder or Hub id of each model to choose from: ours, or the one that the environment names."""
-    models = {BEST: DEFAULT_MODEL}
     try:
         check_model(ACCURATE)
     except OSError:
-        return models
-    return models if os.environ.get(VARIABLE) else {BEST: ACCURATE, QUICK: DEFAULT_MODEL}
+        return {BEST: DEFAULT_MODEL}
+    return {BEST: DEFAULT_MODEL} if os.environ.get(VARIABLE) else {BEST: ACCURATE, QUICK: DEFAULT_MODEL}
 
 
 class PageRestorer:

@@ -171,6 +171,9 @@ def test_a_model_with_other_weights_drops_the_thresholds_and_temperature_of_its_
     tuned_further = build_model(TrainingSettings(), Recipe("r", ()), read_index(prepared), str(tmp_path)).config
     for config in (mean, tuned_further, with_labels(model, LABELS).config):
         assert (config.thresholds, config.calibration_temperature) == (None, 1.0)
+    windows = {"window": 60, "left_context": 9, "right_context": 5, "max_window_pieces": 99}
+    served = build_model(TrainingSettings(), Recipe("r", (), model=windows), read_index(prepared), str(tmp_path)).config
+    assert windows.items() <= served.to_dict().items()
 
 
 def tuned(model, tokenizer, prepared, labels, rows):

@@ -84,11 +84,11 @@ def test_a_shipped_checkpoint_replaces_the_old_one_is_small_read_in_fp32_and_res
     thresholds.write_text('{"thresholds": {"COMMA": 0.3}}')
     with pytest.raises(FileExistsError, match="it holds something else"):
         ship([tiny_checkpoint, str(tmp_path)])
-    assert ship([tiny_checkpoint, str(target), "--left-context", "7", "--thresholds", str(thresholds)]) == 0
+    assert ship([tiny_checkpoint, str(target), "--thresholds", str(thresholds)]) == 0
     assert {weight.dtype for weight in load_file(target / "model.safetensors").values()} == {torch.float16}
     config = json.loads((target / "config.json").read_text())
     assert "auto_map" not in config
-    assert (config["left_context"], config["thresholds"]) == (7, {"COMMA": 0.3})
+    assert config["thresholds"] == {"COMMA": 0.3}
     assert not [*target.glob("*.py"), *target.glob("stale.json")]
     restore = pipeline("punctuation-restoration", model=str(target), device="cpu")
     assert restore.model.dtype == torch.float32

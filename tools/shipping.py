@@ -30,7 +30,7 @@ def ship(source: str, target: Path, stored_bits: int | None = None, **settings: 
         source: folder of a trained model with its tokenizer.
         target: folder to write; a checkpoint that is there is replaced, but not its README, notice and terms.
         stored_bits: 8 for the matrices of the encoder; None for half precision.
-        settings: fields of the configuration to set, such as `left_context`.
+        settings: fields of the configuration to set, such as `thresholds`.
 
     Raises:
         FileExistsError: if there is something else than a checkpoint at `target`.
@@ -73,8 +73,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Write a trained model as a checkpoint to ship.")
     parser.add_argument("source", help="folder of the trained model")
     parser.add_argument("target", type=Path, help="folder of the checkpoint")
-    for name in ("window", "left_context", "right_context", "max_window_pieces"):
-        parser.add_argument("--" + name.replace("_", "-"), type=int, default=argparse.SUPPRESS)
     parser.add_argument("--thresholds", type=Path, help="JSON file that tools.thresholds wrote")
     parser.add_argument("--stored-bits", type=int, choices=(8,), help="store the encoder in 8 bits")
     given = vars(parser.parse_args(argv))

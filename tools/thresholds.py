@@ -102,9 +102,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         {name: mark_error(calibrated(rows, divisor), labels, choice) for name, (rows, labels) in labelled.items()}
         for divisor, choice in (old, (temperature, make_choice(config, "basic", best)))
     )
+    further = {name: limit for name, limit in (config.thresholds or {}).items() if name not in names}
     found = {
         "calibration_temperature": temperature,
-        "thresholds": best,
+        "thresholds": further | best,  # the sets know `, . ?` alone
         "before": scores({}),  # without thresholds
         "after": scores(best),
         "calibration_error": {"before": before, "after": after},  # before: as the model came

@@ -16,6 +16,7 @@ from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettin
 
 # How likely a new mark is at first, beside the one that it starts from: rare, so that the likeliest label stays that.
 FIRST_ODDS = 0.1
+SERVED = ("open_ends", "window", "left_context", "right_context", "max_window_pieces")  # a checkpoint gets them too
 # Dropout of attention weights, in the classes of transformers: BERT's, ModernBERT's, DistilBERT's, DeBERTa's, MPNet's.
 ATTENTION_DROPOUTS = (".self.dropout", "attn.out_drop", "attention.dropout", ".self.attn_dropout", "attn.dropout")
 
@@ -23,7 +24,7 @@ ATTENTION_DROPOUTS = (".self.dropout", "attn.out_drop", "attention.dropout", ".s
 def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
     """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
 
-    A checkpoint gets the labels of the recipe. Its thresholds and temperature go: they hold for its old weights.
+    A checkpoint gets the labels and windows of the recipe; its thresholds and temperature hold for old weights, and go.
 
     Raises:
         ValueError: if the data do not fit the model, or nothing to start from is named.
@@ -31,8 +32,8 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     if unknown := PunctuationRestorationConfig.unknown_keys([*recipe.model.keys() - set(MODEL_KEYS)]):
         raise ValueError(f"Expected known fields under 'model' in the recipe, got {unknown}. Remove them.")
     if start:
-        fields = {"open_ends": recipe.model.get("open_ends"), "slot_style": settings.slot_style}
-        fields["casings"] = settings.casings or None  # a run cannot take them away
+        fields = {key: recipe.model.get(key) for key in SERVED}
+        fields |= {"slot_style": settings.slot_style, "casings": settings.casings or None}  # no run takes casings away
         model = load_own_model(start, **{key: value for key, value in fields.items() if value is not None})
         model.set_head(settings.head or model.config.head)
         if "labels" in recipe.model:
