@@ -4,11 +4,11 @@
     python -m tools.card model_card.md README.md --run                  and what the examples print
     python -m tools.card model_card.md README.md --run --check          tells whether they are up to date
 
-Writes between the lines `<!-- results -->`, `<!-- nearest -->`, `<!-- published -->` and those that end them, and the
-`model-index` of a front matter, which is what the Hub shows beside the model. An example is a line `restore(...)` in a
-block of Python that makes `restore`, or in a later block that has nothing but examples; the comment below it is its
-output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with its end) get what the model consists
-of, and which hard sentences it gets wrong.
+Writes between the lines `<!-- results -->`, `<!-- nearest -->`, `<!-- models -->`, `<!-- published -->` and their ends,
+and the `model-index` of a front matter, which is what the Hub shows beside the model. An example is a line
+`restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but examples; the comment
+below it is its output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with its end) get what the
+model consists of, and which hard sentences it gets wrong.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from punctuation_restoration.evaluation.report import percent
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from tools.documents import markdown_table, put_between
-from tools.published import nearest_table, published_table
+from tools.published import models_line, nearest_table, published_table
 
 ROOT = Path(__file__).resolve().parents[1]
 HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"
@@ -77,6 +77,7 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
         ours["ours, accurate"] = (_n_weights(ACCURATE), read_results(ACCURATE_RESULTS))
     text = _put(text, "results", table(results))
     text = _put(text, "nearest", nearest_table(ours))
+    text = _put(text, "models", models_line(ours))
     text = _put(text, "published", published_table(ours))
     return MODEL_INDEX.sub(lambda _: model_index(results), text, count=1)
 

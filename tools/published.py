@@ -12,6 +12,7 @@ from typing import Any
 from tools.documents import markdown_table
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
+MODELS = {"ours": "the default model", "ours, accurate": "the accurate one"}
 Ours = Mapping[str, tuple[str, Sequence[dict[str, Any]]]]  # by model: how many weights, and what evaluate.py wrote
 
 
@@ -51,6 +52,18 @@ def nearest_table(ours: Ours, path: Path = PUBLISHED) -> str:
             rows.append([f"`{name}`: {about}", system, row["average"], *f1s, row["f1"]])
     models = [f"F1, {model} ({weights})" for model, (weights, _) in ours.items()]
     return markdown_table(["test", "nearest published system", "average", *models, "F1, theirs"], rows, n_left=3)
+
+
+def models_line(ours: Ours, path: Path = PUBLISHED) -> str:
+    """One point of a list: F1 and weights of our models on the first test of the file, beside its first system."""
+    theirs = _read(path)[0]
+    told = []
+    for model, (weights, results) in ours.items():
+        f1s = [one["scores"][theirs["average"]]["f1"] for one in results if one["benchmark"] == theirs["benchmark"]]
+        told += [f"{MODELS[model]} has F1 {100 * f1:.1f} with {weights} weights" for f1 in f1s]
+    told.append(f"{theirs['system']} {theirs['f1']} with {theirs['weights']}")
+    where = "Both run offline, on a plain CPU ([docs/speed.md](docs/speed.md))."
+    return f"* **Accurate, or fast.** On English talks {', '.join(told)}. {where}"
 
 
 def _read(path: Path) -> list[dict[str, str]]:
