@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from punctuation_restoration.evaluation.report import percent
 from tools.documents import markdown_table
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
@@ -29,7 +30,7 @@ def published_table(ours: Ours, path: Path = PUBLISHED) -> str:
     for name, own in rows.items():
         for average in dict.fromkeys(row["average"] for row in own):
             for model, (weights, results) in ours.items():
-                f1s = [f"{100 * one['scores'][average]['f1']:.1f}" for one in results if one["benchmark"] == name]
+                f1s = [percent(one["scores"][average]["f1"]) for one in results if one["benchmark"] == name]
                 about = {"system": f"**{model}**", "average": average, "differs": "", "weights": weights}
                 own += [{**about, "f1": f1} for f1 in f1s]
     lines = []
@@ -47,7 +48,7 @@ def nearest_table(ours: Ours, path: Path = PUBLISHED) -> str:
     rows = []
     for name, about in tests.items():
         if row := nearest.get(name):
-            f1s = [f"**{100 * own[name][row['average']]['f1']:.1f}**" if name in own else "–" for own in scores]
+            f1s = [f"**{percent(own[name][row['average']]['f1'])}**" if name in own else "–" for own in scores]
             system = f"{row['system']}{', ' * bool(row['weights'])}{row['weights']}"
             rows.append([f"`{name}`: {about}", system, row["average"], *f1s, row["f1"]])
     models = [f"F1, {model} ({weights})" for model, (weights, _) in ours.items()]
@@ -60,7 +61,7 @@ def models_line(ours: Ours, path: Path = PUBLISHED) -> str:
     told = []
     for model, (weights, results) in ours.items():
         f1s = [one["scores"][theirs["average"]]["f1"] for one in results if one["benchmark"] == theirs["benchmark"]]
-        told += [f"{MODELS[model]} has F1 {100 * f1:.1f} with {weights} weights" for f1 in f1s]
+        told += [f"{MODELS[model]} has F1 {percent(f1)} with {weights} weights" for f1 in f1s]
     told.append(f"{theirs['system']} {theirs['f1']} with {theirs['weights']}")
     where = "Both run offline, on a plain CPU ([docs/speed.md](docs/speed.md))."
     return f"* **Accurate, or fast.** On English talks {', '.join(told)}. {where}"

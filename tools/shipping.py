@@ -2,9 +2,9 @@
 
     python -m tools.shipping runs/first/final checkpoints/en-zh-ms --stored-bits 8
 
-fp16 halves the file, 8 bits for the encoder's matrices quarter it. An earlier checkpoint's README,
-notice and terms stay. Code and local paths are left out: a checkout has the code, and `punctuation_restoration.export`
-adds it for the Hub.
+fp16 halves the file, 8 bits for the encoder's matrices quarter it. An earlier checkpoint's README, notice
+and terms stay. Code and local paths are left out: a checkout has the code, and `punctuation_restoration.export` adds it
+for the Hub.
 """
 
 import argparse
