@@ -46,8 +46,8 @@ lint: $(ALL)     ## style, types, and no large files beside the checkpoints
 check: lint      ## lint, and the quick tests
 	$(PYTHON) -m pytest -m "not slow"
 
-# The accurate model of recipes/default.yaml, and its results. It needs texts and encoders in SHARED, which are not part of the
-# project: half an hour to prepare, and days of training on two cores. A run that was stopped resumes.
+# The accurate model, in two parts (recipes/default.yaml, then all-marks.yaml), and its results. It needs texts and encoders in
+# SHARED, which are not part of the project: half an hour to prepare, and a day of two cores. A run that was stopped resumes.
 RUN := runs/default
 SHARED := ../shared
 TEACHER := checkpoints/en-zh-ms
@@ -55,15 +55,26 @@ SHIPPED := checkpoints/en-zh-ms-accurate
 CLI = $(PYTHON) -m punctuation_restoration.cli.commands
 VALIDATION := iwslt2012-dev zh-spoken-valid ms-news-valid ms-spoken-valid
 TESTS := iwslt2011-test iwslt2011-test-asr zh-tst2011+2012-punctuated zh-dev2010 ms-news-test
+HELD_OUT := ms-spoken-valid ms-manglish-valid zh-english-valid en-casing-valid ms-casing-valid
 
-reproduce: $(RUN)/final  ## prepare the data, train the accurate model, ship it, and score it on every test
-	$(PYTHON) -m tools.thresholds --model $(RUN)/final --benchmark $(VALIDATION) --limit 120000 --output $(RUN)/thresholds.json
-	$(PYTHON) -m tools.shipping $(RUN)/final $(SHIPPED) --stored-bits 8 --thresholds $(RUN)/thresholds.json
-	$(PYTHON) evaluate.py --model $(SHIPPED) --benchmark $(TESTS) ms-spoken-valid ms-manglish-valid zh-english-valid --output results/accurate
+reproduce: $(RUN)/mean  ## prepare the data, train the accurate model, ship it, and score it on every test
+	$(PYTHON) -m tools.thresholds --model $(RUN)/mean --benchmark $(VALIDATION) --limit 120000 \
+		--further en-casing-valid zh-spoken-valid ms-casing-valid --output $(RUN)/thresholds.json
+	$(PYTHON) -m tools.shipping $(RUN)/mean $(SHIPPED) --stored-bits 8 --thresholds $(RUN)/thresholds.json
+	$(PYTHON) evaluate.py --model $(SHIPPED) --benchmark $(TESTS) $(HELD_OUT) --output results/accurate
+	$(PYTHON) evaluate.py --model $(SHIPPED) --all-marks --benchmark en-casing-valid zh-spoken-valid ms-spoken-valid \
+		--output results/accurate/all-marks
 
-$(RUN)/final: $(RUN)/prepared/index.json $(RUN)/soft
+$(RUN)/mean: $(RUN)/second/final
+	$(PYTHON) -m tools.averaging $(RUN)/second/final $(RUN)/first/final --output $@
+
+$(RUN)/second/final: $(RUN)/first/final $(RUN)/marked/index.json
+	$(PYTHON) train.py --recipe recipes/all-marks.yaml --model $(RUN)/first/final --data $(RUN)/marked \
+		--output $(RUN)/second --device cpu
+
+$(RUN)/first/final: $(RUN)/prepared/index.json $(RUN)/soft
 	$(PYTHON) train.py --recipe recipes/default.yaml --encoder $(RUN)/encoder --data $(RUN)/prepared \
-		--soft-labels $(RUN)/soft --output $(RUN) --device cpu
+		--soft-labels $(RUN)/soft --output $(RUN)/first --device cpu
 
 $(RUN)/soft: $(RUN)/taught/index.json
 	$(CLI) label --model $(TEACHER) --data $(RUN)/taught --output $(RUN)/soft.part
@@ -74,6 +85,9 @@ $(RUN)/taught/index.json: | $(ALL)
 
 $(RUN)/prepared/index.json: | $(RUN)/encoder
 	$(CLI) prepare --recipe recipes/default.yaml --tokenizer $(RUN)/encoder --output $(RUN)/prepared
+
+$(RUN)/marked/index.json: | $(RUN)/encoder
+	$(CLI) prepare --recipe recipes/all-marks.yaml --tokenizer $(RUN)/encoder --output $(RUN)/marked
 
 $(RUN)/encoder: | $(RUN)/gemma
 	$(PYTHON) $(SHARED)/encoders/cut_vocabulary.py $(RUN)/gemma $@.part $(SHARED)/data 3

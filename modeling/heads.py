@@ -115,8 +115,7 @@ class LinearChain(nn.Module):
         return torch.where(is_slot[:, :, None, None], steps, self._unchanged())
 
     def _unchanged(self) -> torch.Tensor:
-        n_labels = len(self.transitions)
-        return BARRED * (1 - torch.eye(n_labels, device=self.transitions.device))
+        return BARRED * (1 - torch.eye(len(self.transitions), device=self.transitions.device))
 
     def _products(self, steps: torch.Tensor) -> torch.Tensor:
         """Products (B, W, M, M) of the steps up to each slot, where sums are log-sums and products are sums.

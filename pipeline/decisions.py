@@ -183,8 +183,7 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     has_none = np.isinf(choice.thresholds)
     likeliest = np.where(has_none | (ratios > 0), scores, -1.0).argmax(axis=1)
     # A mark without a threshold that is the most probable stays, whatever else reaches its own.
-    labels = np.where((reached == 0) | (has_none[likeliest] & (likeliest > 0)), likeliest, reached)
-    return labels, scores
+    return np.where((reached == 0) | (has_none[likeliest] & (likeliest > 0)), likeliest, reached), scores
 
 
 def match_pairs(

@@ -109,8 +109,7 @@ def test_onnx_runtime_computes_an_encoder_like_gemma_with_casings(batch):
     )  # fmt: skip
     torch.manual_seed(4)
     fields = {"slot_style": "last-piece", "head_width": 24, "casings": True}
-    config = PunctuationRestorationConfig(encoder_config=encoder, **fields)
-    model = PunctuationRestorationModel(config).eval()
+    model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder, **fields)).eval()
     for name, weight in model.encoder.named_parameters():
         if "norm" in name:
             torch.nn.init.normal_(weight, std=0.3)

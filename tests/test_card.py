@@ -65,6 +65,8 @@ def test_tables_say_what_the_results_say(results: list[dict[str, Any]]) -> None:
     assert shown[0]["metrics"] == [{"type": "f1", "name": "F1 (micro)", "value": 75.0}]
     assert [one["dataset"]["config"] for one in shown] == ["en", "ms"]
     assert card.fill(filled, results) == filled
+    results[0]["scores"]["marks"] |= {"COLON": {"f1": 0.25}, "DASH": {"f1": None}}
+    assert card.further_marks(results[:1]).endswith(" further marks: `iwslt2011-test` colon 25.0.")
     with pytest.raises(ValueError, match="Expected the lines"):
         card.fill("<!-- results -->", results)
 
@@ -170,9 +172,11 @@ def test_the_documents_quote_the_results_as_they_are(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("folder", "model"), [("results", "en-zh-ms"), ("results/accurate", "en-zh-ms-accurate")])
+@pytest.mark.parametrize(
+    ("folder", "model"), [("", "en-zh-ms"), ("accurate", "en-zh-ms-accurate"), ("accurate/all-marks", "en-zh-ms-accurate")]
+)
 def test_every_result_is_of_the_model_in_the_tree(folder: str, model: str) -> None:
-    found = card.read_results(ROOT / folder)
+    found = card.read_results(ROOT / "results" / folder)
     expected = shown_model(str(ROOT / "checkpoints" / model))
     other = {one["benchmark"] for one in found if not expected.items() <= one["signature"].items()}
     assert not other, "the model has changed: run `python evaluate.py --benchmark` with these names, then tools.card"

@@ -78,8 +78,7 @@ def test_words_get_their_letters_and_sentences_their_capitals(restore: Any, monk
     assert restore(item, truecase=True)["text"] == (
         "Hello Mark the AB. iPhone the iPhone ab@mark.k https://a.b A.B mcdonald 我们"
     )
-    plain = restore(item)
-    assert plain["text"] == text[:17] + "." + text[17:]
+    assert restore(item)["text"] == text[:17] + "." + text[17:]
     edits = [edit for edit in restore(item, truecase=True)["edits"] if edit["source"] == "truecase"]
     assert [(edit["start"], edit["removed"], edit["inserted"]) for edit in edits][:3] == [
         (0, "h", "H"), (6, "m", "M"), (15, "a", "A"),

@@ -9,9 +9,11 @@ from capitals import SAYS, TALK, with_casings
 from transformers import pipeline
 
 from punctuation_restoration.cli.evaluate import main as evaluate
+from punctuation_restoration.data.recipe import read_labels
 from punctuation_restoration.evaluation.examples import cut, example_from_text, standard_labels
-from punctuation_restoration.evaluation.runner import evaluate_casing
+from punctuation_restoration.evaluation.runner import evaluate_casing, known_marks
 from punctuation_restoration.pipeline.words import WordFinder
+from punctuation_restoration.training.building import load_own_model, with_labels
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,15 @@ def test_capitals_are_counted_by_hand(restore: Any, monkeypatch: pytest.MonkeyPa
     assert scores["f1"] == pytest.approx(14 / 17)
     # The model writes no mark, so that only the text begins with a capital: `You` and `The` are lost.
     assert evaluate_casing(restore, [one], labels, "", with_marks=False)["n_predicted"] == 7
+
+
+def test_a_model_with_more_marks_is_told_the_basic_ones(cased_model: str) -> None:
+    model = load_own_model(cased_model, slot_style="last-piece")
+    more = with_labels(model, read_labels("recipes/all-marks.yaml")["labels"])
+    restore = pipeline("punctuation-restoration", model=more, tokenizer=cased_model, device="cpu")
+    one = example("Hello, Mark. You?", more.config)
+    item = known_marks(restore, one, standard_labels(more.config))
+    assert item["known"] == {0: "COMMA", 1: "PERIOD", 2: "QUESTION"}
 
 
 def test_the_command_scores_capitals_with_and_without_a_head(

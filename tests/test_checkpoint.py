@@ -43,10 +43,8 @@ def test_the_weights_are_small_nothing_is_pickled_and_no_folder_of_a_machine_is_
 
 
 def test_a_model_made_from_gemma_lies_beside_its_notice_and_terms():
-    assert "Built with Gemma" in (CHECKPOINTS["en-zh-ms-accurate"] / "NOTICE").read_text(encoding="utf-8")
-    assert "Gemma Terms of Use" in (CHECKPOINTS["en-zh-ms-accurate"] / "GEMMA_TERMS_OF_USE.txt").read_text(
-        encoding="utf-8"
-    )
+    for name, told in (("NOTICE", "Built with Gemma"), ("GEMMA_TERMS_OF_USE.txt", "Gemma Terms of Use")):
+        assert told in (CHECKPOINTS["en-zh-ms-accurate"] / name).read_text(encoding="utf-8")
 
 
 # Floors some points under what the default model reaches on these texts, so that a broken path shows.

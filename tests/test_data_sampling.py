@@ -44,8 +44,7 @@ def index(tmp_path: Path) -> dict[str, Any]:
 
 
 def sampler(index: dict[str, Any], pieces: int = 512, **fields: Any) -> WindowSampler:
-    fields = {"lengths": {32: 0.5, 64: 0.5}, **fields}
-    return WindowSampler(index, Sampling(**fields), pieces, 1, STOPS, seed=3)
+    return WindowSampler(index, Sampling(**{"lengths": {32: 0.5, 64: 0.5}, **fields}), pieces, 1, STOPS, seed=3)
 
 
 def windows(sampler: WindowSampler, steps: range) -> list[CutWindow]:

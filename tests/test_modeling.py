@@ -58,8 +58,7 @@ def test_starting_from_an_encoder_keeps_its_first_layers(encoder, batch, tmp_pat
 
 
 def test_the_loss_is_the_mean_cross_entropy_of_scored_slots(tiny_model, batch):
-    logits = tiny_model(**batch).logits
-    expected = -torch.log_softmax(logits, dim=-1)
+    expected = -torch.log_softmax(tiny_model(**batch).logits, dim=-1)
     loss = tiny_model(**batch, labels=torch.tensor([[1, -100], [3, -100]])).loss
     assert loss.item() == pytest.approx((expected[0, 0, 1] + expected[1, 0, 3]).item() / 2, rel=1e-5)
     assert tiny_model(**batch, labels=torch.full((2, 2), -100)).loss == 0
@@ -159,10 +158,7 @@ def test_a_checkpoint_of_late_masks_or_learned_pauses_is_read_as_tagging(tiny_mo
         ({"labels": [{"name": n, "before": "", "after": a, "fill": "_"} for n, a in (("O", ""), ("X", "†"))]}, "†"),
         ({"mark_labels": {",": "KOMMA"}}, "KOMMA"),
         ({"mark_labels": {"ab": "COMMA"}}, "one sign"),
-        (
-            {"window": 50, "left_context": 40, "right_context": 15},
-            r"more than in both contexts \(40, 15\)",
-        ),
+        ({"window": 50, "left_context": 40, "right_context": 15}, r"more than in both contexts \(40, 15\)"),
         ({"left_context": None}, "window of whole words"),
         ({"window": 32.5}, "window of whole words"),
         ({"max_window_pieces": 3}, "max_window_pieces"),

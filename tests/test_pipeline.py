@@ -99,8 +99,7 @@ def test_replacing_gives_what_the_bare_text_gives(tiny_pipeline):
 def test_thresholds_of_zero_and_one_write_always_and_never(tiny_pipeline):
     always = tiny_pipeline(TEXT, thresholds={"COMMA": 0.0}, marks=["COMMA"])
     assert {entry["label"] for entry in always["words"]} == {"COMMA"}
-    never = tiny_pipeline(TEXT, thresholds={"COMMA": 1.0, "PERIOD": 1.0, "QUESTION": 1.0})
-    assert never["text"] == TEXT
+    assert tiny_pipeline(TEXT, thresholds={"COMMA": 1.0, "PERIOD": 1.0, "QUESTION": 1.0})["text"] == TEXT
 
 
 def test_thresholds_of_the_configuration_hold_where_the_caller_gives_none(tiny_model, tiny_pipeline, monkeypatch):

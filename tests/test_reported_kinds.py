@@ -238,8 +238,7 @@ Frozen = type("Frozen", (Computed,), {"text": property(lambda self: "hello you")
 def test_objects_that_compute_their_text_are_written_where_they_can_be(restore: Any) -> None:
     words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate([" hello", " you"])]
     given = Whole([Computed(words)])
-    result = restore(given)
-    assert result.text == restore(" hello you")["text"]
+    assert restore(given).text == restore(" hello you")["text"]
     assert given.text == " hello you"
     with pytest.raises(ValueError, match=r"'text' can be written, got a Frozen.*to_dict"):
         restore(Whole([Frozen(words)]))

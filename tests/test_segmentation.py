@@ -68,10 +68,7 @@ def test_without_jieba_only_han_text_fails(monkeypatch):
         find_words("你好")
 
 
-PAIRS = [
-    ("我們說你們這樣大家不開心", "我们说你们这样大家不开心"),
-    ("衞生署裏面嘅電話唔好打", "卫生署里面的电话不好打"),
-]
+PAIRS = [("我們說你們這樣大家不開心", "我们说你们这样大家不开心"), ("衞生署裏面嘅電話唔好打", "卫生署里面的电话不好打")]
 
 
 def test_each_character_has_one_form_which_has_no_other() -> None:

@@ -183,8 +183,7 @@ def test_parts_cut_anywhere_give_the_text_with_marks(tiny_pipeline, places):
 
 def test_an_endless_stream_gives_text_and_keeps_little(tiny_pipeline):
     stream = tiny_pipeline.stream(f"hello{number} you are " for number in itertools.count())
-    texts = [next(stream) for _ in range(6)]
-    assert all(len(text) > 100 for text in texts[1:])
+    assert all(len(text) > 100 for text in [next(stream) for _ in range(6)][1:])
 
 
 @pytest.mark.parametrize("part", ["... " * 5000, "a" * 20_000, "hello " + "♪ " * 5000])

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from punctuation_restoration.evaluation.examples import example_from_text, standard_labels
+from punctuation_restoration.evaluation.examples import example_from_text, own_labels, standard_labels
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.decisions import calibrated, make_choice
 from punctuation_restoration.training import validation
 from punctuation_restoration.training.validation import best_temperature, likelihood_slope, tune
@@ -37,6 +38,16 @@ def test_the_threshold_is_put_where_f1_is_highest_unless_the_gain_may_be_chance(
     assert f1(best) == pytest.approx(1.0)
     monkeypatch.setattr(validation, "LEAST_GAIN", 0.6)  # 0.5 is there to be gained
     assert tune(tiny_config.label_names[1:], f1) == {}
+
+
+def test_further_marks_are_scored_beside_the_basic_ones(tiny_config: Any, tiny_pipeline: Any) -> None:
+    labels = [*tiny_config.labels, {"name": "COLON", "before": "", "after": ":", "fill": ":"}]
+    config = PunctuationRestorationConfig(encoder_config=tiny_config.encoder_config, labels=labels)
+    example = example_from_text("x", "a: b c.", tiny_pipeline.find_words, own_labels(config))
+    rows = np.array([[0.6, 0.0, 0.0, 0.0, 0.4], [0.7, 0.0, 0.0, 0.0, 0.3], [0.0, 0.0, 1.0, 0.0, 0.0]])
+    read = [(example, tiny_pipeline(example.text)["words"], rows)]
+    for limit, expected in ((0.5, 2 / 3), (0.35, 1.0), (0.25, 0.8)):  # one of two; both; both and a wrong one
+        assert f1_with({"COLON": limit}, read, config, own_labels(config), "all") == pytest.approx(expected)
 
 
 def test_a_temperature_of_two_takes_the_root_of_the_odds() -> None:
@@ -83,5 +94,5 @@ def test_both_are_found_and_written_and_tests_are_refused(
     assert 0.25 <= found["calibration_temperature"] <= 4
     assert found["calibration_error"].keys() == {"before", "after"}
     with pytest.raises(SystemExit):
-        main(["--benchmark", "iwslt2011-test"])
+        main(["--benchmark", str(text), "--further", "iwslt2011-test"])
     assert "spoil" in capsys.readouterr().err

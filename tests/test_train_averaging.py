@@ -11,7 +11,7 @@ from transformers import pipeline
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.building import load_own_model, with_labels
 from tools.averaging import average_models, main
 from tools.shipping import main as ship
 
@@ -32,9 +32,13 @@ def test_the_mean_lies_between_its_models_and_has_the_head_of_casings_of_the_fir
     assert main([tiny_checkpoint, moved, tiny_checkpoint, moved, "--output", str(tmp_path / "mean")]) == 0
     model = load_own_model(moved, casings=True)
     torch.nn.init.ones_(model.classifier.casings.weight)
-    for part in (model, tiny_tokenizer):
-        part.save_pretrained(tmp_path / "cased")
+    more = with_labels(model, [*model.config.labels, {"name": "DASH", "before": "", "after": "—", "fill": "—"}])
+    for name, own in (("cased", model), ("more", more)):
+        own.save_pretrained(tmp_path / name)
+        tiny_tokenizer.save_pretrained(tmp_path / name)
     average_models([str(tmp_path / "cased"), tiny_checkpoint], tmp_path / "cased-mean")
+    average_models([str(tmp_path / "more"), str(tmp_path / "cased")], tmp_path / "more-mean")
+    assert load_own_model(str(tmp_path / "more-mean")).classifier.out_proj.weight.equal(more.classifier.out_proj.weight)
     before, mean, cased = (
         load_file(Path(folder) / "model.safetensors")
         for folder in (tiny_checkpoint, tmp_path / "mean", tmp_path / "cased-mean")

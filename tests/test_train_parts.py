@@ -17,12 +17,7 @@ from punctuation_restoration.modeling.modeling_punctuation import PunctuationRes
 from punctuation_restoration.pipeline.backends import cpu_has_bf16
 from punctuation_restoration.training.building import set_dropout
 from punctuation_restoration.training.losses import total_loss
-from punctuation_restoration.training.optimisation import (
-    AveragedWeights,
-    build_optimiser,
-    rate_factor,
-    train_rows_only,
-)
+from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor, train_rows_only
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
 from punctuation_restoration.training.settings import TrainingSettings
 

@@ -77,9 +77,7 @@ def test_what_the_encoder_is_shown(text, spoken):
     ],
 )
 def test_a_mark_goes_behind_what_closes_after_its_word(places):
-    text = places.replace("|", "")
-    got = _places(text)
-    assert got.rstrip("|") == places.rstrip("|")
+    assert _places(places.replace("|", "")).rstrip("|") == places.rstrip("|")
 
 
 def test_something_before_a_word_goes_in_front_of_what_opens():

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from punctuation_restoration.export import check_place
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
-from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.building import load_own_model, with_labels
 from punctuation_restoration.whole_files import written_whole
 
 # Where these differ, weights of the same shapes mean different things.
@@ -28,7 +28,8 @@ def average_models(sources: Sequence[str], target: Path) -> None:
 
     Args:
         sources: folders of trained models, at least one; the first one gives configuration and tokenizer, and its
-            head of casings where others have none. Its thresholds, found for its own weights, are dropped.
+            head of casings where others have none. Its thresholds, found for its own weights, are dropped. Models that
+            lack labels of the first one get them, as they do when training goes on from them.
         target: folder to write; a model that is there is replaced once the new one is whole.
 
     Raises:
@@ -36,6 +37,10 @@ def average_models(sources: Sequence[str], target: Path) -> None:
             of other names or shapes.
     """
     model, *others = map(load_own_model, sources)
+    own = model.config
+    for place, other in enumerate(others):
+        if set(other.config.label_names) < set(own.label_names):
+            others[place] = with_labels(other, own.labels, own.mark_labels)
     weights = model.state_dict()
     shapes = {name: weight.shape for name, weight in weights.items()}
     for source, other in zip(sources[1:], others, strict=True):

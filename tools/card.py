@@ -4,11 +4,11 @@
     python -m tools.card model_card.md README.md --run                  and what the examples print
     python -m tools.card model_card.md README.md --run --check          tells whether they are up to date
 
-Writes between the lines `<!-- results -->`, `<!-- nearest -->`, `<!-- models -->`, `<!-- published -->` and their ends,
-and the `model-index` of a front matter, which is what the Hub shows beside the model. An example is a line
-`restore(...)` in a block of Python that makes `restore`, or in a later block that has nothing but examples; the comment
-below it is its output. With `--run` the lines `<!-- model -->` and `<!-- failures -->` (each with its end) get what the
-model consists of, and which hard sentences it gets wrong.
+Writes between the lines `<!-- results -->`, `<!-- further -->`, `<!-- nearest -->`, `<!-- models -->`,
+`<!-- published -->` and their ends, and the `model-index` of a front matter, which is what the Hub shows beside the
+model. An example is a line `restore(...)` in a block of Python that makes `restore`, or in a later block that has
+nothing but examples; the comment below it is its output. With `--run` the lines `<!-- model -->` and
+`<!-- failures -->` get what the model consists of, and which hard sentences it gets wrong.
 """
 
 import argparse
@@ -30,10 +30,11 @@ from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.default_models import DEFAULT_MODEL, HUB_MODEL
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.report import percent
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from tools.documents import markdown_table, put_between
-from tools.published import models_line, nearest_table, published_table
+from tools.published import MODELS, models_line, nearest_table, published_table
 
 ROOT = Path(__file__).resolve().parents[1]
 HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"
@@ -41,6 +42,7 @@ SHIPPED, ACCURATE = ROOT / "checkpoints" / "en-zh-ms", ROOT / "checkpoints" / "e
 N_FAILURES = 2  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
 RESULTS, ACCURATE_RESULTS = Path("results"), ROOT / "results" / "accurate"
+ALL_MARKS = ACCURATE_RESULTS / "all-marks"  # what `evaluate.py --all-marks` wrote of the accurate model
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
 MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
@@ -72,10 +74,10 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
     Raises:
         ValueError: if the text lacks one of the two lines of a table.
     """
-    ours = {"ours": (_n_weights(SHIPPED), results)}
-    if (ACCURATE / "config.json").is_file():
-        ours["ours, accurate"] = (_n_weights(ACCURATE), read_results(ACCURATE_RESULTS))
+    both = (_n_weights(SHIPPED), results), (_n_weights(ACCURATE), read_results(ACCURATE_RESULTS))
+    ours = dict(zip(MODELS, both, strict=True))
     text = _put(text, "results", table(results))
+    text = _put(text, "further", further_marks(read_results(ALL_MARKS)))
     text = _put(text, "nearest", nearest_table(ours))
     text = _put(text, "models", models_line(ours))
     text = _put(text, "published", published_table(ours))
@@ -105,6 +107,17 @@ def table(results: Sequence[dict[str, Any]]) -> str:
         rows.append([*cells, percent(scores["macro"]["f1"])])
     head = ["benchmark", "words", "F1", "95 %", *(name.lower() for name in names), "macro"]
     return markdown_table(head, rows) + "\n\n" + _signature(results)
+
+
+def further_marks(results: Sequence[dict[str, Any]]) -> str:
+    """F1 in percent of the marks besides `, . ?`, where the reference or the model has any, as one line."""
+    basic = {label["name"] for label in DEFAULT_LABELS}
+    told = []
+    for one in results:
+        own = {name: row["f1"] for name, row in one["scores"]["marks"].items() if name not in basic}
+        shown = ", ".join(f"{name.lower()} {percent(f1)}" for name, f1 in own.items() if f1 is not None)
+        told.append(f"`{one['benchmark']}` {shown}")
+    return f'With `marks="all"`, F1 of the further marks: {"; ".join(told)}.'
 
 
 def model_index(results: Sequence[dict[str, Any]]) -> str:

@@ -1,9 +1,10 @@
 """Validation text → the temperature that calibrates a model, and the thresholds with which it scores best.
 
-    python -m tools.thresholds --model M --benchmark iwslt2012-dev ms-news-valid
+    python -m tools.thresholds --model M --benchmark iwslt2012-dev ms-news-valid --further en-casing-valid
 
 Training finds both, on the validation words of its run; here they are found on as much text as wanted, through the
 pipeline. The model reads each text once; `training/validation.py` says how they are found. Each set counts alike.
+Sets after `--further` have all marks of the model, and give the thresholds of labels besides `, . ?`.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import numpy as np
 
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples
-from punctuation_restoration.evaluation.examples import Example, LabelSet, cut, standard_labels
+from punctuation_restoration.evaluation.examples import Example, LabelSet, cut, own_labels, standard_labels
 from punctuation_restoration.evaluation.runner import align
 from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, score
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
@@ -35,9 +36,11 @@ def read_once(restore: Any, examples: Sequence[Example]) -> list[ReadExample]:
     return read
 
 
-def f1_with(given: Mapping[str, float], read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> float:
+def f1_with(
+    given: Mapping[str, float], read: Sequence[ReadExample], config: Any, label_set: LabelSet, marks: str = "basic"
+) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
-    choice = make_choice(config, "basic", given)
+    choice = make_choice(config, marks, given)
     counts = count_labels([], [], label_set.names)
     for example, words, rows in read:
         labels = (config.label_names[label] for label in decode(rows, choice)[0])
@@ -70,28 +73,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Find temperature and thresholds on validation data.")
     parser.add_argument("--model", help="checkpoint; the default model without it")
     parser.add_argument("--benchmark", nargs="+", required=True, help="validation sets")
+    parser.add_argument("--further", nargs="+", default=[], help="validation sets that have all marks of the model")
     parser.add_argument("--limit", type=int, help="words of each")
     parser.add_argument("--bench-root", type=Path, default=default_root())
     parser.add_argument("--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"))
     parser.add_argument("--output", type=Path, help="JSON file to write")
     args = parser.parse_args(argv)
-    tests = [name for name in args.benchmark if name in BENCHMARKS and BENCHMARKS[name].use == "test"]
+    tests = [name for name in (*args.benchmark, *args.further) if name in BENCHMARKS and BENCHMARKS[name].use == "test"]
     if tests:
         parser.error(f"expected validation sets, got the tests {tests}; thresholds found on a test spoil its score")
     restore = load_pipeline(args.model, dtype="auto")
     config = restore.model.config
-    label_set = standard_labels(config)
+    label_set, all_labels = standard_labels(config), own_labels(config)
     old = config.calibration_temperature, make_choice(config, "basic", config.thresholds)
     config.calibration_temperature = 1.0  # what is read is what the model itself says
-    sets = {}
-    for name in args.benchmark:
+
+    def read_set(name: str, label_set: LabelSet) -> list[ReadExample]:
         examples = load_examples(name, label_set, args.bench_root, args.recipe)
-        sets[name] = read_once(restore, cut(examples, args.limit) if args.limit else examples)
+        return read_once(restore, cut(examples, args.limit) if args.limit else examples)
+
+    sets = {name: read_set(name, label_set) for name in args.benchmark}
     labelled = {name: labelled_rows(read, config, label_set) for name, read in sets.items()}
     temperature = best_temperature(
         lambda power: sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())
     )
     sets = {name: [(*one, calibrated(rows, temperature)) for *one, rows in read] for name, read in sets.items()}
+    marked = [
+        [(*one, calibrated(rows, temperature)) for *one, rows in read_set(name, all_labels)] for name in args.further
+    ]
 
     def scores(given: Mapping[str, float]) -> dict[str, float]:
         return {name: f1_with(given, read, config, label_set) for name, read in sets.items()}
@@ -102,10 +111,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         {name: mark_error(calibrated(rows, divisor), labels, choice) for name, (rows, labels) in labelled.items()}
         for divisor, choice in (old, (temperature, make_choice(config, "basic", best)))
     )
-    further = {name: limit for name, limit in (config.thresholds or {}).items() if name not in names}
+    others = [name for name in config.label_names[1:] if name not in names]
+    further = {name: limit for name, limit in (config.thresholds or {}).items() if name in others}
+    if marked:
+        further = tune(
+            others,
+            lambda given: float(np.mean([f1_with(given, read, config, all_labels, "all") for read in marked])),
+            best,
+        )
     found = {
         "calibration_temperature": temperature,
-        "thresholds": further | best,  # the sets know `, . ?` alone
+        "thresholds": further | best,
         "before": scores({}),  # without thresholds
         "after": scores(best),
         "calibration_error": {"before": before, "after": after},  # before: as the model came

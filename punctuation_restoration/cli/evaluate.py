@@ -1,6 +1,6 @@
 """The command `evaluate.py`: scores a model on benchmarks or on your own files, through the pipeline as users get it.
 
-    python evaluate.py --model checkpoints/en-zh-ms --benchmark iwslt2011-test ms-news-test
+    python evaluate.py --model checkpoints/en-zh-ms-fast --benchmark iwslt2011-test ms-news-test
     python evaluate.py --model out/best --benchmark my-talks.jsonl --threshold COMMA=0.4 --pictures .
     python evaluate.py --model out/best --benchmark iwslt2012-dev --output new.json --against results/earlier.json
 
@@ -107,7 +107,7 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: dict[s
     found = runner.evaluate_examples(restore, texts, labels, name, **options)
     casing = {
         side: runner.evaluate_casing(restore, texts, labels, name, with_marks=side == "reference", **options)
-        for side in (("reference", "model") if benchmark.casing else ())
+        for side in (("reference", "model") if benchmark.casing and not args.all_marks else ())
     }
     read_in = ("window", "left_context", "right_context", "max_window_pieces", "slot_style")
     used = {**{key: getattr(config, key) for key in read_in}, **options, "dtype": args.dtype, "limit": args.limit}

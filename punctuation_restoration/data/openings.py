@@ -43,8 +43,7 @@ def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
         sentence = text[words[first].mark_from : mark.end]
         if mark.label in OPENING and PAIRS.keys().isdisjoint(sentence):
             borders = (n for n in range(first + 1, index + 1) if marks[n - 1] or _follows_a_sign(text, words, n))
-            begins = [first, *borders]
-            openings[_asking(words[: index + 1], begins, mark.label)] = OPENING[mark.label]
+            openings[_asking(words[: index + 1], [first, *borders], mark.label)] = OPENING[mark.label]
         first = index + 1
     parts, moved, done = list[str](), list[Word](), 0
     for index, word in enumerate(words):

@@ -82,7 +82,10 @@ def evaluate_casing(
 
 def known_marks(restore: Any, example: Example, label_set: LabelSet) -> dict[str, Any]:
     """An item in which the label of each of the pipeline's words is known: that of the unit in which it ends."""
-    own = {label_set.renamed[name]: name for name in reversed(restore.model.config.label_names)}
+    config = restore.model.config
+    # Of labels that mean one mark of the reference, such as `,` and `、`, the basic one.
+    names = [*config.label_names, *(config.label_names[index] for index in config.basic_labels)]
+    own = {label_set.renamed[name]: name for name in names}
     marks = dict(zip((end for _, end in example.spans), example.labels, strict=True))
     labels = [marks.get(word.end, NO_MARK) for word in restore.find_words(example.text)]
     return {"text": example.text, "known": {n: own[label] for n, label in enumerate(labels)}}
