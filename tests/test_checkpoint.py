@@ -53,7 +53,7 @@ def test_a_model_made_from_gemma_lies_beside_its_notice_and_terms():
     [("en_inaugural_address_1985.txt", 0.42), ("zh_lu_xun.txt", 0.30), ("ms_hak_asasi_dan_kehidupan.txt", 0.45)],
 )
 def test_real_text_that_was_not_trained_on_is_restored(restore, name, floor):
-    text = (ROOT / "examples/texts" / name).read_text(encoding="utf-8")[:4000]
+    text = (ROOT / "examples/texts" / name).read_text(encoding="utf-8")[:2000]
     label_set = standard_labels(restore.model.config)
     example = example_from_text(name, text, restore.find_words, label_set)
     counts = evaluate_examples(restore, [example], label_set).counts
