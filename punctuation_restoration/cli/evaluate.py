@@ -1,6 +1,6 @@
 """The command `evaluate.py`: scores a model on benchmarks or on your own files, through the pipeline as users get it.
 
-    python evaluate.py --model checkpoints/en-zh-ms-fast --benchmark iwslt2011-test ms-news-test
+    python evaluate.py --model checkpoints/en-zh-ms --benchmark iwslt2011-test ms-news-test
     python evaluate.py --model out/best --benchmark my-talks.jsonl --threshold COMMA=0.4 --pictures .
     python evaluate.py --model out/best --benchmark iwslt2012-dev --output new.json --against results/earlier.json
 
