@@ -34,7 +34,7 @@ demo: $(CORE)    ## restore punctuation in real sentences of three languages
 	$(PYTHON) -m examples.demo
 
 test: $(ALL)     ## run all tests
-	$(PYTHON) -m pytest -n 2 --dist loadfile
+	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(ALL)     ## style, types, and no large files beside the checkpoints
 	$(PYTHON) -m ruff check .

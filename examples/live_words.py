@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.pipeline.streamer import PunctuationStreamer
+from punctuation_restoration import PunctuationStreamer
 
 SPOKEN = (
     "good morning everyone thank you for joining today we will look at the budget first and then at the plan for june "

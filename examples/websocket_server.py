@@ -23,7 +23,8 @@ from transformers import pipeline
 from websockets.asyncio.server import Server, ServerConnection, serve
 
 import punctuation_restoration
-from punctuation_restoration.pipeline.streamer import PunctuationStreamer, StreamStep
+from punctuation_restoration import PunctuationStreamer
+from punctuation_restoration.pipeline.streamer import StreamStep
 
 MAX_MESSAGE = 64 * 1024  # bytes; a longer one closes the connection
 

@@ -78,7 +78,7 @@ def import_package(name: str) -> Any:
     except ImportError as error:
         raise ImportError(
             f"Expected {name}, which this backend needs; {error.name} is not installed. Run `pip install onnx "
-            "onnxruntime onnxscript`, or `pip install 'punctuation-restoration[fast]'`."
+            "onnxruntime onnxscript`."
         ) from error
 
 

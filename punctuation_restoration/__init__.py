@@ -1,18 +1,20 @@
 """Punctuation for speech recogniser output: registers the configuration, the model and the pipeline with transformers.
 
 After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-restoration")`` works. Importing this
-package does not import transformers or torch. ``model=ACCURATE`` names the accurate model.
+package does not import transformers or torch. ``model=ACCURATE`` names the accurate model, and
+`PunctuationStreamer` restores live words.
 """
 
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 from .default_models import ACCURATE, DEFAULT_MODEL
 from .registration import register_when_loaded
 
 __version__ = "0.1.0"
-__all__ = ["ACCURATE", "DEFAULT_MODEL", "__version__"]
+__all__ = ["ACCURATE", "DEFAULT_MODEL", "PunctuationStreamer", "__version__"]
 
 # In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
 for _name in ("modeling", "pipeline"):
@@ -26,3 +28,11 @@ for _name in ("modeling", "pipeline"):
         sys.modules[_spec.name] = globals()[_name] = importlib.util.module_from_spec(_spec)
 
 register_when_loaded()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PunctuationStreamer":  # imported when asked for: it imports torch
+        from .pipeline.streamer import PunctuationStreamer
+
+        return PunctuationStreamer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -32,6 +32,12 @@ PUNCTUATED = "Hello, you are the best. Is the day you say? Saya awak, hello the 
 CHARACTERS = list("abcdefghijklmnopqrstuvwxyz0123456789.,?!'-:/@<>_我们你好大家今天是的了不在他说吗很北京人")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that in the end neither of two processes waits for the other."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only this machine may be reached."""

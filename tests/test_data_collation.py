@@ -65,6 +65,9 @@ def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) ->
         assert labels.count(NOT_SCORED) < 9
         n_filled += labels.count(NOT_SCORED)
     assert 0.3 < n_filled / (40 * 9) < 0.6  # the mean share of a uniform draw from 0 to 1, one slot always left
+    assert collator([replace(window(slots, 9), seed=())])["labels"].tolist() == [
+        LABELS
+    ]  # a window to evaluate shows none
     half = WindowCollator(slots, filled_windows=0.5, max_filled=1.0)
     assert 0.3 < np.mean([NOT_SCORED in half([window(slots, 9, seed)])["labels"] for seed in range(200)]) < 0.6
 

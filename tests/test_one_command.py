@@ -36,5 +36,5 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, c
     assert commands.main(["train", "--output", "x"]) == 1
     message = capsys.readouterr().err
     assert message.startswith("train: Expected the package babel_that_is_not_there")
-    assert 'pip install ".[train]"' in message
+    assert 'pip install -e ".[train]"' in message
     assert "Traceback" not in message

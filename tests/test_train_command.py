@@ -187,6 +187,13 @@ def test_patience_asks_for_validation_documents(train: Train, tiny_checkpoint: s
     assert "Expected validation documents for --patience" in said
 
 
+def test_texts_of_which_none_is_held_out_give_a_best_model_too(train: Train, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("hello, you are the best. are you the man? " * 30)
+    out, said = train("run", "--language", "en", data=str(tmp_path / "one.txt"))
+    assert "no validation documents; best is the last" in said
+    assert same(weights(out), load_file(out / "best" / "model.safetensors"))
+
+
 def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "talk.txt").write_text("hello, you are the best. are you?")
     assert run_training(["--data", str(tmp_path / "talk.txt"), "--output", str(tmp_path / "out")]) == 1

@@ -2,8 +2,10 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, pipeline
 
@@ -18,7 +20,7 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
 from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.validation import source_windows
+from punctuation_restoration.training.validation import score_model, source_windows
 
 WORDS = "hello you are the best is day say saya awak xyz".split()
 
@@ -58,13 +60,14 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
     assert max(widths) <= slots.config.max_window_pieces
 
 
-def test_the_trainer_example_runs(tiny_checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "x.txt").write_text("Hello, you are the best. Is the day you say? " * 40)
-    prepare(recipe_for_texts([str(tmp_path / "x.txt")], "en", 0.0), tmp_path / "prepared", tiny_checkpoint, 1)
+def test_the_trainer_example_runs_and_evaluates_as_training_does(
+    tiny_checkpoint: str, prepared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     readme = (Path(__file__).parents[1] / "recipes" / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     changes = {
         '"checkpoints/en-zh-ms"': repr(tiny_checkpoint),
+        '"prepared/"': repr(prepared),
         "n_windows=20_000": "n_windows=20",
         "max_steps=2000": "max_steps=2, use_cpu=True, report_to=[], disable_tqdm=True",
     }
@@ -72,7 +75,15 @@ def test_the_trainer_example_runs(tiny_checkpoint: str, tmp_path: Path, monkeypa
         assert old in code
         code = code.replace(old, new)
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "recipes/README.md", "exec"), {})
+    made: dict[str, Any] = {}
+    exec(compile(code, "recipes/README.md", "exec"), made)
     before = load_file(Path(tiny_checkpoint) / "model.safetensors")
     after = load_file(tmp_path / "runs" / "trainer" / "final" / "model.safetensors")
     assert any((before[name] != after[name]).any() for name in before)
+    torch.nn.init.normal_(made["model"].classifier.out_proj.weight, std=3.0)  # so that it writes marks
+    made["model"].save_pretrained("final")
+    made["tokenizer"].save_pretrained("final")
+    ours, theirs = score_model("final", [prepared], 10**6)["languages"]["en"], made["trainer"].evaluate()
+    assert 0 < ours["f1"] == pytest.approx(100 * theirs["eval_micro_f1"])
+    assert ours["PERIOD"] == pytest.approx(100 * theirs["eval_period_f1"])
+    assert ours["n_words"] == theirs["eval_n_words"] > 100

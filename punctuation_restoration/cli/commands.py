@@ -56,8 +56,8 @@ def run(name: str, argv: Sequence[str] | None = None) -> int:
         if (error.name or "").partition(".")[0] == "punctuation_restoration":
             raise
         print(
-            f"{name}: Expected the package {error.name}, which is not installed. Run `pip install "
-            f'"punctuation-restoration[{extra}]"`, or in a clone `pip install ".[{extra}]"`.',
+            f"{name}: Expected the package {error.name}, which is not installed. Run `pip install -e "
+            f'".[{extra}]"` in the clone of this project.',
             file=sys.stderr,
         )
         return 1

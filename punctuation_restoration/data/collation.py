@@ -112,7 +112,7 @@ class WindowCollator:
     def _draw_filled(self, window: CutWindow) -> np.ndarray:
         """Which words' slots show their true label, (n_words,) of bool; at least one slot stays to be scored."""
         n_words, generator = len(window.words.labels), np.random.default_rng(window.seed)
-        if not self.slots.shows_marks or generator.random() >= self.filled_windows:
+        if not window.seed or not self.slots.shows_marks or generator.random() >= self.filled_windows:
             return np.zeros(n_words, dtype=bool)
         is_filled = generator.random(n_words) < generator.random() * self.max_filled
         is_filled[generator.integers(n_words)] = False

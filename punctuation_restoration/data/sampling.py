@@ -25,7 +25,7 @@ class CutWindow:
     """A window before its slots are made."""
 
     words: Words
-    seed: tuple[int, ...] = (0,)  # seeds all later random draws for this window
+    seed: tuple[int, ...] = ()  # seeds all later random draws for this window; without it nothing is drawn
     is_pseudo: bool = False  # labelled by a model alone, for self-training
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 

@@ -1,6 +1,6 @@
 """The training loop: batches in, a model folder out. It can be killed at any time and resumes exactly.
 
-    out/checkpoints/step-000500/   to resume from       out/best/    best mean validation F1
+    out/checkpoints/step-000500/   to resume from       out/best/    best mean validation F1; without, last
     out/log.jsonl                  progress             out/final/   the end of the run
 
 Every step is a function of seed and step number, and a folder is written whole or not at all.
@@ -102,14 +102,17 @@ class TrainingRun:
         with self.averages.applied(), torch.compiler.set_stance("force_eager"):
             self._reading = self.validation.read(self.model)
         self.scores = self.validation.scores(self._reading)
-        is_best = bool(self.scores["languages"]) and self.scores["mean_f1"] > self.state.best_f1
+        # Without validation words the last model is the best that is known, so that `best` is always there.
+        is_best = not self.scores["languages"] or self.scores["mean_f1"] > self.state.best_f1
         self.state.n_stale = 0 if is_best else self.state.n_stale + 1
         if is_best:
             self.state.best_f1 = self.scores["mean_f1"]
             self._save_tuned("best")
         line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in self.scores["languages"].items())
         line += f"; of casings {self.scores['casings_f1']:.1f}" if "casings_f1" in self.scores else ""
-        self._report(f"validation F1 {line or 'not measured: no validation documents'}", validation=self.scores)
+        self._report(
+            f"validation F1 {line or 'not measured: no validation documents; best is the last'}", validation=self.scores
+        )
         self._scored_step = self.state.step
 
     def save(self) -> None:

@@ -7,8 +7,9 @@ Training leaves a model too sure of its marks: one temperature mends most of tha
 marks: thresholds are moved one after the other as long as F1 grows. Found on a test, they make its score worthless.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from punctuation_restoration.data.shards import WordStream, read_index
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
+from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import batches_by_length, windows_of
 from punctuation_restoration.training.building import load_with_slots
 
@@ -133,6 +135,19 @@ def source_windows(
             words = stream.words(first_word + plan.first, plan.end - plan.first)
             window = CutWindow(words, is_over=first_word + plan.end == document_end)
             windows.append(ScoredWindow(window, plan.kept, language))
+    return windows
+
+
+def windows_to_evaluate(folder: str, tokenizer: Any, config: Any) -> list[CutWindow]:
+    """All validation windows of prepared data, for transformers' own `Trainer`: its `eval_dataset`.
+
+    Each word is scored once: where it is context of another window's words, its label is -100.
+    """
+    windows = []
+    for window, kept, _ in Validation(read_index(folder), SlotEncoder(tokenizer, config), sys.maxsize).windows:
+        labels = np.full(len(window.words.labels), NOT_SCORED)
+        labels[kept] = window.words.labels[kept]
+        windows.append(replace(window, words=window.words._replace(labels=labels)))
     return windows
 
 
