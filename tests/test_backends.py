@@ -40,6 +40,15 @@ def test_bf16_is_computed_in_fp32_where_the_processor_has_none(tiny_model, tiny_
     assert restore(TEXTS[0])["words"]
 
 
+def test_a_missing_package_is_named(tiny_model, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
+    monkeypatch.setitem(__import__("sys").modules, "onnxscript", None)
+    with pytest.raises(ImportError, match=r"Run `pip install onnx onnxruntime onnxscript`"):
+        make_backend("onnx", tiny_model, PAD_ID)
+    with pytest.raises(ValueError, match=r"Expected dtype float32 for backend 'onnx', got bfloat16"):
+        make_backend("onnx", copy.deepcopy(tiny_model).bfloat16(), PAD_ID)
+
+
 @pytest.fixture(scope="module")
 def folder(tiny_model: Any, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model with the files of its backends beside it."""

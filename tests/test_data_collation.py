@@ -104,6 +104,7 @@ def test_words_are_substituted_deleted_or_get_an_unknown_word_before_them(
 def test_the_last_word_left_is_never_removed() -> None:
     augmenter = Augmenter(Augmentation(rate=1.0, substitute=0.0, delete=1.0), UNK, np.arange(5, 99))
     assert words(augmenter(packed()).words) == [([10], 0)]
+    assert augmenter(window := replace(packed(), seed=())) is window  # without a seed nothing is drawn
 
 
 def test_soft_labels_and_casings_stay_beside_their_words() -> None:

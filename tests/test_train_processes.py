@@ -35,11 +35,21 @@ def two_processes(launcher: str, call: list[str]) -> Iterator[subprocess.Popen[s
                 process.kill()
 
 
+def said_in_the_end(launcher: str, call: list[str]) -> str:
+    with two_processes(launcher, call) as run:
+        said, errors = run.communicate(timeout=200)
+    assert run.returncode == 0, errors[-2000:]
+    return said
+
+
 @pytest.mark.slow
 def test_two_processes_survive_kill_9(
     prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both are killed at once, and the same call, now started by accelerate, goes on to what one process learns."""
+    """Both are killed at once, and the same call goes on to what one process learns from the same steps.
+
+    So do two processes that accelerate starts.
+    """
     more = ["--max-steps", "12", "--dropout", "0"]
     call = arguments(prepared, tmp_path / "two", no_dropout, *more, "--log-every", "1")
     with two_processes(TORCHRUN, call) as run:
@@ -48,14 +58,14 @@ def test_two_processes_survive_kill_9(
             assert run.poll() is None, "it ended before it could be killed"
             assert time.monotonic() < end, "it took too long"
             time.sleep(0.01)
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    with two_processes(ACCELERATE, call) as run:
-        said, errors = run.communicate(timeout=200)
-    assert run.returncode == 0, errors[-2000:]
+    said = said_in_the_end(TORCHRUN, call)
     assert "Resuming from" in said
     assert "2 processes" in said
     assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert "2 processes" in said_in_the_end(ACCELERATE, arguments(prepared, tmp_path / "launched", no_dropout, *more))
+    assert same(weights(tmp_path / "launched"), weights(tmp_path / "one"), 1e-5)
     assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
 
 

@@ -97,10 +97,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     temperature = best_temperature(
         lambda power: sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())
     )
-    sets = {name: [(*one, calibrated(rows, temperature)) for *one, rows in read] for name, read in sets.items()}
-    marked = [
-        [(*one, calibrated(rows, temperature)) for *one, rows in read_set(name, all_labels)] for name in args.further
-    ]
+    marked = {name: read_set(name, all_labels) for name in args.further}
+    sets, marked = (
+        {name: [(*one, calibrated(rows, temperature)) for *one, rows in read] for name, read in part.items()}
+        for part in (sets, marked)
+    )
 
     def scores(given: Mapping[str, float]) -> dict[str, float]:
         return {name: f1_with(given, read, config, label_set) for name, read in sets.items()}
@@ -111,14 +112,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         {name: mark_error(calibrated(rows, divisor), labels, choice) for name, (rows, labels) in labelled.items()}
         for divisor, choice in (old, (temperature, make_choice(config, "basic", best)))
     )
-    others = [name for name in config.label_names[1:] if name not in names]
-    further = {name: limit for name, limit in (config.thresholds or {}).items() if name in others}
+    further = {name: limit for name, limit in (config.thresholds or {}).items() if name not in names}
     if marked:
-        further = tune(
-            others,
-            lambda given: float(np.mean([f1_with(given, read, config, all_labels, "all") for read in marked])),
-            best,
-        )
+
+        def mean_f1(given: Mapping[str, float]) -> float:
+            return float(np.mean([f1_with(given, read, config, all_labels, "all") for read in marked.values()]))
+
+        further = tune([name for name in config.label_names[1:] if name not in names], mean_f1, best)
     found = {
         "calibration_temperature": temperature,
         "thresholds": further | best,

@@ -36,7 +36,7 @@ class Augmenter:
         """
         settings, words, n_words = self.settings, window.words, len(window.words.labels)
         generator = np.random.default_rng((*window.seed, 2))
-        if not settings.rate or generator.random() >= settings.windows:
+        if not window.seed or not settings.rate or generator.random() >= settings.windows:
             return window
         touched, kind = generator.random(n_words) < settings.rate, generator.random(n_words)
         substituted = touched & (kind < settings.substitute)
