@@ -10,6 +10,7 @@ Score it on validation data. The mean of models that were trained apart from the
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from transformers import AutoTokenizer
 
@@ -29,7 +30,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
     Args:
         sources: folders of trained models, at least one; the first one gives configuration and tokenizer, and its
             head of casings where others have none. Its thresholds, found for its own weights, are dropped. Models that
-            lack labels of the first one get them, as they do when training goes on from them.
+            lack labels of the first one get them from it (`with_labels_of`).
         target: folder to write; a model that is there is replaced once the new one is whole.
 
     Raises:
@@ -40,7 +41,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
     own = model.config
     for place, other in enumerate(others):
         if set(other.config.label_names) < set(own.label_names):
-            others[place] = with_labels(other, own.labels, own.mark_labels)
+            others[place] = with_labels_of(other, model)
     weights = model.state_dict()
     shapes = {name: weight.shape for name, weight in weights.items()}
     for source, other in zip(sources[1:], others, strict=True):
@@ -66,6 +67,22 @@ def average_models(sources: Sequence[str], target: Path) -> None:
     with written_whole(target) as beside:
         model.save_pretrained(beside)
         AutoTokenizer.from_pretrained(sources[0]).save_pretrained(beside)
+
+
+def with_labels_of(other: Any, model: Any) -> Any:
+    """`other` with all labels of `model`; a new one has the odds that `model` gives it against the mark that it means.
+
+    In a mean it keeps these odds. Rows as a training starts from would halve what `model` has learned of it.
+    """
+    own, known = model.config, other.config.label_names
+    grown = with_labels(other, own.labels, own.mark_labels)
+    learned = model.state_dict()
+    for name, weight in grown.state_dict().items():  # which share memory with the model
+        if name.startswith(("classifier.out_proj.", "classifier.projection.")):
+            for label, basic in enumerate(own.basic_labels):
+                if own.label_names[label] not in known:
+                    weight[label] = weight[basic] - learned[name][basic] + learned[name][label]
+    return grown
 
 
 def main(argv: Sequence[str] | None = None) -> int:

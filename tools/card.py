@@ -42,7 +42,7 @@ SHIPPED, ACCURATE = ROOT / "checkpoints" / "en-zh-ms", ROOT / "checkpoints" / "e
 N_FAILURES = 2  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
 RESULTS, ACCURATE_RESULTS = Path("results"), ROOT / "results" / "accurate"
-ALL_MARKS = ACCURATE_RESULTS / "all-marks"  # what `evaluate.py --all-marks` wrote of the accurate model
+ALL_MARKS = "all-marks"  # the folder within, of what `evaluate.py --all-marks` wrote
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
 MODEL_INDEX = re.compile(r"^model-index:.*?(?=^---$)", re.MULTILINE | re.DOTALL)
@@ -68,8 +68,10 @@ def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
     return sorted(scored, key=lambda one: (not _is_test(one), one["benchmark"]))
 
 
-def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
+def fill(text: str, results: Sequence[dict[str, Any]], all_marks: Sequence[dict[str, Any]] = ()) -> str:
     """The text with its tables, and its `model-index` if it has one, as the results tell them.
+
+    `all_marks` are the results that count further marks.
 
     Raises:
         ValueError: if the text lacks one of the two lines of a table.
@@ -77,7 +79,7 @@ def fill(text: str, results: Sequence[dict[str, Any]]) -> str:
     both = (_n_weights(SHIPPED), results), (_n_weights(ACCURATE), read_results(ACCURATE_RESULTS))
     ours = dict(zip(MODELS, both, strict=True))
     text = _put(text, "results", table(results))
-    text = _put(text, "further", further_marks(read_results(ALL_MARKS)))
+    text = _put(text, "further", further_marks(all_marks))
     text = _put(text, "nearest", nearest_table(ours))
     text = _put(text, "models", models_line(ours))
     text = _put(text, "published", published_table(ours))
@@ -114,8 +116,9 @@ def further_marks(results: Sequence[dict[str, Any]]) -> str:
     basic = {label["name"] for label in DEFAULT_LABELS}
     told = []
     for one in results:
-        own = {name: row["f1"] for name, row in one["scores"]["marks"].items() if name not in basic}
-        shown = ", ".join(f"{name.lower()} {percent(f1)}" for name, f1 in own.items() if f1 is not None)
+        own = {name: row for name, row in one["scores"]["marks"].items() if name not in basic}
+        found = {name: row["f1"] for name, row in own.items() if row["n_reference"] or row["n_predicted"]}
+        shown = ", ".join(f"{name.lower()} {percent(f1)}" for name, f1 in found.items())
         told.append(f"`{one['benchmark']}` {shown}")
     return f'With `marks="all"`, F1 of the further marks: {"; ".join(told)}.'
 
@@ -220,11 +223,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--run", action="store_true", help="run the examples with the default model as well")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a document is not up to date")
     args = parser.parse_args(argv)
-    results, stale = read_results(args.results), False
+    results, all_marks, stale = read_results(args.results), read_results(args.results / ALL_MARKS), False
     for path in args.documents:
         text = path.read_text(encoding="utf-8")
         try:
-            filled = fill(text, results)
+            filled = fill(text, results, all_marks)
             if args.run:
                 restore = load_pipeline(DEFAULT_MODEL, "cpu")
                 filled = _put(run_examples(filled, DEFAULT_MODEL), "model", model_table(restore))
