@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, TypedDict
 
 from .conventions import ENCLOSING, OPENERS, SENTENCE_ENDS, written
-from .marks import mark_places, typed_dashes
+from .marks import FoundMark, mark_places, typed_dashes
 from .segmentation import WORD_SIGNS
 from .words import Word
 
@@ -37,10 +37,21 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
     marks = []
     for word, label in zip(words, labels, strict=True):
         before, after = written(label["before"], word.script), written(label["after"], word.script)
-        if after and word.text.endswith(after):  # an abbreviation's point ends the sentence too
+        if after and word.text.endswith((after, label["after"])):  # an abbreviation's point ends the sentence too
             after = ""
         marks.append((before, after))
     return marks
+
+
+def kept_marks(
+    text: str, words: Sequence[Word], found: Sequence[FoundMark | None], removed: Set[str]
+) -> list[FoundMark | None]:
+    """The marks that a text has and keeps, by word: those that `restoring_edits` does not take out."""
+    ends = [*(word.start for word in words[1:]), len(text)]
+    return [
+        mark if mark and (not removed or _removals(text, word.end, end, removed)[1]) else None
+        for word, end, mark in zip(words, ends, found, strict=False)
+    ]
 
 
 def restoring_edits(

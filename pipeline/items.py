@@ -11,7 +11,7 @@ The indices of "known" count the words that the pipeline finds, in Mandarin jieb
 
 import itertools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from operator import itemgetter
@@ -22,7 +22,7 @@ import regex
 from .layouts import Part, listed, seconds
 from .recognisers import Recognised, is_pair, opens_transcript, read_recognised
 from .speech import Line, Time, TimedSpan
-from .unspoken import find_hidden
+from .unspoken import Hidden, find_hidden
 from .words import Word
 
 logger = logging.getLogger(__name__)
@@ -123,13 +123,20 @@ def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
 
 
 def _read_text(text: str, turns: Sequence[int] = (), **more: Any) -> Item:
-    """A text in which what is not said is hidden; a new name and a dash begin another speaker's turn."""
-    hidden, speaker, changes = find_hidden(text), None, set(turns)
+    """A text in which what is not said is hidden."""
+    hidden = find_hidden(text)
+    changes = tuple(sorted({*turns, *turns_in(hidden)}))
+    return Item(text, turns=changes, spoken=Line(text, hidden=hidden).spoken, **more)
+
+
+def turns_in(hidden: Iterable[Hidden], speaker: str | None = None) -> list[int]:
+    """Where another speaker's turn begins: after a dash, and after a name that is not `speaker`, who spoke before."""
+    turns = []
     for one in hidden:
         if one.kind == "dash" or (one.name is not None and one.name != speaker):
-            changes.add(one.end)
+            turns.append(one.end)
             speaker = one.name
-    return Item(text, turns=tuple(sorted(changes)), spoken=Line(text, hidden=hidden).spoken, **more)
+    return turns
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -142,20 +149,24 @@ def join_words(words: Sequence[str]) -> str:
 def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
     if isinstance(words, str) or not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
         raise ValueError(f"Expected 'words' to be a list of strings, got {words!r:.80}. Pass one string a word.")
-    text = join_words(words)
+    text, places, place = join_words(words), [], 0
+    for word in words:
+        places.append(text.index(word, place))
+        place = places[-1] + len(word)
+    hidden = [one.moved(place) for word, place in zip(words, places, strict=True) for one in find_hidden(word, "word")]
+    spoken = Line(text, hidden=hidden).spoken
     if timestamps is None:
-        return Item(text, known)
+        return Item(text, known, spoken=spoken)
     times = listed(timestamps)
     if times is None or len(times) != len(words):
         got = timestamps if times is None else len(times)
         raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {got}. Pair them first.")
-    spans, place = [], 0
-    for index, (word, time) in enumerate(zip(words, times, strict=True)):
-        place = text.index(word, place)
+    spans = []
+    for index, (word, place, time) in enumerate(zip(words, places, times, strict=True)):
         try:
             moments = _read_time(time)
         except ValueError as error:
             problem = f"Expected word {index} to have a time (start, end) in seconds, got {time!r}. Pass two numbers."
             raise ValueError(problem) from error
-        spans.append(TimedSpan(place, place := place + len(word), moments))
-    return Item(text, known, spans)
+        spans.append(TimedSpan(place, place + len(word), moments))
+    return Item(text, known, spans, spoken=spoken)

@@ -17,7 +17,7 @@ from transformers.pipelines.base import ChunkPipeline
 from .backends import make_backend
 from .casing import capital_edits
 from .decisions import PreparedItem, decide, fix, make_choice, word_times
-from .edits import ascending, edited, edited_between, marks_of, restoring_edits, sentence_ranges
+from .edits import ascending, edited, edited_between, kept_marks, marks_of, restoring_edits, sentence_ranges
 from .items import read_item
 from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
@@ -206,8 +206,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         words = self.find_words(given.spoken) if given.words is None else list(given.words)
         spoken = [word.spoken for word in words]
         found = find_marks(given.spoken, words, config.mark_labels, config.label_names)
-        fixed = fix(config, found if existing != "replace" else [None] * len(words), given.known)
         replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
+        fixed = fix(config, kept_marks(given.spoken, words, found, replaced), given.known)
         times = None if given.spans is None else word_times(words, given.spans)
         prepared = PreparedItem(given, words, found, fixed, find_forms(spoken), replaced, times)
         known = range(len(words)) if existing == "condition" else given.known

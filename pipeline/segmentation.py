@@ -22,7 +22,7 @@ from .conventions import EMOTICON, ENCLOSING, KANA
 # (u.s.a., e.g.) are found by their shape.
 ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st sr jr rev hon gov capt lt sgt maj mt vs etc inc ltd corp dept approx vol eds cf jan feb apr "
-    "aug sept oct nov dec dll dsb sdn bhd hj hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
+    "aug sept oct nov dec en pn tn dll dsb sdn bhd hj hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
 )
 ABBREVIATIONS_BEFORE_NUMBERS = frozenset("no nos p pp fig figs ch sec art eq bil".split())
 
@@ -30,6 +30,7 @@ ABBREVIATIONS_BEFORE_NUMBERS = frozenset("no nos p pp fig figs ch sec art eq bil
 _PICTURE = r"[\p{Extended_Pictographic}--[©®™ℹ]]\p{Regional_Indicator}\p{Emoji_Modifier}"
 _KEYCAP = r"[0-9#*]\uFE0F?+\u20E3"
 _HYPHENS = "-‐‑"
+_HYPHEN = regex.compile(f"[{_HYPHENS}]")
 _HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
 # A run of Han characters beside kana is Japanese, and part of one word with them. A longer run is Chinese that has a
 # Japanese word beside it, and must not lose its slots.
@@ -41,7 +42,7 @@ _LETTER = r"[[\p{L}\p{N}]--\p{Han}]"
 WORD_SIGNS = regex.compile(rf"(?V1)[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}]+")
 HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 HAN_CHARACTER = regex.compile(_HAN)
-LETTERS_WITH_POINTS = regex.compile(r"\p{L}\p{M}*+(?:\.\p{L}\p{M}*+)++")
+LETTERS_WITH_POINTS = regex.compile(r"\d*+\p{L}\p{M}*+(?:\.\p{L}\p{M}*+)++")
 COMBINING = regex.compile(r"[\p{M}\u200D]*+")
 BLANK = regex.compile(r"\s")
 STANDING_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
@@ -89,7 +90,7 @@ class WordPatterns:
         if not text.startswith(".", end) or text.startswith("..", end):
             return False
         lower = word.lower()
-        if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(word):
+        if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(_HYPHEN.split(word)[-1]):
             return True
         if len(word) == 1 and word.isupper() and word != "I" and self._before_capital.match(text, end + 1):
             return True  # an initial
@@ -101,6 +102,8 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     hyphen = f"[{_escaped(_HYPHENS)}]"
     sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(ENCLOSING | marks | set(_HYPHENS))}]"
     core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
+    listed = "|".join(map(regex.escape, sorted(ABBREVIATIONS)))
+    abbreviated = rf"(?<=\.\p{{L}}|(?<!{sign})(?i:{listed}))"
     joiners = [
         rf"\.(?={sign})",  # 3.5, example.com
         r"(?<=\p{N})[,:：．–—‒](?=\p{N})",  # 1,000, 12:30, 1990–1995
@@ -108,8 +111,10 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
         r"(?<=\p{L})[‘`´](?=\p{L})",  # Hawai‘i
         r"(?<=\p{Latin}):(?=[\\/])",  # C:\file
         r"\?(?=[\p{Latin}0-9_.\-]{1,40}+=)",  # watch?v=1
+        rf"{abbreviated}\.['’＇](?=[sS](?!{sign}))",  # U.S.'s
     ]
     if marks.isdisjoint(_HYPHENS):
+        joiners.append(rf"{abbreviated}\.(?={hyphen}[\p{{L}}\p{{N}}])")  # U.S.-based
         core += rf"|(?<!{hyphen}){hyphen}(?!{hyphen})"
     else:  # a label set in which hyphens are marks
         joiners.append(rf"{hyphen}(?={sign})")

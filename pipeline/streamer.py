@@ -17,13 +17,18 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+import regex
+
 from .conventions import OPENERS
 from .edits import Edit, edited, follows
-from .items import Item, join_words
-from .speech import Time, TimedSpan
+from .items import Item, join_words, turns_in
+from .speech import Line, Time, TimedSpan
+from .unspoken import Hidden, find_hidden
 from .words import Word
 
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
+# What may become a sound, a time or a tag once it is closed.
+_UNCLOSED = regex.compile(r"(?<![^\n])[ \t]{0,20}\[[^\[\]\n]{0,60}+\Z|<\|[^|<>\n]{0,40}+\|?+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,9 @@ class PunctuationStreamer:
         self._is_closed = True  # whether its last word is finished
         self._n_dropped = 0  # characters before it
         self._last_sign = ""  # the last of these
+        self._begins_line = True  # whether it begins a line
+        self._speaker: str | None = None  # whose name stands before it
+        self._silent: list[Hidden] = []  # what is not said of the words in it that came as words
         self._hypothesis = ""
 
     def forget(self) -> None:
@@ -116,6 +124,7 @@ class PunctuationStreamer:
         for word in words:
             self._is_closed = True
             self._take(word)
+            self._silent += [one.moved(len(self._text) - len(word)) for one in find_hidden(word, "word")]
         self._is_closed = self._is_closed or bool(words)
         return self._step(self.look_ahead)
 
@@ -152,14 +161,19 @@ class PunctuationStreamer:
     def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if last."""
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
-        found = self._find_words(text)
-        after = text[found[-1].end :] if found else " "
+        hidden = self._hidden(text, is_last)
+        spoken = Line(text, hidden=hidden).spoken
+        found = self._find_words(spoken)
+        after = spoken[found[-1].end :] if found else " "
         is_finished = self._hypothesis or self._is_closed or any(map(str.isspace, after))
         is_finished = is_finished or len(text) - found[-1].start > MAX_OPEN
         # An unfinished word waits: `th` is no `the`, and would mislead the model.
         shown_to = len(text) if is_finished else max(boundary, found[-1].mark_from)
+        if not is_last and (unclosed := _UNCLOSED.search(text, max(boundary, len(text) - 100))):
+            shown_to = min(shown_to, unclosed.start())
         shown, found = text[:shown_to], [word for word in found if word.end <= shown_to]
-        words, edits = self._restored(shown, found, is_last) if shown[boundary:].strip() else ([], [])
+        is_said = spoken[boundary:shown_to].strip()
+        words, edits = self._restored(shown, spoken[:shown_to], found, hidden, is_last) if is_said else ([], [])
         n_final = sum(word["end"] <= len(self._text) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
         cut = len(shown) if is_last else boundary
@@ -179,8 +193,14 @@ class PunctuationStreamer:
             self.committed += step.committed
             if self.condition:
                 self._labels.update((word["end"], word["label"]) for word in words[:n_commit])
-            self._commit_to(cut, [word.mark_from for word in found if word.end <= cut])
+            self._commit_to(cut, [word.mark_from for word in found if word.end <= cut], hidden)
         return step
+
+    def _hidden(self, text: str, is_last: bool) -> list[Hidden]:
+        """What of the text is not said. A sign stands for what is before it in its line, and for what may come."""
+        before, after = "." * (not self._begins_line), "." * (not is_last)
+        found = find_hidden(before + text + after)
+        return sorted([one.moved(-len(before)) for one in found] + self._silent)
 
     def _find_words(self, text: str) -> list[Word]:
         """The words of the text; none has a part that is committed and one that is not, as jieba may find them."""
@@ -192,7 +212,9 @@ class PunctuationStreamer:
         shifted = [Word(**{**word, **{name: word[name] + boundary for name in moved}}) for word in open_words]
         return [*self._restore.find_words(text[:boundary]), *shifted]
 
-    def _restored(self, shown: str, found: Sequence[Word], is_last: bool) -> tuple[list[dict[str, Any]], list[Edit]]:
+    def _restored(
+        self, shown: str, spoken: str, found: Sequence[Word], hidden: Sequence[Hidden], is_last: bool
+    ) -> tuple[list[dict[str, Any]], list[Edit]]:
         """The open words of a text and its edits, without the marks of words before them, which are decided."""
         begins, boundary = self._n_dropped, self._boundary
         ends = begins + len(shown)
@@ -202,19 +224,24 @@ class PunctuationStreamer:
             near = slice(*(bisect_left(self._spans, place, key=itemgetter(0)) for place in (begins, ends)))
             spans = [TimedSpan(a - begins, b - begins, time) for a, b, time in self._spans[near] if b <= ends]
         known = {index: self._labels[word.end] for index, word in enumerate(found) if word.end in self._labels}
-        relative, goes_on = tuple(turn - begins for turn in turns), not is_last
-        item = Item(shown, known, spans, relative, unfinished=goes_on, decides_last=goes_on, words=found)
+        goes_on, changes = not is_last, {turn for turn in turns_in(hidden, self._speaker) if turn <= len(shown)}
+        relative = tuple(sorted(changes.union(turn - begins for turn in turns)))
+        item = Item(shown, known, spans, relative, goes_on, decides_last=goes_on, words=found, spoken=spoken)
         result = self._restore(item, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
         first = words[0]["start"] if words else len(shown)
         edits = [edit for edit in result["edits"] if edit["start"] >= boundary]
         return words, [edit for edit in edits if edit["start"] > first or not follows(edit)]
 
-    def _commit_to(self, cut: int, word_starts: Sequence[int]) -> None:
+    def _commit_to(self, cut: int, word_starts: Sequence[int], hidden: Sequence[Hidden]) -> None:
         """Move the boundary, and drop what no step will see again: all committed words but the last ones."""
         n_extra = len(word_starts) - self.left_context
         start = 0 if n_extra <= 0 else word_starts[n_extra] if n_extra < len(word_starts) else cut
         self._last_sign = self._text[cut - 1]
+        self._begins_line = self._text[start - 1] in "\r\n" if start else self._begins_line
+        speakers = [one.name for one in hidden if one.end <= start and (one.name or one.kind == "dash")]
+        self._speaker = [self._speaker, *speakers][-1]
+        self._silent = [one.moved(-start) for one in self._silent if one.end > start]
         self._text, self._boundary = self._text[start:], cut - start
         self._labels = {place - start: label for place, label in self._labels.items() if place > start}
         self._n_dropped += start

@@ -27,6 +27,10 @@ class Hidden(NamedTuple):
     kind: str  # "time", "name", "dash", "sound" or "tag"
     name: str | None = None
 
+    def moved(self, by: int) -> "Hidden":
+        """The same where the text has `by` more characters before it."""
+        return self._replace(start=max(0, self.start + by), end=self.end + by)
+
 
 _B = r"[ \t\ufeff\u200e\u200f]*+"
 _END = rf"(?={_B}(?:[\r\n]|\Z))"
@@ -43,7 +47,8 @@ _BRACKETED = (
     rf"\[(?P<name>{_NUMBERED})\](?:{_B}[:：])?+|\[(?P<name>[^\W_][^\[\]:\n]{{0,40}}+)\]{_B}[:：]"
     rf"|(?P<name>{_NUMBERED}){_COLON}"
 )
-_CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’\-]{{1,30}}+)){_COLON}"
+# In captions for the deaf it says how or where: `JOHN [whispering]: `, `WOMAN (ON PHONE): `, `MAN #1: `.
+_CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{{1,30}}+)(?:[\[(][^\[\]()\n]{{1,40}}+[\])])?+){_COLON}"
 _ANY_NAME = rf"(?P<name>[^\W_][\w .'’\-]{{0,39}}?)(?:{_B}[\[(]{_TIME}[\])])?+{_B}{_COLON}"
 _ABOVE = rf"(?P<name>[^\W\d_][\w.'’\-]*+(?: [\w.'’\-]++){{0,3}}+)(?:[ ]{{2,9}}+|\t){_DATED}{_END}"  # a line of its own
 

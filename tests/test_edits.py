@@ -41,6 +41,7 @@ def test_stripped_and_rendered_text_is_the_text(text):
 def test_an_abbreviation_gets_no_second_point():
     assert _render("the U.S.A. etc.", ["PERIOD"] * 3) == "the. U.S.A. etc."
     assert _render("Dr. No", ["COMMA", "PERIOD"]) == "Dr., No."
+    assert _render("我去U.S.A.", ["O", "O", "PERIOD"]) == "我去U.S.A."
 
 
 @pytest.mark.parametrize(

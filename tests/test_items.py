@@ -20,6 +20,13 @@ def test_words_are_joined_by_one_space_and_han_words_by_none():
     assert join_words(["", "a", ""]) == " a "
 
 
+def test_words_that_nobody_says_are_hidden():
+    item = read_item({"words": ["<|zh|>", "大家", "好", "[BLANK_AUDIO]", "(laughs)", "(a", "b)"]})
+    assert item.text == "<|zh|> 大家好 [BLANK_AUDIO] (laughs) (a b)"
+    assert item.spoken.split() == ["大家好", "(a", "b)"]
+    assert len(item.spoken) == len(item.text)
+
+
 def test_times_belong_to_stretches_of_the_text():
     item = read_item({"words": ["hi", "我们", "今天"], "timestamps": [(0, 1), [1.5, 2], (2, None)]})
     assert item.text == "hi 我们今天"

@@ -96,6 +96,13 @@ def test_replacing_gives_what_the_bare_text_gives(tiny_pipeline):
     assert replaced["words"][1]["start"] == 7
 
 
+def test_a_mark_that_alone_parts_two_words_is_kept_and_decides(tiny_pipeline):
+    kept = tiny_pipeline("hello,you are", existing="replace", thresholds={}, sentences=True)
+    assert kept["text"].startswith("hello,you")
+    assert [kept["words"][0][key] for key in ("label", "mark", "source")] == ["COMMA", ",", "input"]
+    assert kept["sentences"][0]["text"].startswith("hello,you")
+
+
 def test_thresholds_of_zero_and_one_write_always_and_never(tiny_pipeline):
     always = tiny_pipeline(TEXT, thresholds={"COMMA": 0.0}, marks=["COMMA"])
     assert {entry["label"] for entry in always["words"]} == {"COMMA"}

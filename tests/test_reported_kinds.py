@@ -95,7 +95,7 @@ def test_times_may_be_numbers_of_any_kind(restore: Any, number: Any) -> None:
 
 LINES = [
     "[SPEAKER_00]: hello you", "[Ahmad bin Ali]: hello you", "SPEAKER_1: hello you", "Speaker 1: hello you",
-    "Speaker A: hello you",
+    "Speaker A: hello you", "JOHN [whispering]: hello you", "WOMAN (ON PHONE): hello you", "MAN #1: hello you",
     "- hello you", "— hello you",
     ">> hello you", "[CROWD CHEERING] hello you", "(sighs) hello you", "♪♪ hello you ♪♪", "<|ms|><|SAD|>hello you",
     "<|1.20|> hello you<|3.40|>",

@@ -15,9 +15,10 @@ from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 
 MARKS = re.compile(r"[,.?，。？]")
 WORDS = ["hello", "you", "are", "the", "saya", "awak", "3.5", "it's", "我们", "大家", "今天", "北京", "a"]
-TEXT = st.lists(st.sampled_from([*WORDS, " ", " ", "  ", "\n", "“", "”", "(", ")", "，", "? "]), max_size=40).map(
-    "".join
-)
+SILENT = ["\n[MUSIC]", "\nANNA: ", "\nBO [low]: ", "\n- ", "<|en|>", "♪", "\n[1:02] ", "(laughs)"]
+TEXT = st.lists(
+    st.sampled_from([*WORDS, *SILENT, " ", " ", "  ", "\n", "“", "”", "(", ")", "，", "? "]), max_size=40
+).map("".join)
 
 
 def without_marks(text: str) -> str:
@@ -113,6 +114,20 @@ def test_utterances_are_kept_apart_and_han_words_are_joined(tiny_pipeline: Any) 
     streamer.feed("re")
     streamer.flush()
     assert without_marks(streamer.committed) == "hello you are the 我们今天 hello 大家 you are"
+
+
+def test_what_nobody_says_is_no_word_however_it_comes(tiny_pipeline: Any) -> None:
+    fed = ["<|en|>", "hello", "[MUSIC PLAYING]", "you", "are", "(laughs)", "the", "end"]
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1, left_context=2)
+    words = [word["word"] for one in fed for word in streamer.feed_words([one]).words] + [
+        word["word"] for word in streamer.flush().words
+    ]
+    assert words == ["hello", "you", "are", "the", "end"]
+    lines = "so OK: hello\n[MUSIC PLAYING]\nANNA: you are\nANNA: the end\n[0:01 --> 0:02] saya\n"
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=0, left_context=1)
+    words = [word["word"] for sign in lines for word in streamer.feed(sign).words]
+    words += [word["word"] for word in streamer.flush().words]
+    assert words == ["so", "OK", "hello", "you", "are", "the", "end", "saya"]
 
 
 class Watched:

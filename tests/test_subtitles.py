@@ -199,7 +199,7 @@ def test_names_sounds_and_dashes_stay_in_new_cues() -> None:
 
 BRACKETED = [
     "i called (my mother) today", "(so) we left", 'he said "hello there" and left', "他说「你好」走了",
-    "the dogs' home", "it fell to -5 degrees", "read a <b>word</b> &lt;now&gt;",
+    "the dogs' home", "... and we left", "👍 hello there", "it fell to -5 degrees", "read a <b>word</b> &lt;now&gt;",
 ]  # fmt: skip
 
 
@@ -207,6 +207,11 @@ BRACKETED = [
 def test_signs_stay_with_their_words_in_new_cues(text: str) -> None:
     new = write_as(restore_transcript(read_source(srt(text), "srt"), marking({})), "srt")
     assert new.splitlines()[2] == text.replace("<b>", "").replace("</b>", "").replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_a_number_that_ends_a_cue_without_a_number_of_its_own_is_said() -> None:
+    without = srt("the year was\n1984", "and it rained").replace("1\n00:", "00:").replace("2\n00:", "00:")
+    assert spoken(without).split() == "the year was 1984 and it rained".split()
 
 
 def test_zooms_names_in_webvtt() -> None:

@@ -30,6 +30,11 @@ def _places(text):
         ("Paris–London", ["Paris", "London"]),
         (".NET .5 C++ C# AT&T", [".NET", ".5", "C++", "C#", "AT&T"]),
         ("etc... Dr.. J..", ["etc", "Dr", "J"]),
+        (
+            "U.S.'s U.K.’s U.S.-based Inc.-owned 9a.m.-5p.m.",
+            ["U.S.'s", "U.K.’s", "U.S.-based", "Inc.-owned", "9a.m.-5p.m."],
+        ),
+        ("'U.S.' U.S. 'so' Pn. it.'s no.'s", ["U.S.", "U.S.", "so", "Pn.", "it", "s", "no", "s"]),
         ("https://a.b/c_(d)?e=f,g.", ["https://a.b/c_(d)?e=f,g"]),
         ("(www.a.com), http://a.b👍", ["www.a.com", "http://a.b"]),
         ("☺ ™ ok™ → € €5", ["ok™", "€5"]),

@@ -138,6 +138,7 @@ class RestoredSpeech:
             beside.setdefault(n if leads else n - 1, ([], []))[not leads].append(aside)
         ends = [0, *(word["end"] for word in words)]
         borders = [before_openers(text, end, word["start"]) for end, word in zip(ends, words, strict=False)]
+        borders[:1] = [0][: len(words)]  # signs before the first word go with it
         spoken = []
         for n, (word, border, until) in enumerate(zip(words, borders, [*borders[1:], len(text)], strict=False)):
             restored, following = edited_between(text, self.edits, border, until), text[until : until + 1]

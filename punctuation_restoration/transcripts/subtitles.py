@@ -29,8 +29,8 @@ _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$
 _SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
 _LINE = re.compile(r"([^\r\n]+)(?:\r\n|\n|\r)?")
 _BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
-_NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)$")
-_FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)$")
+_NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)\Z")
+_FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)\Z")
 # What was meant to be cue times: two times with another sign between them, or a time below a number of its own.
 _DAMAGED_TIMES = re.compile(
     r"^[ \t]*\d+:\d+(?::\d+|[.,]\d{3})[\d:.,]*[^\w\r\n]{1,6}\d+:\d+.*$"
