@@ -11,11 +11,11 @@ are stored in it, at half the size; the configuration says that they are read as
 import argparse
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cli.models import ModelError, load_pipeline
+from .cli.commands import finish
+from .cli.models import load_pipeline
 from .default_models import HUB_MODEL, find_model, place_of
 from .whole_files import written_whole
 
@@ -115,18 +115,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--push-to-hub", metavar="NAME", help="upload the folder to this repository, such as me/my-model; it is made "
         "if need be. Log in before with `hf auth login`.")  # fmt: skip
     args = parser.parse_args(argv)
-    try:
-        files = export(args.output, args.model, replace=args.force, backends=args.backend, stored_bits=args.stored_bits)
-        print(f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB.")
-        if args.push_to_hub:
-            from huggingface_hub import HfApi
+    return finish("export", lambda: _export(args))
 
+
+def _export(args: argparse.Namespace) -> None:
+    """Write the folder, and upload it if asked to."""
+    files = export(args.output, args.model, replace=args.force, backends=args.backend, stored_bits=args.stored_bits)
+    print(f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB.")
+    if args.push_to_hub:
+        from huggingface_hub import HfApi
+
+        try:
             repository = HfApi().create_repo(args.push_to_hub, exist_ok=True).repo_id
             print(HfApi().upload_folder(repo_id=repository, folder_path=args.output))
-    except (OSError, ValueError, ImportError, ModelError) as error:
-        print(f"export: {error}", file=sys.stderr)
-        return 1
-    return 0
+        except Exception as error:  # of the network: their classes change between versions
+            what_to_do = f"Run `hf upload {args.push_to_hub} {args.output}` when it works again"
+            raise ConnectionError(
+                f"Expected to upload {args.output}, which is whole, got: {error}. {what_to_do}."
+            ) from error
 
 
 def check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:

@@ -107,6 +107,16 @@ def test_the_last_word_left_is_never_removed() -> None:
     assert augmenter(window := replace(packed(), seed=())) is window  # without a seed nothing is drawn
 
 
+def test_a_text_whose_last_word_is_removed_goes_on() -> None:
+    augmenter = Augmenter(Augmentation(rate=0.2, substitute=0.0, delete=1.0), UNK, np.arange(5, 99))
+    before = [packed(PIECES, MARKS, seed) for seed in range(40)]
+    changed = [(augmenter(window), words(window.words)[-1]) for window in before]
+    assert {(window.is_over, words(window.words)[-1] == last) for window, last in changed} == {
+        (True, True),
+        (False, False),
+    }
+
+
 def test_soft_labels_and_casings_stay_beside_their_words() -> None:
     ids = np.arange(10, 90)
     own = make_words(ids, np.ones(80, np.uint8), np.zeros(80, int), (ids % 4).astype(np.uint8))

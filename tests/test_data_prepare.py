@@ -12,7 +12,8 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare, prepared_folders, recipe_for_texts
+from punctuation_restoration.data.readers import read_documents
 from punctuation_restoration.data.recipe import build_recipe, held_out_shares, load_recipe
 from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.benchmarks import load_examples, named
@@ -130,9 +131,37 @@ def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str
     write_documents(tmp_path / "talks.jsonl", ["hello you are the best, no?"])
     bare = recipe(tmp_path, source={"labelled": False})
     assert prepared_shard(bare, tmp_path / "bare", tiny_checkpoint)["labels"].tolist() == [0] * 6
+    rows = "Hello,\tCOMMA\nit\tO\n's\tO\nthe\tO\nU.S.\tPERIOD\n大\tO\n家\tCOMMA\n你好。\tPERIOD\n—\tO\nend?\tQUESTION\n"
+    (tmp_path / "marks.tsv").write_text(rows, encoding="utf-8")
+    converter = Converter(AutoTokenizer.from_pretrained(tiny_checkpoint), AutoConfig.from_pretrained(tiny_checkpoint))
+    (document,) = read_documents(tmp_path / "marks.tsv")
+    words, labels = converter.words_and_labels(document, "en")
+    assert words == ["Hello", "it's", "the", "U.S", "大家", "你好", "end"]
+    assert labels.tolist() == [1, 0, 0, 2, 1, 2, 3]
     (tmp_path / "x.tsv").write_text("hello\tKOMMA\n")
     with pytest.raises(ValueError, match=r"Expected the labels .*x\.tsv, line 1 on, got \['KOMMA'\]"):
         prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
+    index = read_index(tmp_path / "out")  # what was there stays until the new data are whole
+    assert open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])["labels"].tolist() == [1, 0, 0, 2]
+    assert not [*tmp_path.glob(".*")]
+
+
+def test_a_run_that_begins_anew_with_other_texts_prepares_them(tmp_path: Path, tiny_checkpoint: str) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("Hello, you are the best. " * 4)
+
+    def sources(name: str) -> list[str]:
+        prepared_folders([str(tmp_path / name)], tmp_path / "out", tiny_checkpoint, language="en", validation=0.0)
+        return [row["name"] for row in read_index(tmp_path / "out")["sources"]]
+
+    assert sources("one.txt") == ["one"]
+    made = (tmp_path / "out" / "index.json").stat().st_mtime_ns
+    assert sources("one.txt") == ["one"]
+    assert (tmp_path / "out" / "index.json").stat().st_mtime_ns == made
+    assert sources("two.txt") == ["two"]
+    (tmp_path / "two.txt").write_text("Hello, you are the best. Are you? " * 4)
+    assert sources("two.txt") == ["two"]
+    assert read_index(tmp_path / "out")["sources"][0]["splits"]["train"]["n_words"] == 28
 
 
 def test_nothing_usable_and_foreign_folders_are_errors(

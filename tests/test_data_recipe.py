@@ -33,6 +33,12 @@ def test_filters_and_words_at_the_top_hold_for_sources_that_do_not_overrule_them
     ]
 
 
+def test_a_number_may_be_written_as_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("{name: own, sources: [], sampling: {temperature: 2e1, sentence_ends: 5e-1}}")
+    recipe = load_recipe(tmp_path / "own.yaml")
+    assert (recipe.sampling.temperature, recipe.sampling.sentence_ends) == (20.0, 0.5)
+
+
 def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(
         "{name: base, root: there, filters: {min_sentences: 7}, sources: [{path: a.txt, language: x}, "

@@ -76,6 +76,8 @@ def test_several_benchmarks_write_a_file_each_and_a_quick_look_none(
     assert result["scores"]["n_words"] == result["signature"]["settings"]["limit"] == 100
     assert result["intervals_95"]["unit"] == "blocks of 200 words"
     assert (tmp_path / "out" / "talks-jsonl.json").is_file()
+    with pytest.raises(SystemExit):  # whose results would replace each other
+        run("--benchmark", texts, tmp_path / "other" / texts.name)
 
 
 def test_thresholds_reach_the_pipeline_and_a_picture_is_drawn(

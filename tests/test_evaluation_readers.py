@@ -53,7 +53,7 @@ def test_lines_are_read_as_running_text_and_characters_between_blanks_put_togeth
     assert examples[1].labels == ("O", "COMMA", "O", "PERIOD")
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.json"])
 def test_jsonl_holds_texts_or_words_with_labels(tmp_path, name):
     rows = ({"id": "a", "text": "One, two."}, {"words": ["three", "four"], "labels": ["O", "QUESTION"]})
     examples = read(write(tmp_path / name, *rows))

@@ -207,6 +207,9 @@ def test_the_command_makes_the_repository_and_sends_the_folder(tiny_checkpoint, 
     said = capsys.readouterr().out
     assert said.startswith(f"{out}: {len(sent['me/mine'])} files, ")
     assert said.endswith("https://hub/me/mine\n")
+    monkeypatch.setattr(Hub, "create_repo", lambda *_, **__: 1 / 0)  # as the network fails, with errors of its own
+    assert exporting.main(["--output", str(out), "--model", tiny_checkpoint, "--force", "--push-to-hub", "mine"]) == 1
+    assert f"Run `hf upload mine {out}` when it works again" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import punctuation_restoration
+from punctuation_restoration.cli.models import ModelError
 from punctuation_restoration.whole_files import FULL_DISK
 
 # What a command is for, the module whose `main` does it, and the extra that brings what the core does not.
@@ -92,7 +93,8 @@ def failure_message(error: Exception) -> str | None:
     if getattr(error, "errno", None) in FULL_DISK or any(sign in said for sign in FULL_DISK_SAID):
         place = getattr(error, "filename", None) or "the output"
         return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
-    return str(error) if isinstance(error, ValueError | OSError | FloatingPointError) else None
+    told = ValueError | OSError | FloatingPointError | ImportError | ModelError
+    return str(error) if isinstance(error, told) else None
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ Takes a model and names of benchmarks, or JSONL, TSV or text files; prints table
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.cli.models import ModelError, load_pipeline
+from punctuation_restoration.cli.commands import finish
+from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.cli.options import DTYPES, read_threshold
 
 RESULTS = Path("results")
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def path_of(place: Path, name: str) -> Path:
         return place if place.suffix == ".json" else place / f"{result_files.file_name(name)}.json"
 
-    try:
+    def work() -> None:
         earlier = {one: result_files.read_result(path_of(args.against, one)) for one in args.benchmark if args.against}
         restore = load_pipeline(args.model, args.device, dtype=args.dtype)
         results = []
@@ -40,11 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(report.details(results[-1]))
             if args.pictures:
                 print(f"wrote {report.save_picture(results[-1], args.pictures)}")
-    except (ValueError, ImportError, OSError, ModelError) as error:
-        print(f"evaluate: {error}", file=sys.stderr)
-        return 1
-    print(report.overview(results))
-    return 0
+        print(report.overview(results))
+
+    return finish("evaluate", work)
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -69,6 +67,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--dtype", default="float32", choices=DTYPES, help="default: float32")
     args = parser.parse_args(argv)
     from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, named
+    from punctuation_restoration.evaluation.result_files import file_name
 
     if args.list:
         print(*(f"{one:28}{about.use:12}{about.about}" for one, about in BENCHMARKS.items()), sep="\n")
@@ -83,6 +82,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         args.benchmark = named(args.benchmark)
     except ValueError as error:
         parser.error(str(error))
+    if len({file_name(one) for one in args.benchmark}) < len(args.benchmark):
+        what_to_do = "Score them one by one, each with an --output of its own"
+        parser.error(f"Expected files of different names, after which results are named, got some alike. {what_to_do}.")
     for place in filter(None, (args.output, args.against)):
         if len(args.benchmark) > 1 and place.suffix == ".json":
             parser.error(f"Expected a folder for the results of several benchmarks, got {place}. Name a folder.")

@@ -5,6 +5,7 @@ text ── words, marks ──> spoken words, label names ── slots ──> 
 
 import functools
 import itertools
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -19,11 +20,12 @@ from punctuation_restoration.data.casings import UNKNOWN, casing_targets, senten
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.openings import with_openings
-from punctuation_restoration.data.readers import SourceDocument
+from punctuation_restoration.data.readers import CLITICS, SourceDocument
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
+from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import Word, WordFinder
@@ -74,8 +76,8 @@ class Converter:
 
     def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
-        spoken, names = list(document.words), list(document.labels)
-        if not spoken:
+        spoken, names = self.labelled(document) if document.words else ([], [])
+        if not document.words:
             text = speller(language)(document.text) if self.recipe.spell_numbers else document.text
             words: Sequence[Word] = self.finder(text)
             if language in self.recipe.opening_signs:
@@ -85,6 +87,23 @@ class Converter:
             wanted = f"the labels {self.config.label_names} from {document.place} on"
             raise ValueError(f"Expected {wanted}, got {unknown}. Rename them.")
         return spoken, np.array([self.config.label2id[name] for name in names], dtype=np.uint8)
+
+    def labelled(self, document: SourceDocument) -> tuple[list[str], list[str]]:
+        """The words of a label file, found as in any text, without marks, and the label of the last token of each."""
+        none, whole = self.config.label_names[0], list[tuple[str, str]]()  # tokens with their clitics
+        for token, name in zip(document.words, document.labels, strict=True):
+            if token.lower() in CLITICS and whole:
+                before, own = whole.pop()
+                token, name = before + token, own if name == none else name
+            whole.append((token, name))
+        text, place = join_words([token for token, _ in whole]), 0
+        words = self.finder(text)
+        labels, starts = [none] * len(words), [word.start for word in words]
+        for token, name in whole:
+            place = text.index(token, place) + len(token)
+            if words and name != none:
+                labels[max(0, bisect_left(starts, place) - 1)] = name
+        return [word.spoken for word in words], labels
 
     def pack(
         self, document_id: str, spoken: Sequence[str], labels: np.ndarray, casings: np.ndarray | None = None

@@ -3,6 +3,7 @@
 A hash of its id puts a document into train, validation or, on request, test.
 """
 
+import json
 import re
 import sys
 from collections import Counter
@@ -25,6 +26,7 @@ from punctuation_restoration.modeling.configuration_punctuation import (
     PunctuationRestorationConfig,
 )
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
+from punctuation_restoration.whole_files import written_whole
 
 SPLITS = ("train", "validation", "test")  # the last one on request
 OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(shards.INDEX_NAME))
@@ -43,7 +45,7 @@ def recipe_for_texts(
 
 
 def prepared_folders(paths: Sequence[str], out: Path, tokenizer: str | None, **about_texts: Any) -> list[str]:
-    """Folders of prepared data; texts among `paths` are prepared into `out` once, as `recipe_for_texts` says."""
+    """Folders of prepared data; texts among `paths` are prepared into `out` as `recipe_for_texts` says, if need be."""
     folders = [str(path) for path in paths if (Path(path) / shards.INDEX_NAME).is_file()]
     texts = [str(path) for path in paths if str(path) not in folders]
     if not texts:
@@ -51,8 +53,10 @@ def prepared_folders(paths: Sequence[str], out: Path, tokenizer: str | None, **a
     if not tokenizer:
         what = "a --model or an --encoder to start from"
         raise ValueError(f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows.")
-    if not (out / shards.INDEX_NAME).is_file():
-        prepare(recipe_for_texts(texts, **about_texts), out, tokenizer)
+    recipe, place = recipe_for_texts(texts, **about_texts), out / shards.INDEX_NAME
+    there = json.loads(place.read_text(encoding="utf-8")).get("made_from") if place.is_file() else None
+    if there != made_from(recipe, tokenizer):
+        prepare(recipe, out, tokenizer)
     return [*folders, str(out)]
 
 
@@ -68,31 +72,40 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
     capitalised: Counter[str] = Counter()
     seen: set[int] = set()
     files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
-    clear_folder(out)  # when everything that may be wrong has been looked at
+    check_folder(out)
     n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
-    with start_workers(converter, n_processes) as convert:
+    with written_whole(out) as beside, start_workers(converter, n_processes) as convert:
+        beside.mkdir()
         for source in recipe.sources:
             validation, test = held_out_shares(source, recipe)
             source = replace(source, path=str(Path(recipe.root) / source.path), validation=validation, test=test)
-            rows.append(prepare_source(convert, source, out, seen, capitalised))
+            rows.append(prepare_source(convert, source, beside, seen, capitalised))
             print(describe(rows[-1], config.labels), flush=True)
-    index = {
-        "tokenizer": tokenizer,
-        "pieces": shards.hash_of_pieces(pieces),
-        # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
-        "n_vocabulary": max((split["n_rows"] for row in rows for split in row["splits"].values()), default=0),
-        "labels": config.labels,
-        **{key: getattr(config, key) for key in WORD_KEYS},
-        "languages": sorted({source.language for source in recipe.sources}),
-        "sources": rows,
-        "mixed_case": mixed_case_words(capitalised),
-    }
-    if not any(row["splits"]["train"]["n_words"] for row in rows):
-        why = "; ".join(describe(row, config.labels) for row in rows)
-        raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
-    leave_out_labels(index, out, "labels" in recipe.model)
-    shards.write_index(out, index)
+        index = {
+            "tokenizer": tokenizer,
+            "pieces": shards.hash_of_pieces(pieces),
+            # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
+            "n_vocabulary": max((split["n_rows"] for row in rows for split in row["splits"].values()), default=0),
+            "labels": config.labels,
+            **{key: getattr(config, key) for key in WORD_KEYS},
+            "languages": sorted({source.language for source in recipe.sources}),
+            "sources": rows,
+            "mixed_case": mixed_case_words(capitalised),
+            "made_from": made_from(recipe, tokenizer),
+        }
+        if not any(row["splits"]["train"]["n_words"] for row in rows):
+            why = "; ".join(describe(row, config.labels) for row in rows)
+            raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
+        leave_out_labels(index, beside, "labels" in recipe.model)
+        shards.write_index(beside, index)
     return shards.read_index(out)
+
+
+def made_from(recipe: Recipe, tokenizer: str) -> str:
+    """A hash of what prepared data are made from: recipe, tokenizer, and the names, sizes and times of the files."""
+    found = [(str(file), file.stat()) for one in recipe.sources for file in list_files(Path(recipe.root) / one.path)]
+    files = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in found]
+    return f"{shards.hash_id(repr((recipe, tokenizer, files))):016x}"
 
 
 def prepare_source(
@@ -195,14 +208,11 @@ def describe(row: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> str
     return f"{row['name']}: {'; '.join(parts)}"
 
 
-def clear_folder(out: Path) -> None:
-    """Make the folder `out`, or empty it if it was prepared before."""
-    out.mkdir(parents=True, exist_ok=True)
-    if any(path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in out.iterdir()):
+def check_folder(out: Path) -> None:
+    """Check that nothing is at `out` but prepared data, perhaps, which may be replaced."""
+    if out.exists() and any(path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in out.iterdir()):
         wanted = f"an empty or prepared folder at {out}"
         raise FileExistsError(f"Expected {wanted}, got other files. Choose another --output.")
-    for path in out.iterdir():
-        path.unlink()
 
 
 def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:

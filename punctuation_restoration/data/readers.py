@@ -15,6 +15,8 @@ from typing import Any
 SUFFIXES = (".json", ".jsonl", ".md", ".tsv", ".txt")
 LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
 WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines
+# Clitics that label files split from their word; other tokens with an apostrophe are opening quotes.
+CLITICS = frozenset(("'s", "'re", "'m", "'ll", "'d", "'ve", "n't"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,14 +144,22 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
 
 def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
     """Build the dataclass `kind` and those in it; a `ValueError` for wrong keys, or values of another type."""
-    # True and False, which Python takes for numbers, become text where a number belongs.
-    hooks = dict.fromkeys((int, float), lambda value: str(value) if isinstance(value, bool) else value)
+    # True and False, which Python takes for numbers, become text where a number belongs; `5e-5`, which YAML takes for
+    # text, becomes a number.
+    hooks: dict[Any, Any] = {int: lambda value: str(value) if isinstance(value, bool) else value, float: _number}
     try:
         return from_dict(kind, values, Config(strict=True, type_hooks=hooks))
     except DaciteError as error:
         wanted = f" ({error.field_type})" if isinstance(error, WrongTypeError) else ""
         what = f"known keys and values of their types in {where}: {error}{wanted}"
         raise ValueError(f"Expected {what}. Change or remove that key.") from error
+
+
+def _number(value: Any) -> Any:
+    try:
+        return float(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else value
+    except ValueError:
+        return value
 
 
 def read_labels(path: str | Path) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def default_root() -> Path:
 
 
 def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list[Example]:
-    """The examples of a file, by its ending: `.tsv`, `.jsonl`, any other is read as text; `.gz` may follow.
+    """The examples of a file, by its ending: `.tsv`, `.jsonl` or `.json`, any other is read as text; `.gz` may follow.
 
     `only` names a key of JSONL: rows where it is false are left out, perhaps all.
 
@@ -151,7 +151,7 @@ def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list
 def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
     """The documents of a file whole, where training reads parts of long ones."""
     name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
-    if suffix == ".jsonl":
+    if "json" in suffix:
         for number, row in readers.json_rows(path):
             id = str(row.get("id", f"{name}:{number}"))
             match row:

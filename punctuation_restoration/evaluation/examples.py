@@ -20,12 +20,10 @@ import numpy as np
 import regex
 
 from punctuation_restoration.data.casings import UNKNOWN, sentence_begins, written_casings
+from punctuation_restoration.data.readers import CLITICS
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
-
-# Clitics that the IWSLT files split from their word; other tokens with an apostrophe are opening quotes.
-CLITICS = frozenset(("'s", "'re", "'m", "'ll", "'d", "'ve", "n't"))
 
 _HAN_CHARACTER = regex.compile(r"\p{Han}\p{M}*")
 _HAN_WORD = regex.compile(r"(?:\p{Han}\p{M}*)+")
