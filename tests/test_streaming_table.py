@@ -11,7 +11,6 @@ from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from tools import streaming
 from tools.documents import put_between
-from tools.half_punctuated import Document
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -29,7 +28,7 @@ def test_words_are_decided_from_the_texts_that_streamers_show_the_model(tiny_pip
     restore = ShownText(model=tiny_pipeline.model, find_words=tiny_pipeline.find_words)
     spoken = ["hello", "you", "are", "the", "saya", "awak", "it's"] * 6
     text = " ".join(spoken)
-    measured = streaming.streamed_labels(restore, Document(text, tiny_pipeline.find_words(text), []))
+    measured = streaming.streamed_labels(restore, streaming.Document(text, tiny_pipeline.find_words(text), []))
     for look_ahead in (0, 1, 2, 4):
         streamer = PunctuationStreamer(restore, look_ahead)
         committed = [entry["label"] for word in spoken for entry in streamer.feed_words([word]).words]

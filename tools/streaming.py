@@ -16,9 +16,9 @@ import argparse
 import itertools
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,13 +26,13 @@ import torch
 from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.default_models import DEFAULT_MODEL
 from punctuation_restoration.evaluation.benchmarks import held_out_of_recipe
-from punctuation_restoration.evaluation.examples import cut, standard_labels
+from punctuation_restoration.evaluation.examples import Example, cut, standard_labels
 from punctuation_restoration.evaluation.result_files import signature
 from punctuation_restoration.evaluation.scores import count_labels, score
+from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from tools.documents import fill, markdown_table, write_json
-from tools.half_punctuated import Document, documents
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {"English": "ted", "Mandarin": "iwslt17_ted_tst2013-2015", "Malay": "talk"}
@@ -42,6 +42,25 @@ N_WARMING, N_TIMED = 20, 200  # words that are streamed one by one; the first ar
 TIMED_LOOK_AHEAD = 8
 BATCH_SIZE = 8
 BEGIN, END = "<!-- streaming -->", "<!-- /streaming -->"
+
+
+class Document(NamedTuple):
+    """A text without marks, its words, and the name of the label after each."""
+
+    text: str
+    words: Sequence[Any]
+    labels: list[str]
+
+
+def documents(restore: Any, examples: Sequence[Example], n_words: int) -> Iterator[Document]:
+    """The examples in parts of at most so many words; labels inside a word are left out."""
+    for example in examples:
+        ends = {end: label for (_, end), label in zip(example.spans, example.labels, strict=True)}
+        words = restore.find_words(example.text)
+        for part in (words[at : at + n_words] for at in range(0, len(words), n_words)):
+            text = example.text[part[0].start : part[-1].end]
+            own = restore.find_words(text)
+            yield Document(text, own, [ends.get(word.end + part[0].start, NO_MARK) for word in own])
 
 
 def labels_at(entries: Sequence[dict[str, Any]], ends: Sequence[int]) -> list[str]:
