@@ -3,7 +3,7 @@
     python -m examples.archive rows.jsonl OUT                    one process
     python -m examples.archive rows.jsonl OUT --worker 2/8       the second of eight, on as many machines as you like
 
-Killed and run again, it continues with the parts that are missing. A row that fails stays as it was, and is listed in
+It needs `pip install datasets`. Killed and run again, it continues with the parts that are missing. A row that fails stays as it was, and is listed in
 OUT/failures. For a folder of transcripts: punctuate FOLDER -o OUT --skip-existing
 """
 

@@ -73,8 +73,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             not see them. `"condition"`: the same, and the model sees them. `"replace"`: they are removed first.
         marks: which labels may be written. `"basic"` (default): those of `, . ?`, also in place of the model's others.
             `"all"`: every label. `"sentence-ends"`: those that end a sentence. Or a list of labels' names.
-        thresholds: `{label name: probability}` from which a mark is written, 0 to 1. Default: the configuration's; `{}`
-            writes whatever is most probable. If several labels reach theirs, the highest probability / threshold wins.
+        thresholds: `{label name: probability}` from which a mark is written, 0 to 1. Labels that it leaves out have
+            the configuration's, and all of them by default; `{}` writes whatever is most probable. If several labels
+            reach theirs, the highest probability / threshold wins.
         final: False if the text breaks off. Its last word then gets no mark, unless the model was trained to tell such
             a text from one that is over, and what opens (`¿`) need not be closed. Default True.
         truecase: True gives sentences, the English `I` and names their capitals (names where the model has learned
@@ -239,7 +240,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         item, words, table = prepared.item, prepared.words, config.labels
         read = np.concatenate([output["probabilities"][output["window"].kept] for output in model_outputs])
         labels, casings = np.split(read, [len(table)], axis=1)  # (W, M) and (W, C)
-        choice = make_choice(config, marks, config.thresholds if thresholds is None else thresholds)
+        given = config.thresholds if thresholds is None else thresholds and {**(config.thresholds or {}), **thresholds}
+        choice = make_choice(config, marks, given)
         decided, labels = decide(prepared, labels, config, choice, pause)
         written = marks_of(words, [table[one.label] for one in decided])
         entries: list[dict[str, Any]] = [

@@ -129,7 +129,7 @@ class PunctuationStreamer:
         return self._step(self.look_ahead)
 
     def hypothesize(self, text: str) -> StreamStep:
-        """Take what the recogniser expects to come next. It replaces the last hypothesis and is never committed."""
+        """Take what the recogniser expects to come next. It replaces the last hypothesis; only `flush` commits it."""
         self._hypothesis = self._joined(text.lstrip()) if _checked(text).strip() else ""
         return self._step(None)
 

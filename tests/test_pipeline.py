@@ -115,6 +115,7 @@ def test_thresholds_of_the_configuration_hold_where_the_caller_gives_none(tiny_m
     assert {entry["label"] for entry in tiny_pipeline(TEXT, marks=["COMMA"])["words"]} == {"COMMA"}
     assert {entry["label"] for entry in tiny_pipeline(TEXT)["words"]} != {"O"}
     assert tiny_pipeline(TEXT, thresholds={}) == plain
+    assert tiny_pipeline(TEXT, thresholds={"PERIOD": 1.0}, marks=["COMMA", "PERIOD"])["words"][0]["label"] == "COMMA"
 
 
 def test_the_temperature_of_the_configuration_divides_the_logits_of_every_score(tiny_model, tiny_pipeline, monkeypatch):
