@@ -3,8 +3,8 @@
     python -m examples.archive rows.jsonl OUT                    one process
     python -m examples.archive rows.jsonl OUT --worker 2/8       the second of eight, on as many machines as you like
 
-It needs `pip install datasets`. Killed and run again, it continues with the parts that are missing. A row that fails stays as it was, and is listed in
-OUT/failures. For a folder of transcripts: punctuate FOLDER -o OUT --skip-existing
+It needs `pip install datasets`. Killed and run again, it continues with the parts that are missing. A row that fails
+stays as it was, and is listed in OUT/failures. For a folder of transcripts: punctuate FOLDER -o OUT --skip-existing
 """
 
 import argparse
@@ -30,13 +30,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--worker", default="1/1", metavar="I/N", help="do every N-th part, from the I-th on")
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
     args = parser.parse_args(argv)
+    worker, n_workers = (int(n) if n.isdecimal() else 0 for n in args.worker.partition("/")[::2])
+    if not 1 <= worker <= n_workers or args.part_rows < 1:
+        parser.error(f"expected --worker from 1/N to N/N and --part-rows above 0, got {args.worker}, {args.part_rows}")
     restore = pipeline("punctuation-restoration", model=args.model)
-    worker, n_workers = map(int, args.worker.split("/"))
     for number, part in enumerate(read_parts(args.archive, args.part_rows)):
         target = args.output / f"part-{number:05}{args.archive.suffix}"
         if number % n_workers != worker - 1 or target.exists():
             continue
-        texts, failures = restored_texts(restore, [row[args.column] for row in part])
+        texts, failures = restored_texts(restore, [row.get(args.column) for row in part])
         # Failures first: once the part is there, it counts as done.
         rows = ({"row": number * args.part_rows + n, "error": error} for n, error in failures)
         if failures:
@@ -53,8 +55,18 @@ def read_parts(archive: Path, n_rows: int) -> Iterator[Any]:
         yield from (table.select(range(n, min(n + n_rows, len(table)))) for n in range(0, len(table), n_rows))
     else:
         with archive.open(encoding="utf-8") as lines:
-            while part := [json.loads(line) for line in itertools.islice(filter(str.strip, lines), n_rows)]:
+            rows = (read_row(line, n) for n, line in enumerate(lines, 1) if line.strip())
+            while part := list(itertools.islice(rows, n_rows)):
                 yield part
+
+
+def read_row(line: str, number: int) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError) as error:
+        raise SystemExit(
+            f"Expected a JSON object in line {number}, got {line!r:.60}. Correct it and run again."
+        ) from error
 
 
 def write_part(part: Any, column: str, texts: Sequence[str], place: Path) -> None:
@@ -64,11 +76,12 @@ def write_part(part: Any, column: str, texts: Sequence[str], place: Path) -> Non
         table = part.add_column(new, texts).remove_columns(column).rename_column(new, column)
         table.select_columns(part.column_names).to_parquet(place)
     else:
-        place.write_bytes(json_lines({**row, column: text} for row, text in zip(part, texts, strict=True)))
+        rows = zip(part, texts, strict=True)
+        place.write_bytes(json_lines({**row, column: text} if column in row else row for row, text in rows))
 
 
 def json_lines(rows: Iterable[Any]) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(errors="backslashreplace")
 
 
 def restored_texts(restore: Any, texts: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:

@@ -173,12 +173,13 @@ class PunctuationRestorationModel(PreTrainedModel):
             if stored_bits:
                 weights = kwargs.get("state_dict") or self.state_dict()
                 kwargs["state_dict"] = in_8_bits(weights, self.encoder, "encoder.")
+            for name, content in self.notices.items():  # first: `push_to_hub=True` sends what is there
+                Path(save_directory).mkdir(parents=True, exist_ok=True)
+                if not (place := Path(save_directory, name)).exists():
+                    place.write_bytes(content)
             super().save_pretrained(save_directory, *args, **kwargs)
         finally:
             self.config.stored_bits = None
-        for name, content in self.notices.items():
-            if not (place := Path(save_directory, name)).exists():
-                place.write_bytes(content)
 
     @can_return_tuple
     def forward(

@@ -112,9 +112,11 @@ def _file_beside(name: str, model: Any) -> str | None:
     try:
         known = {"revision": revision, "_raise_exceptions_for_connection_errors": False}
         file = cached_file(source, name, **known) if source else None
-    except OSError:  # no such file, or a name that is neither folder nor repository
+        made = _session(file, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map if file else {}
+    except ImportError:
+        raise
+    except Exception:  # no such file, or no whole one, for which ONNX Runtime has errors of its own
         return None
-    made = _session(file, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map if file else {}
     return file if (made.get("weights"), made.get("format")) == (fingerprint(model), str(FORMAT)) else None
 
 

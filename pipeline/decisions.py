@@ -133,6 +133,9 @@ def decide(
     if words and item.unfinished and not (item.decides_last or config.open_ends):
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)
+    for index in last:  # a paragraph's last word has a mark, whatever the thresholds
+        if not labels[index] and shared[index, 1:].any():
+            labels[index] = 1 + shared[index, 1:].argmax()
     is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
     labels[~is_free] = [given.label for given in prepared.fixed if given]
     labels = match_pairs(labels, shared, config.labels, is_free, item.unfinished)

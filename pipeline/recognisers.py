@@ -14,7 +14,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .edits import Edit
-from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, TIMES, Listed, Part, listed
+from .layouts import (
+    AFTER_SEGMENT,
+    ALIGNED,
+    KNOWN_KEYS,
+    LISTS,
+    LOOK_LIKE,
+    NAMES,
+    ROOTS,
+    TEXTS,
+    TIMES,
+    Listed,
+    Part,
+    listed,
+)  # fmt: skip
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
 from .unspoken import Layout, find_hidden, names_speakers
 
@@ -195,9 +208,11 @@ class _Reader:
         """What holds a transcript: its richest list, and everything else as its copies."""
         lists, texts = root.lists(), list(root.strings())
         if not lists and not texts:
-            lists_of = filter(None, map(root.at, ("segments", "chunks", "words", "result")))
-            if value.at("partial") or any(at.parts() == [] for at in lists_of):
-                return
+            places = [root, *(one for path in ROOTS for one in value.all(path))]
+            lists_of = (at for one in places for row in LISTS if (at := one.at(row.path)))
+            is_null = isinstance(root.value, Mapping) and any(root.value.get(key, "") is None for key in TEXTS)
+            if value.at("partial") or is_null or any(at.parts() == [] for at in lists_of):
+                return  # nothing was heard
             got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
             wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
             raise value.fault(f"Expected {wanted}, got {got:.90}. Name the text's key 'text'.")
@@ -236,10 +251,8 @@ class _Reader:
             self._read_copies(again, row._replace(path="words", holds="words"))
 
     def _read_part(self, part: Part, row: Listed) -> None:
-        if (speaker := part.speaker()) is not None:
-            self.read_kinds.add("speakers")
-            self.builder.introduce(speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker))
         text, words = part.said(), part.inner_words()
+        self._introduce(words[0] if words and words[0].speaker() is not None else part)
         if text is None and not words:
             if part.is_silent():
                 return
@@ -252,6 +265,7 @@ class _Reader:
             is_alone = words[:1] == [part]
             are_spaced = self.are_spaced if is_alone else _are_spaced(words)
             for n, word in enumerate(words):
+                self._introduce(word)
                 continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
                 self._time(word, self._say(word, "word", continues).place, row.unit, part)
         else:
@@ -259,7 +273,15 @@ class _Reader:
             lines = [self._line(word, "word") for word in words]
             ranges = self._repeat(lines, part, "the words of a segment do not spell its text; they get", [said])
             for word, place in zip(words, ranges, strict=True) if ranges else [(part, said.place)]:
+                if ranges and place[0] < place[1]:
+                    self._introduce(word, place[0])
                 self._time(word, place, row.unit, part if ranges else None)
+
+    def _introduce(self, part: Part, at: int | None = None) -> None:
+        """Note who says a part, which begins at this offset of the text, or else comes next."""
+        if (speaker := part.speaker()) is not None:
+            self.read_kinds.add("speakers")
+            self.builder.introduce(speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker), at)
 
     def _read_copies(self, parts: list[Part], row: Listed) -> None:
         """Another list of the same; its times count where those of segments are all there is."""

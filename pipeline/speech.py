@@ -226,19 +226,21 @@ class SpeechBuilder:
         if place[0] < place[1]:
             self.speech.spans.append(TimedSpan(*place, (begins, ends)))
 
-    def introduce(self, speaker: object, name: str = "") -> None:
-        """Note that another speaker begins here, unless it is the same as before; None is always another one.
+    def introduce(self, speaker: object, name: str = "", at: int | None = None) -> None:
+        """Note that another speaker begins, unless it is the same as before; None is always another one.
 
-        His name is shown in capitals, by which it is known again.
+        He begins with what comes next, or at an offset in what was said last. His name is shown in capitals, by which
+        it is known again.
         """
         if speaker is not None and speaker == self._speaker:
             return
         self._speaker = speaker
-        if self._last and self.length not in self.speech.turns[-1:]:
-            self.speech.turns.append(self.length)
+        place = self.length if at is None else at
+        if place and place not in self.speech.turns[-1:]:
+            self.speech.turns.append(place)
         if speaker is not None:
-            self.speech.speakers.append((self.length, str(speaker)))
-            self.speech.asides.append(Aside(self.length, f"{name.upper()}:", leads=True))
+            self.speech.speakers.append((place, str(speaker)))
+            self.speech.asides.append(Aside(place, f"{name.upper()}:", leads=True))
 
     def repeat(self, copies: Sequence[Line], originals: Sequence[Said]) -> list[Span] | None:
         """Say that these lines are a copy of some that were said, blanks aside, which gets the same marks.

@@ -98,6 +98,11 @@ def test_a_file_beside_the_model_is_used_only_if_its_weights_are_the_same(folder
     assert (expected - sent(**batch)).abs().max() > 0.1
     torch.testing.assert_close(make_backend("onnx", other, PAD_ID)(**batch), expected, atol=1e-4, rtol=1e-3)
     assert "onnx/model.onnx of these weights beside the model, found none" in caplog.text
+    broken = shutil.copytree(folder, tmp_path / "broken")
+    (broken / FILES["onnx"]).write_text("version https://git-lfs.github.com/spec/v1")
+    expected = make_backend("torch", restorers["torch"].model, PAD_ID)(**batch)
+    found = make_backend("onnx", PunctuationRestorationModel.from_pretrained(broken), PAD_ID)(**batch)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-3)
 
 
 @pytest.mark.slow

@@ -83,23 +83,27 @@ def test_an_archive_is_restored_in_parts_and_goes_on_where_it_stopped(
     getattr(rows, "to_parquet" if ending == ".parquet" else "to_json")(str(tmp_path / f"rows{ending}"))
     if ending == ".jsonl":
         with open(tmp_path / "rows.jsonl", "a") as file:
-            file.write('{"text": "hello", "kept": [1, "2"]}\n')
+            file.write('{"text": "hello", "kept": [1, "2"]}\n{"id": 6, "sign": "\\ud83d"}\n')
     command = [str(tmp_path / f"rows{ending}"), str(out), "--model", tiny_checkpoint, "--part-rows", "2"]
+    for wrong in ("0/2", "3/2", "2"):
+        with pytest.raises(SystemExit):
+            example.main([*command, "--worker", wrong])
     example.main([*command, "--worker", "2/2"])
-    assert {int(path.stem[-1]) % 2 for path in out.iterdir()} == {1}
+    assert {int(path.stem[-1]) % 2 for path in out.glob("part-*")} == {1}
     example.main(command)
     parts = sorted(out.glob("part-*"))
     if ending == ".parquet":
         done = [row for part in parts for row in datasets.Dataset.from_parquet(str(part))]
     else:
-        *done, last = (json.loads(line) for part in parts for line in part.read_text().splitlines())
+        *done, last, without = (json.loads(line) for part in parts for line in part.read_text().splitlines())
         assert (list(last), last["kept"]) == (["text", "kept"], [1, "2"])
+        assert without == {"id": 6, "sign": "\ud83d"}
     assert [row["id"] for row in done] == list(range(6))
     assert done[0]["date"] == "2024-01-01T00:00:00"
     assert [MARKS.sub("", row["text"]) for row in done[:5]] == rows["text"][:5]
     assert any(MARKS.search(row["text"]) for row in done[:5])
     assert done[5]["text"] is None
-    (noted,) = (out / "failures").iterdir()
+    noted = sorted((out / "failures").iterdir())[0]
     assert json.loads(noted.read_text())["row"] == 5
     assert list(done[0]) == ["id", "text", "date"]
     parts[0].write_text("as it was")

@@ -253,6 +253,9 @@ def test_sentences_end_where_another_speaks_and_name_the_speaker_in_every_format
         again = read_source(write_as(restored, "srt"), "srt").speeches[0]
         assert again.text.split() == "hello there again. yes hi".split()
         assert [name for _, name in again.speakers] == ["SPEAKER_00", "SPEAKER_01"]
+    inner = {**segments[0], "text": "hello there yes hi", "words": [*words[:1], {**words[2], "word": " yes hi"}]}
+    restored = restored_json({"segments": [inner]}, {})  # of WhisperX, whose segment has the speaker of most words
+    assert write_as(restored, "txt") == "SPEAKER_00: hello there\nSPEAKER_01: yes hi\n"
     numbered = [{"word": "hello", "start": 0, "end": 1, "speaker": 0}]  # as Deepgram has them
     assert write_as(restored_json(numbered, {}), "txt") == "SPEAKER 0: hello\n"
 
@@ -285,6 +288,17 @@ def test_what_is_written_in_another_format_can_be_read_again(name: str, target: 
     assert "".join(again.text.split()) == "".join(restored.speeches[0].text.split())
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"result": {"language": "en"}, "transcription": []}, {"results": []}, {"monologues": []}, {"events": []},
+        {"recognizedPhrases": []}, {"ResultDetail": []}, {"Result": {"Sentences": []}}, {"id": 2, "text": None},
+    ],
+)  # fmt: skip
+def test_in_every_recognisers_words_nothing_may_be_heard(given: Any) -> None:
+    assert read_source(json.dumps(given), "json").speeches[0].text == ""
+
+
 def test_a_silent_recording_becomes_an_empty_file_and_plain_text_no_subtitles() -> None:
     silent = restored_json({"text": "", "segments": []}, {})
     assert [write_as(silent, name) for name in ("srt", "vtt")] == ["", "WEBVTT\n"]
@@ -305,6 +319,15 @@ def test_cues_end_with_sentences_and_keep_their_limits() -> None:
     assert sum(cue[-1].endswith("stop.") for cue in lines) == 2
     assert not read_source(written, "srt").warnings, "cues do not overlap"
     assert " ".join(" ".join(cue) for cue in lines) == restored.speeches[0].text
+
+
+def test_nothing_is_shown_long_before_it_is_said() -> None:
+    times = [0.0, 0.5, 61.0, 61.5]
+    told = [{"word": f"word{n}", "start": begins, "end": begins + 0.4} for n, begins in enumerate(times)]
+    blocks = write_as(restored_json(told, {}), "srt").strip().split("\n\n")
+    assert [block.splitlines()[1:] for block in blocks] == [
+        ["00:00:00,000 --> 00:00:00,900", "word0 word1"], ["00:01:01,000 --> 00:01:01,900", "word2 word3"],
+    ]  # fmt: skip
 
 
 def test_a_cue_stays_longer_where_reading_takes_longer_and_there_is_room() -> None:

@@ -28,6 +28,7 @@ def sparing(tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_word_before_an_empty_line_ends_a_sentence(sparing: Any, gap: str) -> None:
     assert ended(sparing(f"hello how are you{gap}saya awak")) == ["you"]
     assert ended(sparing(f"大家好{gap}我们今天")) == ["好"]
+    assert ended(sparing(f"hello{gap}you", thresholds={"PERIOD": 1.0, "QUESTION": 1.0})) == ["hello"]
     assert sparing(f"hello{gap}you", marks="sentence-ends")["text"][5] in ".?"
 
 

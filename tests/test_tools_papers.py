@@ -111,6 +111,11 @@ def test_a_run_that_breaks_or_has_other_settings_is_told_and_the_next_goes_on(
     file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     assert run(place, "--arms", "all text") == 1
     assert "--max-steps 6" in capsys.readouterr().err
+    content["arguments"]["max-steps"] = 4
+    content["recipe"]["filters"] = {"min_sentences": 2}
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    assert run(place, "--arms", "all text") == 1
+    assert "or with another recipe. Move it away" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -153,8 +153,10 @@ class PaperRuns:
         arm, model = self.paper.arms[name], self.trained(name, seed)
         out, other = (self.place / f"{place_name(one)}-{seed}" for one in (name, self.paper.baseline))
         sets = self.paper.sets if arm.sets is None else arm.sets
-        results = {one: self.score(model, out / "sets" / f"{file_name(one)}.json", one) for one in sets}
-        baseline = {one: other / "sets" / f"{file_name(one)}.json" for one in sets if out != other}
+        limit = f"-first-{self.options.limit}" if self.options.limit else ""
+        places = {one: Path("sets", f"{file_name(one)}{limit}.json") for one in sets}
+        results = {one: self.score(model, out / place, one) for one, place in places.items()}
+        baseline = {one: other / place for one, place in places.items() if out != other}
         return {
             "arm": name,
             "seed": seed,
@@ -172,12 +174,13 @@ class PaperRuns:
         call = ["-m", module, *(["--data", *data] if data else [])]
         for key, value in arguments.items():
             call += [f"--{key}"] if value is True else [f"--{key}", str(value)]
-        noted = out.with_name(f"{out.name}.call.json")
-        found = json.loads(noted.read_text(encoding="utf-8")) if noted.is_file() else {"call": call, "ended": False}
-        if found["call"] != call:
+        noted, recipes = out.with_name(f"{out.name}.call.json"), [self.place / "paper.yaml", arguments.get("recipe")]
+        own = {"call": call, "recipes": [Path(one).read_text(encoding="utf-8") for one in recipes if one]}
+        found = json.loads(noted.read_text(encoding="utf-8")) if noted.is_file() else {**own, "ended": False}
+        if found != own | {"ended": found["ended"]}:
             raise ValueError(
-                f"Expected in {out} a run of {' '.join(call)}, it holds one of {' '.join(found['call'])}. Move it "
-                "away, or name another --work."
+                f"Expected in {out} a run of {' '.join(call)} with the recipe as it is now, it holds one of "
+                f"{' '.join(found['call'])}, or with another recipe. Move it away, or name another --work."
             )
         if found["ended"]:
             return
@@ -185,7 +188,7 @@ class PaperRuns:
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.options.threads)}
         print(f"{out.name}: {' '.join(call)}", file=sys.stderr, flush=True)
         subprocess.run([sys.executable, *call, "--output", str(out)], check=True, env=environment)
-        write_json({"call": call, "ended": True}, noted)
+        write_json(own | {"ended": True}, noted)
 
     def recipe(self, name: str, changes: Mapping[str, Any]) -> str:
         """Write the paper's recipe, and one with changes that is based on it; gives the path of that."""

@@ -5,6 +5,7 @@ place by `RestoredTranscript.source` instead.
 """
 
 import html
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ from unicodedata import combining, east_asian_width
 from ..pipeline.conventions import known_marks
 from .file_text import Encoding
 from .reading import FORMATS
-from .restoring import RestoredSpeech, RestoredTranscript
+from .restoring import RestoredSpeech, RestoredTranscript, SpokenWord
 
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
 _MIN_SECONDS = 0.83  # of a cue, after the guide that `CueLimits` names: 5/6 of a second
+_PAUSE = 2.0  # seconds of silence that end a cue: what comes after it is not shown before it is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +102,13 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
 def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, float, list[str]]]:
     """A restored speech in cues: when each begins and ends, in seconds, and its lines.
 
-    They are cut at sentence ends and changes of speaker, and inside a sentence where it is long. A cue stays longer
-    than it was spoken where the reading speed asks for it and the next cue leaves room.
+    They are cut at sentence ends, changes of speaker and silence, and inside a sentence where it is long. A cue stays
+    longer than it was spoken where the reading speed asks for it and the next cue leaves room.
     """
     if not restored.clock.timings:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
     cues: list[tuple[float, float, list[str]]] = []
-    for sentence in restored.spoken_sentences():
+    for sentence in itertools.chain.from_iterable(_between_pauses(restored)):
         shown = [word.shown for word in sentence]
         for start, end in _split(shown, limits):
             first, last = sentence[start], sentence[end - 1]
@@ -122,6 +124,15 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
         free_until = cues[n + 1][0] if n + 1 < len(cues) else float("inf")
         cues[n] = round(begins, 3), round(max(ends, min(begins + needed, free_until)), 3), lines
     return cues
+
+
+def _between_pauses(restored: RestoredSpeech) -> Iterator[list[list[SpokenWord]]]:
+    """The words of each sentence, in parts with silence between them."""
+    for words in restored.spoken_sentences():
+        times = [restored.clock.between(word.start, word.end) for word in words]
+        gaps = [(later[0] or 0.0) - (own[1] or 0.0) for own, later in itertools.pairwise(times)]
+        borders = [0, *(n for n, gap in enumerate(gaps, 1) if gap > _PAUSE), len(words)]
+        yield [words[first:end] for first, end in itertools.pairwise(borders)]
 
 
 def _split(words: Sequence[str], limits: CueLimits) -> Iterator[tuple[int, int]]:
