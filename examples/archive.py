@@ -38,6 +38,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         target = args.output / f"part-{number:05}{args.archive.suffix}"
         if number % n_workers != worker - 1 or target.exists():
             continue
+        if not any(args.column in row for row in part):
+            raise SystemExit(
+                f"Expected a column {args.column!r} in part {number}, no row has one. Name it by --column."
+            )
         texts, failures = restored_texts(restore, [row.get(args.column) for row in part])
         # Failures first: once the part is there, it counts as done.
         rows = ({"row": number * args.part_rows + n, "error": error} for n, error in failures)

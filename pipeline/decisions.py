@@ -133,9 +133,10 @@ def decide(
     if words and item.unfinished and not (item.decides_last or config.open_ends):
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)
-    for index in last:  # a paragraph's last word has a mark, whatever the thresholds
-        if not labels[index] and shared[index, 1:].any():
-            labels[index] = 1 + shared[index, 1:].argmax()
+    for index in last:  # before an empty line or another speaker a sentence ends, whatever the thresholds
+        likeliest = 1 + shared[index, 1:].argmax()
+        if not labels[index] and shared[index, likeliest] and is_sentence_end(config.labels[likeliest]):
+            labels[index] = likeliest
     is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
     labels[~is_free] = [given.label for given in prepared.fixed if given]
     labels = match_pairs(labels, shared, config.labels, is_free, item.unfinished)

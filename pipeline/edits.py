@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, TypedDict
 
 from .conventions import ENCLOSING, OPENERS, SENTENCE_ENDS, written
-from .marks import FoundMark, mark_places, typed_dashes
+from .marks import mark_places, typed_dashes
 from .segmentation import WORD_SIGNS
 from .words import Word
 
@@ -43,15 +43,11 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
     return marks
 
 
-def kept_marks(
-    text: str, words: Sequence[Word], found: Sequence[FoundMark | None], removed: Set[str]
-) -> list[FoundMark | None]:
-    """The marks that a text has and keeps, by word: those that `restoring_edits` does not take out."""
-    ends = [*(word.start for word in words[1:]), len(text)]
-    return [
-        mark if mark and (not removed or _removals(text, word.end, end, removed)[1]) else None
-        for word, end, mark in zip(words, ends, found, strict=False)
-    ]
+def without_marks(text: str, words: Sequence[Word], removed: Set[str]) -> str:
+    """The text with blanks in the place of the signs that `restoring_edits` takes out; of `yes,no` none is."""
+    starts, ends = [0, *(word.end for word in words)], [*(word.start for word in words), len(text)]
+    gone = {edit["start"] for gap in zip(starts, ends, strict=True) for edit in _removals(text, *gap, removed)[0]}
+    return "".join(" " if place in gone else sign for place, sign in enumerate(text)) if gone else text
 
 
 def restoring_edits(

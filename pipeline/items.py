@@ -22,7 +22,7 @@ import regex
 from .layouts import Part, listed, seconds
 from .recognisers import Recognised, is_pair, opens_transcript, read_recognised
 from .speech import Line, Time, TimedSpan
-from .unspoken import Hidden, find_hidden
+from .unspoken import Hidden, find_hidden, speaker_of
 from .words import Word
 
 logger = logging.getLogger(__name__)
@@ -133,9 +133,10 @@ def turns_in(hidden: Iterable[Hidden], speaker: str | None = None) -> list[int]:
     """Where another speaker's turn begins: after a dash, and after a name that is not `speaker`, who spoke before."""
     turns = []
     for one in hidden:
-        if one.kind == "dash" or (one.name is not None and one.name != speaker):
+        named = speaker_of(one.name) if one.name else None
+        if one.kind == "dash" or (named and named != speaker):
             turns.append(one.end)
-            speaker = one.name
+            speaker = named
     return turns
 
 

@@ -210,7 +210,9 @@ class _Reader:
         if not lists and not texts:
             places = [root, *(one for path in ROOTS for one in value.all(path))]
             lists_of = (at for one in places for row in LISTS if (at := one.at(row.path)))
-            is_null = isinstance(root.value, Mapping) and any(root.value.get(key, "") is None for key in TEXTS)
+            values = root.value if isinstance(root.value, Mapping) else {}
+            is_null = any(values.get(key, "") is None for key in TEXTS)
+            is_null = is_null and not any(isinstance(one, str) and " " in one.strip() for one in values.values())
             if value.at("partial") or is_null or any(at.parts() == [] for at in lists_of):
                 return  # nothing was heard
             got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
@@ -252,7 +254,8 @@ class _Reader:
 
     def _read_part(self, part: Part, row: Listed) -> None:
         text, words = part.said(), part.inner_words()
-        self._introduce(words[0] if words and words[0].speaker() is not None else part)
+        are_told = self._tell_speakers(words, text)
+        self._introduce(words[0] if are_told else part)
         if text is None and not words:
             if part.is_silent():
                 return
@@ -265,7 +268,8 @@ class _Reader:
             is_alone = words[:1] == [part]
             are_spaced = self.are_spaced if is_alone else _are_spaced(words)
             for n, word in enumerate(words):
-                self._introduce(word)
+                if are_told:
+                    self._introduce(word)
                 continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
                 self._time(word, self._say(word, "word", continues).place, row.unit, part)
         else:
@@ -273,9 +277,18 @@ class _Reader:
             lines = [self._line(word, "word") for word in words]
             ranges = self._repeat(lines, part, "the words of a segment do not spell its text; they get", [said])
             for word, place in zip(words, ranges, strict=True) if ranges else [(part, said.place)]:
-                if ranges and place[0] < place[1]:
+                if are_told and place[0] < place[1]:
                     self._introduce(word, place[0])
                 self._time(word, place, row.unit, part if ranges else None)
+
+    def _tell_speakers(self, words: Sequence[Part], text: Part | None) -> bool:
+        """Whether the words of a segment say who speaks: they spell its text, which shows no names and no dashes."""
+        if not words or words[0].speaker() is None:
+            return False
+        said = "".join((word.said() or word).value for word in words)
+        shown = find_hidden(text.value, "line", self.are_named) if text else []
+        is_spelled = text is None or _letters(said) == _letters(text.value)
+        return is_spelled and not any(one.kind in ("name", "dash") for one in shown)
 
     def _introduce(self, part: Part, at: int | None = None) -> None:
         """Note who says a part, which begins at this offset of the text, or else comes next."""

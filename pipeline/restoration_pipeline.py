@@ -17,7 +17,7 @@ from transformers.pipelines.base import ChunkPipeline
 from .backends import make_backend
 from .casing import capital_edits
 from .decisions import PreparedItem, decide, fix, make_choice, word_times
-from .edits import ascending, edited, edited_between, kept_marks, marks_of, restoring_edits, sentence_ranges
+from .edits import ascending, edited, edited_between, marks_of, restoring_edits, sentence_ranges, without_marks
 from .items import read_item
 from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
@@ -75,7 +75,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             `"all"`: every label. `"sentence-ends"`: those that end a sentence. Or a list of labels' names.
         thresholds: `{label name: probability}` from which a mark is written, 0 to 1. Labels that it leaves out have
             the configuration's, and all of them by default; `{}` writes whatever is most probable. If several labels
-            reach theirs, the highest probability / threshold wins.
+            reach theirs, the highest probability / threshold wins. The last word of a paragraph or a turn has a mark
+            all the same.
         final: False if the text breaks off. Its last word then gets no mark, unless the model was trained to tell such
             a text from one that is over, and what opens (`¿`) need not be closed. Default True.
         truecase: True gives sentences, the English `I` and names their capitals (names where the model has learned
@@ -208,7 +209,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         spoken = [word.spoken for word in words]
         found = find_marks(given.spoken, words, config.mark_labels, config.label_names)
         replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
-        fixed = fix(config, kept_marks(given.spoken, words, found, replaced), given.known)
+        left = without_marks(given.spoken, words, replaced) if replaced else given.spoken
+        kept = found if left == given.spoken else find_marks(left, words, config.mark_labels, config.label_names)
+        fixed = fix(config, kept, given.known)
         times = None if given.spans is None else word_times(words, given.spans)
         prepared = PreparedItem(given, words, found, fixed, find_forms(spoken), replaced, times)
         known = range(len(words)) if existing == "condition" else given.known

@@ -23,7 +23,7 @@ from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Item, join_words, turns_in
 from .speech import Line, Time, TimedSpan
-from .unspoken import Hidden, find_hidden
+from .unspoken import Hidden, find_hidden, speaker_of
 from .words import Word
 
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
@@ -93,7 +93,10 @@ class PunctuationStreamer:
         self._last_sign = ""  # the last of these
         self._begins_line = True  # whether it begins a line
         self._speaker: str | None = None  # whose name stands before it
-        self._silent: list[Hidden] = []  # what is not said of the words in it that came as words
+        self._words: list[tuple[int, int]] = []  # stretches of it that came as words
+        self._silent: list[Hidden] = []  # what in these is not said
+        self._utterances: list[int] = []  # the blanks in it that stand between two utterances
+        self._is_over = False  # whether an utterance is over, and the next one has not begun
         self._hypothesis = ""
 
     def forget(self) -> None:
@@ -124,7 +127,9 @@ class PunctuationStreamer:
         for word in words:
             self._is_closed = True
             self._take(word)
-            self._silent += [one.moved(len(self._text) - len(word)) for one in find_hidden(word, "word")]
+            start = len(self._text) - len(word)
+            self._words.append((start, len(self._text)))
+            self._silent += [one.moved(start) for one in find_hidden(word, "word")]
         self._is_closed = self._is_closed or bool(words)
         return self._step(self.look_ahead)
 
@@ -143,13 +148,18 @@ class PunctuationStreamer:
         self._text += self._hypothesis
         self._hypothesis = ""
         self._is_closed = True
-        return self._step(0, is_last=True)
+        step = self._step(0, is_last=True)
+        self._is_over = True
+        return step
 
     def _take(self, text: str) -> None:
         self._hypothesis = ""
         if text:
+            before = len(self._text)
             self._text += self._joined(text) if self._is_closed else text
-            self._is_closed = False
+            if self._is_over and self._text[before].isspace():
+                self._utterances.append(before)
+            self._is_closed = self._is_over = False
 
     def _joined(self, text: str) -> str:
         """The text, with a blank before it where what came before needs one."""
@@ -161,7 +171,13 @@ class PunctuationStreamer:
     def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if last."""
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
-        hidden = self._hidden(text, is_last)
+        lined = text  # with a line end between two utterances
+        for place in [
+            *self._utterances,
+            *([len(self._text)] if self._is_over and self._hypothesis[:1].isspace() else []),
+        ]:
+            lined = f"{lined[:place]}\n{lined[place + 1 :]}"
+        hidden = self._hidden(lined, is_last)
         spoken = Line(text, hidden=hidden).spoken
         found = self._find_words(spoken)
         after = spoken[found[-1].end :] if found else " "
@@ -169,7 +185,7 @@ class PunctuationStreamer:
         is_finished = is_finished or len(text) - found[-1].start > MAX_OPEN
         # An unfinished word waits: `th` is no `the`, and would mislead the model.
         shown_to = len(text) if is_finished else max(boundary, found[-1].mark_from)
-        if not is_last and (unclosed := _UNCLOSED.search(text, max(boundary, len(text) - 100))):
+        if not is_last and (unclosed := _UNCLOSED.search(lined, max(boundary, len(text) - 100))):
             shown_to = min(shown_to, unclosed.start())
         shown, found = text[:shown_to], [word for word in found if word.end <= shown_to]
         is_said = spoken[boundary:shown_to].strip()
@@ -197,10 +213,15 @@ class PunctuationStreamer:
         return step
 
     def _hidden(self, text: str, is_last: bool) -> list[Hidden]:
-        """What of the text is not said. A sign stands for what is before it in its line, and for what may come."""
+        """What of the text is not said. A sign stands for what is before it in its line, and for what may come.
+
+        What came as words is no line: they are as they are in a call with `{"words": [...]}`.
+        """
         before, after = "." * (not self._begins_line), "." * (not is_last)
-        found = find_hidden(before + text + after)
-        return sorted([one.moved(-len(before)) for one in found] + self._silent)
+        found = [one.moved(-len(before)) for one in find_hidden(before + text + after)]
+        places = [bisect_right(self._words, (one.start, len(text))) - 1 for one in found]
+        lines = [one for one, n in zip(found, places, strict=True) if n < 0 or self._words[n][1] <= one.start]
+        return sorted(lines + self._silent)
 
     def _find_words(self, text: str) -> list[Word]:
         """The words of the text; none has a part that is committed and one that is not, as jieba may find them."""
@@ -237,11 +258,16 @@ class PunctuationStreamer:
         """Move the boundary, and drop what no step will see again: all committed words but the last ones."""
         n_extra = len(word_starts) - self.left_context
         start = 0 if n_extra <= 0 else word_starts[n_extra] if n_extra < len(word_starts) else cut
+        if cut - start > MAX_OPEN:  # much between few words that is not said
+            start = next((place for place in word_starts if place >= cut - MAX_OPEN), cut)
         self._last_sign = self._text[cut - 1]
         self._begins_line = self._text[start - 1] in "\r\n" if start else self._begins_line
-        speakers = [one.name for one in hidden if one.end <= start and (one.name or one.kind == "dash")]
+        told = [one for one in hidden if one.end <= start and (one.name or one.kind == "dash")]
+        speakers = [speaker_of(one.name) if one.name else None for one in told]
         self._speaker = [self._speaker, *speakers][-1]
+        self._words = [(max(0, first - start), end - start) for first, end in self._words if end > start]
         self._silent = [one.moved(-start) for one in self._silent if one.end > start]
+        self._utterances = [place - start for place in self._utterances if place >= start]
         self._text, self._boundary = self._text[start:], cut - start
         self._labels = {place - start: label for place, label in self._labels.items() if place > start}
         self._n_dropped += start

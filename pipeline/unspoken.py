@@ -47,8 +47,9 @@ _BRACKETED = (
     rf"\[(?P<name>{_NUMBERED})\](?:{_B}[:：])?+|\[(?P<name>[^\W_][^\[\]:\n]{{0,40}}+)\]{_B}[:：]"
     rf"|(?P<name>{_NUMBERED}){_COLON}"
 )
-# In captions for the deaf it says how or where: `JOHN [whispering]: `, `WOMAN (ON PHONE): `, `MAN #1: `.
-_CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{{1,30}}+)(?:[\[(][^\[\]()\n]{{1,40}}+[\])])?+){_COLON}"
+# Captions for the deaf say how or where: `JOHN [whispering]: `, `WOMAN (ON PHONE): `, `MAN #1: `.
+_MANNER = r"(?:\[[^\[\]()\n]{1,40}+\]|\((?:[a-z][a-z ]{2,39}+|[A-Z][A-Z .\-]{2,39}+)\))"
+_CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{{1,30}}+){_MANNER}?+){_COLON}"
 _ANY_NAME = rf"(?P<name>[^\W_][\w .'’\-]{{0,39}}?)(?:{_B}[\[(]{_TIME}[\])])?+{_B}{_COLON}"
 _ABOVE = rf"(?P<name>[^\W\d_][\w.'’\-]*+(?: [\w.'’\-]++){{0,3}}+)(?:[ ]{{2,9}}+|\t){_DATED}{_END}"  # a line of its own
 
@@ -100,6 +101,11 @@ _FULL_NAME = regex.compile(r"\p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+")
 _LINES_READ = 200  # to find out whether a text names its speakers
 _LEAST_NAMED = 3  # lines, and half of all
 _LINES_A_NAME = 1.5  # a list (`Price: ...`, `Colour: ...`) has one; people who talk come back
+
+
+def speaker_of(name: str) -> str:
+    """Who speaks: `JOHN` of `JOHN [whispering]`."""
+    return regex.split(r" ?[\[(]", name)[0]
 
 
 def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:

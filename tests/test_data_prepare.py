@@ -131,13 +131,14 @@ def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str
     write_documents(tmp_path / "talks.jsonl", ["hello you are the best, no?"])
     bare = recipe(tmp_path, source={"labelled": False})
     assert prepared_shard(bare, tmp_path / "bare", tiny_checkpoint)["labels"].tolist() == [0] * 6
-    rows = "Hello,\tCOMMA\nit\tO\n's\tO\nthe\tO\nU.S.\tPERIOD\n大\tO\n家\tCOMMA\n你好。\tPERIOD\n—\tO\nend?\tQUESTION\n"
+    rows = "Hello,\tCOMMA\nit\tO\n's\tO\nthe\tO\nU.S.\tPERIOD\n大\tCOMMA\n家\tCOMMA\n...\tPERIOD\n"
+    rows += "你好。\tPERIOD\n—\tO\nend?\tQUESTION\n"
     (tmp_path / "marks.tsv").write_text(rows, encoding="utf-8")
     converter = Converter(AutoTokenizer.from_pretrained(tiny_checkpoint), AutoConfig.from_pretrained(tiny_checkpoint))
     (document,) = read_documents(tmp_path / "marks.tsv")
     words, labels = converter.words_and_labels(document, "en")
-    assert words == ["Hello", "it's", "the", "U.S", "大家", "你好", "end"]
-    assert labels.tolist() == [1, 0, 0, 2, 1, 2, 3]
+    assert words == ["Hello", "it's", "the", "U.S", "大", "家", "你好", "end"]
+    assert labels.tolist() == [1, 0, 0, 2, 1, 1, 2, 3]
     (tmp_path / "x.tsv").write_text("hello\tKOMMA\n")
     with pytest.raises(ValueError, match=r"Expected the labels .*x\.tsv, line 1 on, got \['KOMMA'\]"):
         prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
@@ -150,8 +151,9 @@ def test_a_run_that_begins_anew_with_other_texts_prepares_them(tmp_path: Path, t
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("Hello, you are the best. " * 4)
 
-    def sources(name: str) -> list[str]:
-        prepared_folders([str(tmp_path / name)], tmp_path / "out", tiny_checkpoint, language="en", validation=0.0)
+    def sources(name: str, resumes: bool = False) -> list[str]:
+        about = {"language": "en", "validation": 0.0}
+        prepared_folders([str(tmp_path / name)], tmp_path / "out", tiny_checkpoint, resumes, **about)
         return [row["name"] for row in read_index(tmp_path / "out")["sources"]]
 
     assert sources("one.txt") == ["one"]
@@ -159,6 +161,7 @@ def test_a_run_that_begins_anew_with_other_texts_prepares_them(tmp_path: Path, t
     assert sources("one.txt") == ["one"]
     assert (tmp_path / "out" / "index.json").stat().st_mtime_ns == made
     assert sources("two.txt") == ["two"]
+    assert sources("gone.txt", resumes=True) == ["two"]  # a run that goes on keeps what it began with
     (tmp_path / "two.txt").write_text("Hello, you are the best. Are you? " * 4)
     assert sources("two.txt") == ["two"]
     assert read_index(tmp_path / "out")["sources"][0]["splits"]["train"]["n_words"] == 28

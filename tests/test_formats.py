@@ -256,6 +256,8 @@ def test_sentences_end_where_another_speaks_and_name_the_speaker_in_every_format
     inner = {**segments[0], "text": "hello there yes hi", "words": [*words[:1], {**words[2], "word": " yes hi"}]}
     restored = restored_json({"segments": [inner]}, {})  # of WhisperX, whose segment has the speaker of most words
     assert write_as(restored, "txt") == "SPEAKER_00: hello there\nSPEAKER_01: yes hi\n"
+    shown = {**inner, "text": "hello there\nANNA: yes hi"}  # the text says it itself
+    assert write_as(restored_json({"segments": [shown]}, {}), "txt") == "SPEAKER_00: hello there\nANNA: yes hi\n"
     numbered = [{"word": "hello", "start": 0, "end": 1, "speaker": 0}]  # as Deepgram has them
     assert write_as(restored_json(numbered, {}), "txt") == "SPEAKER 0: hello\n"
 
@@ -297,6 +299,8 @@ def test_what_is_written_in_another_format_can_be_read_again(name: str, target: 
 )  # fmt: skip
 def test_in_every_recognisers_words_nothing_may_be_heard(given: Any) -> None:
     assert read_source(json.dumps(given), "json").speeches[0].text == ""
+    with pytest.raises(FormatError, match="Name the text's key 'text'"):
+        read_source('{"text": null, "body": "hello you"}', "json")
 
 
 def test_a_silent_recording_becomes_an_empty_file_and_plain_text_no_subtitles() -> None:

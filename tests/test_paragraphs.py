@@ -41,7 +41,7 @@ def test_a_line_end_alone_and_the_ends_of_the_text_say_nothing(sparing: Any, tex
 
 def test_marks_that_are_there_and_what_the_caller_wants_come_first(sparing: Any) -> None:
     assert sparing("hello you!\n\nsaya awak,\n\nare")["text"] == "hello you!\n\nsaya awak,\n\nare"
-    assert sparing("hello you\n\nsaya", marks=["COMMA"])["text"] == "hello you\n\nsaya"
+    assert sparing("hello you\n\nsaya", marks=["COMMA"], thresholds={})["text"] == "hello you\n\nsaya"
     assert ended(sparing({"text": "hello you\n\nsaya", "known": {1: "O"}})) == []
 
 

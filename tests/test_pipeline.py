@@ -101,6 +101,10 @@ def test_a_mark_that_alone_parts_two_words_is_kept_and_decides(tiny_pipeline):
     assert kept["text"].startswith("hello,you")
     assert [kept["words"][0][key] for key in ("label", "mark", "source")] == ["COMMA", ",", "input"]
     assert kept["sentences"][0]["text"].startswith("hello,you")
+    dash = tiny_pipeline("hello you? - are the", existing="replace", thresholds={})
+    assert dash["text"].startswith("hello")
+    assert [dash["words"][1][key] for key in ("label", "source")] == ["COMMA", "input"]  # as the dash says
+    assert "you -" in dash["text"]
 
 
 def test_thresholds_of_zero_and_one_write_always_and_never(tiny_pipeline):

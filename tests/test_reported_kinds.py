@@ -162,6 +162,8 @@ def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
         assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["saya"]
         assert [name for _, name in speech.speakers] == ["SPEAKER_00", "SPEAKER_01"]
     assert len(read_item("\n".join(told)).turns) == 2  # the first name begins a turn as well, before any word
+    assert len(read_item("JOHN: are you\nJOHN [low]: saya\nJOHN (LOW): awak").turns) == 1
+    assert [find_hidden(text) for text in ("FIG (a): x", "USA (2020): x", "I AM (John): x")] == [[], [], []]
 
 
 CALL = "Agent: hello how are you\n[00:04] Mary Lee: i am ill\r\nvery ill\n\nAgent (0:09): oh no\nMary Lee： 我 很 好\n"

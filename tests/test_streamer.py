@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from punctuation_restoration.pipeline import restoration_pipeline
 from punctuation_restoration.pipeline.edits import edited
-from punctuation_restoration.pipeline.streamer import PunctuationStreamer
+from punctuation_restoration.pipeline.streamer import MAX_OPEN, PunctuationStreamer
 
 MARKS = re.compile(r"[,.?，。？]")
 WORDS = ["hello", "you", "are", "the", "saya", "awak", "3.5", "it's", "我们", "大家", "今天", "北京", "a"]
@@ -128,6 +128,23 @@ def test_what_nobody_says_is_no_word_however_it_comes(tiny_pipeline: Any) -> Non
     words = [word["word"] for sign in lines for word in streamer.feed(sign).words]
     words += [word["word"] for word in streamer.flush().words]
     assert words == ["so", "OK", "hello", "you", "are", "the", "end", "saya"]
+    streamer = PunctuationStreamer(tiny_pipeline)
+    utterances = ["[BLANK_AUDIO]", "hello you", "(laughs)", "[BLANK_AUDIO]", "ANNA: the end", "ANNA: saya"]
+    steps = [streamer.flush(text) for text in utterances]
+    assert [word["word"] for step in steps for word in step.words] == ["hello", "you", "the", "end", "saya"]
+    streamer = PunctuationStreamer(tiny_pipeline)
+    steps = [streamer.feed_words(["OK:", "now", "Speaker", "A:", "we", "go"]), streamer.flush()]
+    assert [word["word"] for step in steps for word in step.words] == ["OK", "now", "Speaker", "A", "we", "go"]
+
+
+def test_silence_is_not_kept(tiny_pipeline: Any) -> None:
+    watched = Watched(tiny_pipeline)
+    streamer = PunctuationStreamer(watched, look_ahead=0)
+    streamer.feed_words(["hello"])
+    for _ in range(40):
+        streamer.feed_words(["[BLANK_AUDIO]" * 40])
+    streamer.feed_words(["you"])
+    assert len(watched.seen[-1].text) < 2 * MAX_OPEN
 
 
 class Watched:

@@ -5,7 +5,7 @@ text ── words, marks ──> spoken words, label names ── slots ──> 
 
 import functools
 import itertools
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -96,13 +96,16 @@ class Converter:
                 before, own = whole.pop()
                 token, name = before + token, own if name == none else name
             whole.append((token, name))
-        text, place = join_words([token for token, _ in whole]), 0
+        # A line end after a mark: no Han word reaches over one.
+        text, place = join_words([token + "\n" * (name != none) for token, name in whole]), 0
         words = self.finder(text)
-        labels, starts = [none] * len(words), [word.start for word in words]
+        labels, ends = [none] * len(words), [word.end for word in words]
         for token, name in whole:
-            place = text.index(token, place) + len(token)
-            if words and name != none:
-                labels[max(0, bisect_left(starts, place) - 1)] = name
+            first = text.index(token, place)
+            place = first + len(token)
+            last = bisect_right(ends, place) - 1  # the last word that ends by then
+            if last >= 0 and ends[last] > first:  # else the token has no word
+                labels[last] = name
         return [word.spoken for word in words], labels
 
     def pack(

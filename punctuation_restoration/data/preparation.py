@@ -4,6 +4,7 @@ A hash of its id puts a document into train, validation or, on request, test.
 """
 
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -26,7 +27,7 @@ from punctuation_restoration.modeling.configuration_punctuation import (
     PunctuationRestorationConfig,
 )
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
-from punctuation_restoration.whole_files import written_whole
+from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 SPLITS = ("train", "validation", "test")  # the last one on request
 OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(shards.INDEX_NAME))
@@ -44,8 +45,13 @@ def recipe_for_texts(
     return Recipe(language, sources, validation=validation, **fields)
 
 
-def prepared_folders(paths: Sequence[str], out: Path, tokenizer: str | None, **about_texts: Any) -> list[str]:
-    """Folders of prepared data; texts among `paths` are prepared into `out` as `recipe_for_texts` says, if need be."""
+def prepared_folders(
+    paths: Sequence[str], out: Path, tokenizer: str | None, resumes: bool = False, **about_texts: Any
+) -> list[str]:
+    """Folders of prepared data; texts among `paths` are prepared into `out` as `recipe_for_texts` says.
+
+    What is there stays if it was made from the same, and always for a run that `resumes`, which has begun with it.
+    """
     folders = [str(path) for path in paths if (Path(path) / shards.INDEX_NAME).is_file()]
     texts = [str(path) for path in paths if str(path) not in folders]
     if not texts:
@@ -54,6 +60,8 @@ def prepared_folders(paths: Sequence[str], out: Path, tokenizer: str | None, **a
         what = "a --model or an --encoder to start from"
         raise ValueError(f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows.")
     recipe, place = recipe_for_texts(texts, **about_texts), out / shards.INDEX_NAME
+    if resumes and place.is_file():
+        return [*folders, str(out)]
     there = json.loads(place.read_text(encoding="utf-8")).get("made_from") if place.is_file() else None
     if there != made_from(recipe, tokenizer):
         prepare(recipe, out, tokenizer)
@@ -72,7 +80,9 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
     capitalised: Counter[str] = Counter()
     seen: set[int] = set()
     files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
+    out = out.resolve()
     check_folder(out)
+    remove_unfinished(out.parent, out.name)
     n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
     with written_whole(out) as beside, start_workers(converter, n_processes) as convert:
         beside.mkdir()
@@ -209,7 +219,9 @@ def describe(row: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> str
 
 
 def check_folder(out: Path) -> None:
-    """Check that nothing is at `out` but prepared data, perhaps, which may be replaced."""
+    """Check that nothing is at `out` but prepared data, perhaps, which may be replaced as a folder."""
+    if os.path.ismount(out):
+        raise FileExistsError(f"Expected a folder that can be replaced, {out} is a whole disk. Name a folder on it.")
     if out.exists() and any(path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in out.iterdir()):
         wanted = f"an empty or prepared folder at {out}"
         raise FileExistsError(f"Expected {wanted}, got other files. Choose another --output.")

@@ -40,7 +40,7 @@ def self_train(args: Namespace) -> None:
         raise ValueError("Expected one process for --unlabelled, got several. Start train.py without a launcher.")
     out, device, encoder = Path(args.output), args.device or default_device(), getattr(args, "encoder", None)
     record = out / ROUNDS_FILE
-    about_texts = {"language": args.language, "labelled": False}
+    about_texts = {"resumes": (out / "round-1").exists(), "language": args.language, "labelled": False}
     bare = prepared_folders(args.unlabelled, out / "unlabelled", args.model, **about_texts)
     if any(row.get("is_labelled", True) for row in read_index(*bare)["sources"]):
         raise ValueError(f"Expected text prepared without its marks in {bare}, got labelled data. Give the texts.")

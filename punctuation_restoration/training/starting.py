@@ -52,11 +52,11 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     out = Path(args.output)
     if args.model and (unused := sorted({"layers", "encoder"} & vars(args).keys())):
         raise ValueError(f"Expected --{unused[0]} without --model, whose encoder stays as it is, got both. Give one.")
+    resumed, kept = newest_checkpoint(out, accelerator.print)
     with accelerator.main_process_first():  # the others find what it has prepared
-        about_texts = {"language": args.language, "model": recipe.model}
+        about_texts = {"resumes": resumed is not None, "language": args.language, "model": recipe.model}
         folders = prepared_folders(args.data, out / "prepared", args.model or settings.encoder, **about_texts)
     index = read_index(*folders)
-    resumed, kept = newest_checkpoint(out, accelerator.print)
     about = {"data": args.data, "start": args.model or settings.encoder, **asdict(settings)}
     if resumed:
         check_same_run(out, about)
