@@ -103,7 +103,7 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(ENCLOSING | marks | set(_HYPHENS))}]"
     core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
     listed = "|".join(map(regex.escape, sorted(ABBREVIATIONS)))
-    abbreviated = rf"(?<=\.\p{{L}}|(?<!{sign})(?i:{listed}))"
+    its_point = rf"\.(?<=(?:\.\p{{L}}|(?<!{sign})(?i:{listed}))\.)"  # of an abbreviation
     joiners = [
         rf"\.(?={sign})",  # 3.5, example.com
         r"(?<=\p{N})[,:：．–—‒](?=\p{N})",  # 1,000, 12:30, 1990–1995
@@ -111,10 +111,10 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
         r"(?<=\p{L})[‘`´](?=\p{L})",  # Hawai‘i
         r"(?<=\p{Latin}):(?=[\\/])",  # C:\file
         r"\?(?=[\p{Latin}0-9_.\-]{1,40}+=)",  # watch?v=1
-        rf"{abbreviated}\.['’＇](?=[sS](?!{sign}))",  # U.S.'s
+        rf"{its_point}['’＇](?=[sS](?!{sign}))",  # U.S.'s
     ]
     if marks.isdisjoint(_HYPHENS):
-        joiners.append(rf"{abbreviated}\.(?={hyphen}[\p{{L}}\p{{N}}])")  # U.S.-based
+        joiners.append(rf"{its_point}(?={hyphen}[\p{{L}}\p{{N}}])")  # U.S.-based
         core += rf"|(?<!{hyphen}){hyphen}(?!{hyphen})"
     else:  # a label set in which hyphens are marks
         joiners.append(rf"{hyphen}(?={sign})")
