@@ -20,18 +20,20 @@ from .configuration_punctuation import PunctuationLSTMConfig, PunctuationRestora
 from .encoders import SCALE, PunctuationLSTM, apply_scales, expect_scales, in_8_bits, keep_first_layers, without_pooler
 from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
 
-NOTICES = ("NOTICE", "GEMMA_TERMS_OF_USE.txt")  # of Gemma's family
+NOTICES = ("GEMMA_TERMS_OF_USE.txt", "NOTICE")
 MAY_BE_MISSING = ("_raise_exceptions_for_missing_entries", "_raise_exceptions_for_connection_errors")
 HUB_KEYWORDS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 
 
-def notices_beside(place: Any, encoder_config: Any, **where: Any) -> dict[str, bytes]:
-    """Notice and terms beside weights of Gemma's family, by name; `where` are keywords of `from_pretrained`."""
-    if not encoder_config.model_type.startswith("gemma"):
-        return {}
+def notices_beside(place: Any, **where: Any) -> dict[str, bytes]:
+    """Gemma's terms and the notice beside weights that are, or learned from, Gemma's; `where` is for `cached_file`."""
     where |= dict.fromkeys(MAY_BE_MISSING, False)
-    files = {name: cached_file(place, name, **where) for name in NOTICES}
-    return {name: Path(file).read_bytes() for name, file in files.items() if file}
+    found: dict[str, bytes] = {}
+    for name in NOTICES:
+        if not (file := cached_file(place, name, **where)):
+            break  # without the terms a notice is of something else
+        found[name] = Path(file).read_bytes()
+    return found
 
 
 @dataclass
@@ -115,7 +117,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         encoder_config: Any = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
         model.encoder.load_state_dict(encoder.state_dict())
-        model.notices = notices_beside(name_or_path, encoder.config, revision=revision)
+        model.notices = notices_beside(name_or_path, revision=revision)
         return model
 
     @classmethod
@@ -155,14 +157,14 @@ class PunctuationRestorationModel(PreTrainedModel):
         # Read now: the folder may be gone when the model is saved, as checkpoints of a run go.
         if place is not None:
             where = {name: value for name, value in kwargs.items() if name in HUB_KEYWORDS}
-            model.notices = notices_beside(place, model.config.encoder_config, **where)
+            model.notices = notices_beside(place, **where)
         return loaded if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
         """As in transformers; with `stored_bits=8` the matrices of the encoder are stored in 8 bits.
 
         Such a file has a quarter of the size. This model itself stays as it is. The notice and the terms that lay
-        beside a model of Gemma's family when it was loaded are written too, as these terms ask.
+        beside a model that has them when it was loaded are written too, as these terms ask.
 
         Raises:
             ValueError: for other `stored_bits` than 8 and None.

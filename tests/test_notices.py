@@ -27,10 +27,19 @@ def test_models_of_the_family_keep_notice_and_terms(tmp_path: Path) -> None:
     assert [(second / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
     assert not (second / "other.txt").exists()
     loaded.encoder.save_pretrained(tmp_path / "encoder")
-    shutil.copy(second / "NOTICE", tmp_path / "encoder")
+    for name in NOTICES:
+        shutil.copy(second / name, tmp_path / "encoder")
     begun = PunctuationRestorationModel.from_encoder(str(tmp_path / "encoder"))
     begun.save_pretrained(tmp_path / "begun")
     assert (tmp_path / "begun" / "NOTICE").read_text() == "the NOTICE"
+
+
+def test_a_model_that_learned_from_one_keeps_them_too(tiny_checkpoint: str, tmp_path: Path) -> None:
+    student = Path(shutil.copytree(tiny_checkpoint, tmp_path / "student"))
+    for name in NOTICES:
+        (student / name).write_text(f"the {name}")
+    AutoModelForTokenClassification.from_pretrained(student).save_pretrained(tmp_path / "saved")
+    assert [(tmp_path / "saved" / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
 
 
 def test_models_of_others_have_none(tiny_checkpoint: str, tmp_path: Path) -> None:
