@@ -22,7 +22,7 @@ import regex
 from .layouts import Part, listed, seconds
 from .recognisers import Recognised, is_pair, opens_transcript, read_recognised
 from .speech import Line, Time, TimedSpan
-from .unspoken import Hidden, find_hidden, speaker_of
+from .unspoken import Hidden, find_hidden
 from .words import Word
 
 logger = logging.getLogger(__name__)
@@ -133,10 +133,9 @@ def turns_in(hidden: Iterable[Hidden], speaker: str | None = None) -> list[int]:
     """Where another speaker's turn begins: after a dash, and after a name that is not `speaker`, who spoke before."""
     turns = []
     for one in hidden:
-        named = speaker_of(one.name) if one.name else None
-        if one.kind == "dash" or (named and named != speaker):
+        if one.begins_turn and (one.speaker is None or one.speaker != speaker):
             turns.append(one.end)
-            speaker = named
+            speaker = one.speaker
     return turns
 
 
@@ -147,13 +146,19 @@ def join_words(words: Sequence[str]) -> str:
     return "".join(word + border for word, border in zip(words, [*borders, ""], strict=False))
 
 
+def places_of(words: Iterable[str], text: str) -> Iterator[int]:
+    """Where each word begins in a text that `join_words` made of them."""
+    place = 0
+    for word in words:
+        yield (place := text.index(word, place))
+        place += len(word)
+
+
 def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
     if isinstance(words, str) or not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
         raise ValueError(f"Expected 'words' to be a list of strings, got {words!r:.80}. Pass one string a word.")
-    text, places, place = join_words(words), [], 0
-    for word in words:
-        places.append(text.index(word, place))
-        place = places[-1] + len(word)
+    text = join_words(words)
+    places = list(places_of(words, text))
     hidden = [one.moved(place) for word, place in zip(words, places, strict=True) for one in find_hidden(word, "word")]
     spoken = Line(text, hidden=hidden).spoken
     if timestamps is None:

@@ -213,6 +213,14 @@ class Part:
         """Whether it is an entry in which nothing was heard."""
         return isinstance(self.value, Mapping) and any(self.value.get(key, 0) in _EMPTY for key in _MAY_BE_EMPTY)
 
+    def heard_nothing(self) -> bool:
+        """Whether this transcript has an empty list, or a text that is null and no other."""
+        lists = (at for path in ROOTS for one in self.all(path) for row in LISTS if (at := one.at(row.path)))
+        values = self.value if isinstance(self.value, Mapping) else {}
+        is_null = any(values.get(key, "") is None for key in TEXTS)
+        has_other = any(isinstance(one, str) and " " in one.strip() for one in values.values())
+        return (is_null and not has_other) or any(at.parts() == [] for at in lists)
+
     def lists(self) -> "list[tuple[Listed, list[Part]]]":
         """The lists of a transcript that have something in them, richest first."""
         rows: dict[str, tuple[Listed, list[Part]]] = {}

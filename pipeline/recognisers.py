@@ -14,20 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .edits import Edit
-from .layouts import (
-    AFTER_SEGMENT,
-    ALIGNED,
-    KNOWN_KEYS,
-    LISTS,
-    LOOK_LIKE,
-    NAMES,
-    ROOTS,
-    TEXTS,
-    TIMES,
-    Listed,
-    Part,
-    listed,
-)  # fmt: skip
+from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, TIMES, Listed, Part, listed
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
 from .unspoken import Layout, find_hidden, names_speakers
 
@@ -208,13 +195,8 @@ class _Reader:
         """What holds a transcript: its richest list, and everything else as its copies."""
         lists, texts = root.lists(), list(root.strings())
         if not lists and not texts:
-            places = [root, *(one for path in ROOTS for one in value.all(path))]
-            lists_of = (at for one in places for row in LISTS if (at := one.at(row.path)))
-            values = root.value if isinstance(root.value, Mapping) else {}
-            is_null = any(values.get(key, "") is None for key in TEXTS)
-            is_null = is_null and not any(isinstance(one, str) and " " in one.strip() for one in values.values())
-            if value.at("partial") or is_null or any(at.parts() == [] for at in lists_of):
-                return  # nothing was heard
+            if value.at("partial") or value.heard_nothing():
+                return
             got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
             wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
             raise value.fault(f"Expected {wanted}, got {got:.90}. Name the text's key 'text'.")
@@ -285,10 +267,11 @@ class _Reader:
         """Whether the words of a segment say who speaks: they spell its text, which shows no names and no dashes."""
         if not words or words[0].speaker() is None:
             return False
+        if text is None:
+            return True
         said = "".join((word.said() or word).value for word in words)
-        shown = find_hidden(text.value, "line", self.are_named) if text else []
-        is_spelled = text is None or _letters(said) == _letters(text.value)
-        return is_spelled and not any(one.kind in ("name", "dash") for one in shown)
+        shown = find_hidden(text.value, "line", self.are_named)
+        return _letters(said) == _letters(text.value) and not any(one.begins_turn for one in shown)
 
     def _introduce(self, part: Part, at: int | None = None) -> None:
         """Note who says a part, which begins at this offset of the text, or else comes next."""

@@ -209,8 +209,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         spoken = [word.spoken for word in words]
         found = find_marks(given.spoken, words, config.mark_labels, config.label_names)
         replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
-        left = without_marks(given.spoken, words, replaced) if replaced else given.spoken
-        kept = found if left == given.spoken else find_marks(left, words, config.mark_labels, config.label_names)
+        kept = found
+        if replaced:  # such as the comma of `yes,no`
+            left = without_marks(given.spoken, words, replaced)
+            kept = find_marks(left, words, config.mark_labels, config.label_names)
         fixed = fix(config, kept, given.known)
         times = None if given.spans is None else word_times(words, given.spans)
         prepared = PreparedItem(given, words, found, fixed, find_forms(spoken), replaced, times)
@@ -243,8 +245,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         item, words, table = prepared.item, prepared.words, config.labels
         read = np.concatenate([output["probabilities"][output["window"].kept] for output in model_outputs])
         labels, casings = np.split(read, [len(table)], axis=1)  # (W, M) and (W, C)
-        given = config.thresholds if thresholds is None else thresholds and {**(config.thresholds or {}), **thresholds}
-        choice = make_choice(config, marks, given)
+        limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
+        choice = make_choice(config, marks, limits)
         decided, labels = decide(prepared, labels, config, choice, pause)
         written = marks_of(words, [table[one.label] for one in decided])
         entries: list[dict[str, Any]] = [

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from .conventions import CLOSERS
 from .edits import Edit, follows
-from .unspoken import Hidden, speaker_of
+from .unspoken import Hidden
 
 Span = tuple[int, int]  # start and end, in characters
 Time = float | None  # seconds; None where nobody tells
@@ -213,8 +213,8 @@ class SpeechBuilder:
                 self.speech.add_runs(line.cut(done, one.start, at))
                 self._parts += [lead, text]
                 self.length, self._last = at + len(text), text[-1]
-            if one.name is not None or one.kind == "dash":
-                self.introduce(speaker_of(one.name) if one.name else None, one.name or "")
+            if one.begins_turn:
+                self.introduce(one.speaker, one.name or "")
             if one.kind in ("dash", "sound"):
                 shown = line.text[one.start : one.end].strip()
                 self.speech.asides.append(Aside(self.length, shown, leads=not parts))

@@ -23,7 +23,7 @@ from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Item, join_words, turns_in
 from .speech import Line, Time, TimedSpan
-from .unspoken import Hidden, find_hidden, speaker_of
+from .unspoken import Hidden, find_hidden
 from .words import Word
 
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
@@ -94,7 +94,6 @@ class PunctuationStreamer:
         self._begins_line = True  # whether it begins a line
         self._speaker: str | None = None  # whose name stands before it
         self._words: list[tuple[int, int]] = []  # stretches of it that came as words
-        self._silent: list[Hidden] = []  # what in these is not said
         self._utterances: list[int] = []  # the blanks in it that stand between two utterances
         self._is_over = False  # whether an utterance is over, and the next one has not begun
         self._hypothesis = ""
@@ -127,9 +126,7 @@ class PunctuationStreamer:
         for word in words:
             self._is_closed = True
             self._take(word)
-            start = len(self._text) - len(word)
-            self._words.append((start, len(self._text)))
-            self._silent += [one.moved(start) for one in find_hidden(word, "word")]
+            self._words.append((len(self._text) - len(word), len(self._text)))
         self._is_closed = self._is_closed or bool(words)
         return self._step(self.look_ahead)
 
@@ -171,12 +168,7 @@ class PunctuationStreamer:
     def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if last."""
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
-        lined = text  # with a line end between two utterances
-        for place in [
-            *self._utterances,
-            *([len(self._text)] if self._is_over and self._hypothesis[:1].isspace() else []),
-        ]:
-            lined = f"{lined[:place]}\n{lined[place + 1 :]}"
+        lined = self._lined(text)
         hidden = self._hidden(lined, is_last)
         spoken = Line(text, hidden=hidden).spoken
         found = self._find_words(spoken)
@@ -212,6 +204,13 @@ class PunctuationStreamer:
             self._commit_to(cut, [word.mark_from for word in found if word.end <= cut], hidden)
         return step
 
+    def _lined(self, text: str) -> str:
+        """The text with a line end between two utterances, in the place of the blank there."""
+        signs, begun = list(text), [len(self._text)] if self._is_over and self._hypothesis[:1].isspace() else []
+        for place in [*self._utterances, *begun]:
+            signs[place] = "\n"
+        return "".join(signs)
+
     def _hidden(self, text: str, is_last: bool) -> list[Hidden]:
         """What of the text is not said. A sign stands for what is before it in its line, and for what may come.
 
@@ -221,7 +220,8 @@ class PunctuationStreamer:
         found = [one.moved(-len(before)) for one in find_hidden(before + text + after)]
         places = [bisect_right(self._words, (one.start, len(text))) - 1 for one in found]
         lines = [one for one, n in zip(found, places, strict=True) if n < 0 or self._words[n][1] <= one.start]
-        return sorted(lines + self._silent)
+        silent = [one.moved(a) for a, b in self._words for one in find_hidden(text[a:b], "word")]
+        return sorted(lines + silent)
 
     def _find_words(self, text: str) -> list[Word]:
         """The words of the text; none has a part that is committed and one that is not, as jieba may find them."""
@@ -262,11 +262,8 @@ class PunctuationStreamer:
             start = next((place for place in word_starts if place >= cut - MAX_OPEN), cut)
         self._last_sign = self._text[cut - 1]
         self._begins_line = self._text[start - 1] in "\r\n" if start else self._begins_line
-        told = [one for one in hidden if one.end <= start and (one.name or one.kind == "dash")]
-        speakers = [speaker_of(one.name) if one.name else None for one in told]
-        self._speaker = [self._speaker, *speakers][-1]
+        self._speaker = [self._speaker, *(one.speaker for one in hidden if one.begins_turn and one.end <= start)][-1]
         self._words = [(max(0, first - start), end - start) for first, end in self._words if end > start]
-        self._silent = [one.moved(-start) for one in self._silent if one.end > start]
         self._utterances = [place - start for place in self._utterances if place >= start]
         self._text, self._boundary = self._text[start:], cut - start
         self._labels = {place - start: label for place, label in self._labels.items() if place > start}

@@ -27,6 +27,16 @@ class Hidden(NamedTuple):
     kind: str  # "time", "name", "dash", "sound" or "tag"
     name: str | None = None
 
+    @property
+    def speaker(self) -> str | None:
+        """Who speaks from there on: `JOHN` of `JOHN [whispering]`; None where no name is told."""
+        return regex.split(r" ?[\[(]", self.name)[0] if self.name else None
+
+    @property
+    def begins_turn(self) -> bool:
+        """Whether it says that somebody begins to speak: a name, even of who spoke before, or a dash."""
+        return self.kind == "dash" or self.name is not None
+
     def moved(self, by: int) -> "Hidden":
         """The same where the text has `by` more characters before it."""
         return self._replace(start=max(0, self.start + by), end=self.end + by)
@@ -101,11 +111,6 @@ _FULL_NAME = regex.compile(r"\p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+")
 _LINES_READ = 200  # to find out whether a text names its speakers
 _LEAST_NAMED = 3  # lines, and half of all
 _LINES_A_NAME = 1.5  # a list (`Price: ...`, `Colour: ...`) has one; people who talk come back
-
-
-def speaker_of(name: str) -> str:
-    """Who speaks: `JOHN` of `JOHN [whispering]`."""
-    return regex.split(r" ?[\[(]", name)[0]
 
 
 def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:

@@ -67,7 +67,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--dtype", default="float32", choices=DTYPES, help="default: float32")
     args = parser.parse_args(argv)
     from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, named
-    from punctuation_restoration.evaluation.result_files import file_name
 
     if args.list:
         print(*(f"{one:28}{about.use:12}{about.about}" for one, about in BENCHMARKS.items()), sep="\n")
@@ -82,6 +81,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         args.benchmark = named(args.benchmark)
     except ValueError as error:
         parser.error(str(error))
+    from punctuation_restoration.evaluation.result_files import file_name
+
     if len({file_name(one) for one in args.benchmark}) < len(args.benchmark):
         what_to_do = "Score them one by one, each with an --output of its own"
         parser.error(f"Expected files of different names, after which results are named, got some alike. {what_to_do}.")

@@ -25,7 +25,7 @@ from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
-from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.items import join_words, places_of
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import Word, WordFinder
@@ -76,16 +76,17 @@ class Converter:
 
     def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
-        spoken, names = self.labelled(document) if document.words else ([], [])
-        if not document.words:
+        if document.words:
+            spoken, names = self.labelled(document)
+            if unknown := sorted(set(names) - set(self.config.label_names)):
+                wanted = f"the labels {self.config.label_names} from {document.place} on"
+                raise ValueError(f"Expected {wanted}, got {unknown}. Rename them.")
+        else:
             text = speller(language)(document.text) if self.recipe.spell_numbers else document.text
             words: Sequence[Word] = self.finder(text)
             if language in self.recipe.opening_signs:
                 text, words = with_openings(text, words)
             spoken, names = strip_marks(text, words, self.config.mark_labels, self.config.label_names)
-        elif unknown := sorted(set(names) - set(self.config.label_names)):
-            wanted = f"the labels {self.config.label_names} from {document.place} on"
-            raise ValueError(f"Expected {wanted}, got {unknown}. Rename them.")
         return spoken, np.array([self.config.label2id[name] for name in names], dtype=np.uint8)
 
     def labelled(self, document: SourceDocument) -> tuple[list[str], list[str]]:
@@ -97,13 +98,11 @@ class Converter:
                 token, name = before + token, own if name == none else name
             whole.append((token, name))
         # A line end after a mark: no Han word reaches over one.
-        text, place = join_words([token + "\n" * (name != none) for token, name in whole]), 0
+        text = join_words([token + "\n" * (name != none) for token, name in whole])
         words = self.finder(text)
         labels, ends = [none] * len(words), [word.end for word in words]
-        for token, name in whole:
-            first = text.index(token, place)
-            place = first + len(token)
-            last = bisect_right(ends, place) - 1  # the last word that ends by then
+        for (token, name), first in zip(whole, places_of((token for token, _ in whole), text), strict=True):
+            last = bisect_right(ends, first + len(token)) - 1  # the last word that ends by then
             if last >= 0 and ends[last] > first:  # else the token has no word
                 labels[last] = name
         return [word.spoken for word in words], labels

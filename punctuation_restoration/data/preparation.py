@@ -79,11 +79,11 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
     rows: list[dict[str, Any]] = []
     capitalised: Counter[str] = Counter()
     seen: set[int] = set()
-    files = [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
+    made, n_bytes = made_from(recipe, tokenizer), sum(file.stat().st_size for file in text_files(recipe))
     out = out.resolve()
     check_folder(out)
     remove_unfinished(out.parent, out.name)
-    n_processes = min(n_processes, 1 + sum(file.stat().st_size for file in files) // BYTES_PER_PROCESS)
+    n_processes = min(n_processes, 1 + n_bytes // BYTES_PER_PROCESS)
     with written_whole(out) as beside, start_workers(converter, n_processes) as convert:
         beside.mkdir()
         for source in recipe.sources:
@@ -101,7 +101,7 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
             "languages": sorted({source.language for source in recipe.sources}),
             "sources": rows,
             "mixed_case": mixed_case_words(capitalised),
-            "made_from": made_from(recipe, tokenizer),
+            "made_from": made,
         }
         if not any(row["splits"]["train"]["n_words"] for row in rows):
             why = "; ".join(describe(row, config.labels) for row in rows)
@@ -111,9 +111,14 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
     return shards.read_index(out)
 
 
+def text_files(recipe: Recipe) -> list[Path]:
+    """All files of a recipe's sources."""
+    return [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
+
+
 def made_from(recipe: Recipe, tokenizer: str) -> str:
     """A hash of what prepared data are made from: recipe, tokenizer, and the names, sizes and times of the files."""
-    found = [(str(file), file.stat()) for one in recipe.sources for file in list_files(Path(recipe.root) / one.path)]
+    found = [(str(file), file.stat()) for file in text_files(recipe)]
     files = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in found]
     return f"{shards.hash_id(repr((recipe, tokenizer, files))):016x}"
 

@@ -136,9 +136,8 @@ class RestoredSpeech:
             n = bisect_left(words, offset, key=itemgetter("start"))
             leads = n < len(words) and (leads or n == 0)  # what has no word on its side goes to the other
             beside.setdefault(n if leads else n - 1, ([], []))[not leads].append(aside)
-        ends = [0, *(word["end"] for word in words)]
-        borders = [before_openers(text, end, word["start"]) for end, word in zip(ends, words, strict=False)]
-        borders[:1] = [0][: len(words)]  # signs before the first word go with it
+        pairs = itertools.pairwise(words)  # signs before the first word go with it
+        borders = [0, *(before_openers(text, word["end"], following["start"]) for word, following in pairs)]
         spoken = []
         for n, (word, border, until) in enumerate(zip(words, borders, [*borders[1:], len(text)], strict=False)):
             restored, following = edited_between(text, self.edits, border, until), text[until : until + 1]

@@ -108,7 +108,7 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
     if not restored.clock.timings:
         raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
     cues: list[tuple[float, float, list[str]]] = []
-    for sentence in itertools.chain.from_iterable(_between_pauses(restored)):
+    for sentence in _between_pauses(restored):
         shown = [word.shown for word in sentence]
         for start, end in _split(shown, limits):
             first, last = sentence[start], sentence[end - 1]
@@ -126,13 +126,13 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
     return cues
 
 
-def _between_pauses(restored: RestoredSpeech) -> Iterator[list[list[SpokenWord]]]:
-    """The words of each sentence, in parts with silence between them."""
+def _between_pauses(restored: RestoredSpeech) -> Iterator[list[SpokenWord]]:
+    """The words of each sentence, or of its parts where there is silence in it."""
     for words in restored.spoken_sentences():
         times = [restored.clock.between(word.start, word.end) for word in words]
         gaps = [(later[0] or 0.0) - (own[1] or 0.0) for own, later in itertools.pairwise(times)]
         borders = [0, *(n for n, gap in enumerate(gaps, 1) if gap > _PAUSE), len(words)]
-        yield [words[first:end] for first, end in itertools.pairwise(borders)]
+        yield from (words[first:end] for first, end in itertools.pairwise(borders))
 
 
 def _split(words: Sequence[str], limits: CueLimits) -> Iterator[tuple[int, int]]:
