@@ -39,9 +39,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if number % n_workers != worker - 1 or target.exists():
             continue
         if not any(args.column in row for row in part):
-            raise SystemExit(
-                f"Expected a column {args.column!r} in part {number}, no row has one. Name it by --column."
-            )
+            wanted = f"a column {args.column!r} in part {number}"
+            raise SystemExit(f"Expected {wanted}, no row has one. Name it by --column.")
         texts, failures = restored_texts(restore, [row.get(args.column) for row in part])
         # Failures first: once the part is there, it counts as done.
         rows = ({"row": number * args.part_rows + n, "error": error} for n, error in failures)
@@ -68,9 +67,8 @@ def read_row(line: str, number: int) -> dict[str, Any]:
     try:
         return dict(json.loads(line))
     except (ValueError, TypeError) as error:
-        raise SystemExit(
-            f"Expected a JSON object in line {number}, got {line!r:.60}. Correct it and run again."
-        ) from error
+        problem = f"Expected a JSON object in line {number}, got {line!r:.60}"
+        raise SystemExit(f"{problem}. Correct it and run again.") from error
 
 
 def write_part(part: Any, column: str, texts: Sequence[str], place: Path) -> None:

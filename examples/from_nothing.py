@@ -82,10 +82,7 @@ def learn_pieces(words: Iterable[str], n_pieces: int) -> PreTrainedTokenizerFast
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="never")
     trainer = trainers.BpeTrainer(
-        vocab_size=n_pieces,
-        special_tokens=list(SPECIAL.values()),
-        limit_alphabet=n_pieces // 2,
-        show_progress=False,
+        vocab_size=n_pieces, special_tokens=list(SPECIAL.values()), limit_alphabet=n_pieces // 2, show_progress=False
     )
     tokenizer.train_from_iterator(words, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIAL)

@@ -81,10 +81,8 @@ def read_wave(path: str | Path) -> np.ndarray:
     with wave.open(str(path)) as file:
         n_channels, n_bits = file.getnchannels(), 8 * file.getsampwidth()
         if (n_channels, n_bits) != (1, 16):
-            raise ValueError(
-                f"Expected one channel of 16 bits, got {n_channels} of {n_bits} in {path}. Convert it: "
-                "sox IN -c 1 -b 16 OUT.wav."
-            )
+            problem = f"Expected one channel of 16 bits, got {n_channels} of {n_bits} in {path}"
+            raise ValueError(f"{problem}. Convert it: sox IN -c 1 -b 16 OUT.wav.")
         samples = np.frombuffer(file.readframes(file.getnframes()), np.int16) / 2**15
         rate = file.getframerate()
     at = np.arange(len(samples) * RATE // rate) * rate / RATE

@@ -58,7 +58,7 @@ async def start(restore: Any, look_ahead: int, port: int) -> Server:
                 async with one_at_a_time:
                     step = await asyncio.to_thread(take, streamer, message)
                 answer = {"committed": step.committed, "tail": step.tail}
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, RecursionError) as error:  # of JSON that is too deep
                 answer = {"error": str(error)}
             await connection.send(json.dumps(answer, ensure_ascii=False))
 

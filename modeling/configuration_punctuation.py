@@ -43,8 +43,6 @@ CASINGS = ("as-is", "capital", "upper", "mixed")
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
 WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 
-# What older checkpoints may still have, and nothing reads.
-REMOVED_FIELDS = {"mask_layers", "mask_token_id", "pause_edges", "bidirectional_from"}
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = {
     *("model_type", "auto_map", "custom_pipelines", "name_or_path", "num_labels", "torch_dtype", "output_attentions"),
@@ -167,21 +165,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As in transformers; unknown keys are left out with a warning, and `bidirectional_from` is refused."""
-        if config_dict.get("bidirectional_from") is not None:
-            raise ValueError(
-                f"Expected no bidirectional_from, got {config_dict['bidirectional_from']!r}: decoders that read to the "
-                "left alone are no longer read both ways. Train from an encoder that does, such as EmbeddingGemma."
-            )
-        known = {key: value for key, value in config_dict.items() if key not in REMOVED_FIELDS}
-        if unknown := cls.unknown_keys(known):
+        """As in transformers; unknown keys are left out with a warning."""
+        if unknown := cls.unknown_keys(config_dict):
             logger.warning(
                 f"Expected a configuration of known fields, got also {unknown}, which are left out. They may be "
-                "misspelt, or of a later version of punctuation-restoration."
+                "misspelt, or of another version of punctuation-restoration."
             )
-            known = {key: value for key, value in known.items() if key not in unknown}
-        if known.get("slot_style") == "late-mask":  # a removed style, which is nearly the same
-            known["slot_style"] = "last-piece"
+        known = {key: value for key, value in config_dict.items() if key not in unknown}
         return super().from_dict(known, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -226,11 +216,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         return self.encoder_config
 
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
-        """Check thresholds for this model's labels.
-
-        Raises:
-            ValueError: if one is not a probability, or its label writes nothing.
-        """
+        """Refuse, by a ValueError, thresholds that are no probabilities, or of labels that write nothing."""
         names = self.label_names[1:]
         if not isinstance(thresholds, Mapping) or not all(
             name in names and isinstance(limit, int | float) and 0 <= limit <= 1 for name, limit in thresholds.items()
@@ -241,18 +227,14 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             )
 
     def check_model(self) -> None:
-        """Check the fields that hold single values; `from_pretrained` may have changed them.
-
-        Raises:
-            ValueError: if one is impossible or does not fit the others.
-        """
+        """Refuse, by a ValueError, single values that cannot be; `from_pretrained` may have changed them."""
         self._expect("slot_style", self.slot_style in SLOT_STYLES, f"to be one of {SLOT_STYLES}")
         self._expect("head", self.head in HEADS, f"to be one of {HEADS}")
         self._expect("head_width", self.head_width >= 1, "of 1 or more")
         self._expect("head_dropout", 0 <= self.head_dropout < 1, "from 0 to below 1")
         self._expect("shift", self.shift >= 0, "of 0 or more")
         self._expect("calibration_temperature", self.calibration_temperature > 0, "above 0")
-        self._expect("max_window_pieces", self.max_window_pieces >= 8, "of 8 or more")
+        self._expect("max_window_pieces", self.max_window_pieces >= 8 + self.shift, "of 8 or more beside the shift")
         self._expect("stored_bits", self.stored_bits in (8, None), "of (8, None), which this version can read")
         self._expect("lowercase", self.lowercase or not self.casings, "beside casings: the model must not see capitals")
         sizes = (self.window, self.left_context, self.right_context)

@@ -118,10 +118,7 @@ class LinearChain(nn.Module):
         return BARRED * (1 - torch.eye(len(self.transitions), device=self.transitions.device))
 
     def _products(self, steps: torch.Tensor) -> torch.Tensor:
-        """Products (B, W, M, M) of the steps up to each slot, where sums are log-sums and products are sums.
-
-        By doubling (Hillis & Steele 1986): log W operations.
-        """
+        """Log-products (B, W, M, M) of the steps up to each slot, by doubling (Hillis & Steele 1986): log W steps."""
         for doubling in range(math.ceil(math.log2(steps.shape[1]))):
             start = self._unchanged().expand(steps.shape[0], 2**doubling, -1, -1)
             before = torch.cat([start, steps], dim=1)[:, : steps.shape[1]]

@@ -60,12 +60,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
     accepts_loss_kwargs = False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
-    # Of features that were removed: late masks and learned pauses.
-    _keys_to_ignore_on_load_unexpected = [r"^mask_state$", r"^classifier\.pauses\."]  # noqa: RUF012
-    _supports_sdpa = True
-    _supports_flash_attn = True
-    _supports_flex_attn = True
-    _supports_attention_backend = True
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
     notices: Mapping[str, bytes] = {}  # files that are written beside the weights, by name
 
     def __init__(self, config: PunctuationRestorationConfig, will_be_loaded: bool = False) -> None:
@@ -122,14 +117,10 @@ class PunctuationRestorationModel(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """As in transformers, but weights that are missing or unreadable are an error, not a warning.
+        """As in transformers, but unreadable weights are an OSError, missing ones, which would be random, a ValueError.
 
         Weights stored in 8 bits become floats of the dtype asked for. With `casings=True` a model without casings gets
         a head for them, which needs training.
-
-        Raises:
-            OSError: if there is no checkpoint, or its weights cannot be read.
-            ValueError: if the checkpoint lacks weights of this model; new ones would be random.
         """
         place, wants_info = pretrained_model_name_or_path, kwargs.pop("output_loading_info", False)
         try:
@@ -161,13 +152,10 @@ class PunctuationRestorationModel(PreTrainedModel):
         return loaded if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
-        """As in transformers; with `stored_bits=8` the matrices of the encoder are stored in 8 bits.
+        """As in transformers; `stored_bits=8` stores the encoder's matrices in 8 bits, other numbers are a ValueError.
 
         Such a file has a quarter of the size. This model itself stays as it is. The notice and the terms that lay
-        beside a model that has them when it was loaded are written too, as these terms ask.
-
-        Raises:
-            ValueError: for other `stored_bits` than 8 and None.
+        beside it when it was loaded are written too, as these terms ask.
         """
         self.config.stored_bits = stored_bits
         try:

@@ -29,15 +29,12 @@ if hasattr(os, "register_at_fork"):
     # A forked process has none of torch's threads, and would wait for them without end.
     os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 
-# Called with input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W)
-# -> probabilities (B, W, M) of labels; of a model with casings (B, W, M + C), followed by those of the casings
-Backend = Callable[..., torch.Tensor]
 
+def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., torch.Tensor]:
+    """The backend of that name for a `PunctuationRestorationModel`, on the CPU unless for torch, and its padding piece.
 
-def make_backend(name: str, model: Any, pad_id: int) -> Backend:
-    """The backend of that name for this model.
-
-    `model` is a `PunctuationRestorationModel`, on the CPU unless for torch; `pad_id` its padding piece.
+    It takes input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W), and gives probabilities
+    (B, W, M) of labels; for a model with casings (B, W, M + C), followed by those of the casings.
 
     Raises:
         ValueError: for an unknown name, or a model that ONNX cannot hold, such as one in bf16.

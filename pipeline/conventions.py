@@ -71,8 +71,7 @@ def script_of(word: str) -> str | None:
 
 def written(mark: str, script: str) -> str:
     """`mark` as `script` writes it."""
-    row = WRITTEN_MARKS[script]
-    return "".join(row.get(sign, sign) for sign in mark)
+    return "".join(WRITTEN_MARKS[script].get(sign, sign) for sign in mark)
 
 
 def known_marks(marks: Iterable[str]) -> dict[str, str]:

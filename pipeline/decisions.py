@@ -73,11 +73,7 @@ class Choice(NamedTuple):
 def make_choice(
     config: ModelConfig, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
 ) -> Choice:
-    """What the options `marks` and `thresholds` of the pipeline allow; sets have what opens (`¿`) with what closes.
-
-    Raises:
-        ValueError: for an unknown name or a threshold outside 0 to 1.
-    """
+    """What `marks` and `thresholds` allow, a ValueError for what cannot be; sets have what opens with what closes."""
     names, basic = config.label_names, config.basic_labels
     ends = [label["name"] for label in config.labels if is_sentence_end(label)]
     sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
@@ -95,11 +91,7 @@ def make_choice(
 
 
 def fix(config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
-    """For each word what is decided before the model is asked: by a mark of the text, or the caller.
-
-    Raises:
-        ValueError: for a known label or word that does not exist.
-    """
+    """For each word what a mark of the text or the caller decides; a ValueError for an unknown label or word."""
     ids: dict[str | None, int] = {name: index for index, name in enumerate(config.label_names)}
     fixed = [Decision(ids.get(mark.label, 0), 1.0, "input") if mark else None for mark in found]
     for index, name in known.items():

@@ -30,10 +30,7 @@ class Edit(TypedDict):
 
 
 def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """What is written before and after each word, in its script.
-
-    `labels` are the rows of the words' labels in the configuration's table.
-    """
+    """What is written before and after each word, in its script; `labels` are rows of the configuration's table."""
     marks = []
     for word, label in zip(words, labels, strict=True):
         before, after = written(label["before"], word.script), written(label["after"], word.script)

@@ -1,12 +1,8 @@
 """What a caller may hand in -> one text and what is known about it. Knows the shapes of items, not what words are.
 
-There are two doors. What a recogniser gives, `recognisers.py` reads; read here are a string and our own dictionaries:
-
-    {"text": ...}      text; perhaps with "turns", "spans": [(start, end, (begins, ends)), ...], "unfinished"
-    {"words": [...]}   words of a recogniser; perhaps with "timestamps": [(start, end), ...]
-
-`PunctuationRestorationPipeline` lists the optional keys. "unfinished": True is `final=False` for one item.
-The indices of "known" count the words that the pipeline finds, in Mandarin jieba's, not the items of "words".
+There are two doors. What a recogniser gives, `recognisers.py` reads; read here are a string and our own dictionaries,
+which `PunctuationRestorationPipeline` describes. The indices of "known" count the words that the pipeline finds, in
+Mandarin jieba's, not the items of "words".
 """
 
 import itertools
@@ -14,7 +10,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from operator import itemgetter
 from typing import Any
 
 import regex
@@ -50,12 +45,7 @@ class Item:
 
 
 def read_item(item: Any) -> Item:
-    """Read one item.
-
-    Raises:
-        TypeError: if it is neither a string nor a dictionary, nor what a recogniser gives.
-        ValueError: if the dictionary has other keys or values than those described above.
-    """
+    """Read one item: a TypeError for what is none, a ValueError for a dictionary with other keys or values."""
     if isinstance(item, Item):
         return item
     if isinstance(item, str):
@@ -89,11 +79,12 @@ def _read_spans(given: Any) -> list[TimedSpan] | None:
     try:
         spans = [TimedSpan(start, end, _read_time(time)) for start, end, time in listed(given) or ()]
         are_places = all(isinstance(place, Integral) for span in spans for place in span[:2])
-        if are_places and (given is None or listed(given) is not None) and spans == sorted(spans, key=itemgetter(0)):
+        in_order = [place for span in spans for place in span[:2]]
+        if are_places and (given is None or listed(given) is not None) and in_order == sorted(in_order):
             return spans or None
     except (TypeError, ValueError):
         pass
-    wanted = "[(start, end, (begins, ends)), ...] in characters and seconds, in the order of the text"
+    wanted = "[(start, end, (begins, ends)), ...] in characters and seconds, one after another"
     raise ValueError(f"Expected 'spans' as {wanted}, got {given!r:.80}. Pass such a list.")
 
 

@@ -147,7 +147,8 @@ LOOK_LIKE = {
 }
 _TEXT_KEYS = {path.split(".")[-1] for path in (*TEXTS, *PART_TEXTS)} - {"value", "content", "Content", "DisplayText"}
 ATTRIBUTES = ("text", "segments", "word", "words", "transcript")  # any of these makes an object a part of what was said
-_CLOCK = re.compile(r"(?:PT)?(?:(?:(\d+)[:H])?(\d+)[:M])?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s, PT2M3.5S
+_CLOCK = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s
+_DURATION = re.compile(r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?")  # of ISO 8601: PT2M3.5S
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,15 +288,12 @@ def listed(value: Any) -> Any:
 
 
 def seconds(value: Any, unit: float = 1.0) -> float | None:
-    """A number of any kind, or a time as text, in seconds; None where it is unknown.
-
-    Raises:
-        ValueError: it is none of these.
-    """
+    """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
     value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, str) and (clock := _CLOCK.fullmatch(value.strip())):
-        hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in clock.groups())
-        return round(hours * 3600 + minutes * 60 + rest if clock[2] else rest * unit, 6)
+    if isinstance(value, str) and (found := _DURATION.fullmatch(value.strip()) or _CLOCK.fullmatch(value.strip())):
+        hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in found.groups())
+        in_seconds = found.re is _DURATION or found[2]
+        return round(hours * 3600 + minutes * 60 + rest if in_seconds else rest * unit, 6)
     if value is None or (isinstance(value, Real | Decimal) and not math.isfinite(value)):  # WhisperX writes NaN
         return None
     if not isinstance(value, Real | Decimal) or isinstance(value, bool):

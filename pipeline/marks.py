@@ -94,8 +94,8 @@ def typed_dashes(text: str, start: int, end: int) -> list[tuple[int, int]]:
 _NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words
 _FACE = regex.compile(EMOTICON)
 _MINUS = regex.compile(r"(?<!\S)[–—](?=\d)")
-# `word - word`, `word -- word` and `word--word`, on one line: at the start of a line a hyphen is a list or a speaker.
-_TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=\S)--+(?=\S)")
+# `word - word`, `word -- word`, `word--word` and `wor-- word`: at the start of a line a hyphen is a list or a speaker.
+_TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=[^\s-])--+")
 
 
 def strip_marks(

@@ -40,13 +40,7 @@ def fingerprint(model: Any) -> str:
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
-    """Write the file of a model.
-
-    Raises:
-        ImportError: if a package is missing that is needed for writing.
-        OSError: if the file cannot be written.
-        ValueError: if this model cannot be written as ONNX.
-    """
+    """Write the file of a model: a ValueError if ONNX cannot hold it, an ImportError where a package is missing."""
     if model.config.head != "linear" or any(isinstance(part, nn.LSTM) for part in model.modules()):
         raise ValueError(
             f"Expected a model without an LSTM or a CRF for ONNX, {type(model.encoder).__name__} with head "

@@ -33,11 +33,7 @@ class Recognised:
     warnings: list[str] = field(default_factory=list)
 
     def restored(self, edits: Sequence[Edit]) -> Any:
-        """The same, with the edits of its speech in every copy of it; what was given is not touched.
-
-        Raises:
-            ValueError: an object that cannot be written.
-        """
+        """The same, new, with the edits in every copy of its speech; a ValueError where an object cannot be written."""
         changes = self.speech.source_edits(edits)
         tree: dict[str | int, Any] = {}  # the strings that change, at their ways
         begins, n = 0, 0
@@ -102,11 +98,7 @@ def is_pair(value: Any) -> bool:
 
 
 def read_transcripts(values: Any) -> list[Recognised] | Recognised:
-    """What a JSON file holds: one transcript, or a list of several; a text or a list of texts is one, too.
-
-    Raises:
-        ValueError: values of another shape, and where.
-    """
+    """What a JSON file holds: one transcript, or a list of several; a text or a list of texts is one, too."""
     if not isinstance(values, list) or all(isinstance(value, str) for value in values):
         return read_recognised(values)
     for value in values:
@@ -120,10 +112,7 @@ def read_transcripts(values: Any) -> list[Recognised] | Recognised:
 def read_recognised(given: Any, way: Way = ()) -> Recognised:
     """Read one transcript: a dictionary or an object, a list of words or segments, or such a list and its info.
 
-    `way` is where it stands among others, for messages.
-
-    Raises:
-        ValueError: values of another shape, and where.
+    A ValueError says what has another shape, and where; `way` is where the transcript stands among others.
     """
     return _Reader(given, way).read()
 

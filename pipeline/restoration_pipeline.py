@@ -34,10 +34,8 @@ EXISTING = ("keep", "condition", "replace")
 PREPROCESS_OPTIONS = ("existing", "final")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
 OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds", "pause"})
-BY_BUDGET = 0  # stands for "no batch size": transformers would take None for 1
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
-BUDGET = {"cpu": 512}
-ACCELERATOR_BUDGET = 32_768
+CPU_BUDGET, ACCELERATOR_BUDGET = 512, 32_768
 STREAM_BLOCK = 40_000  # characters of a stream that are restored together: some 80 windows of English
 N_BATCHES_AHEAD = 16  # number of batches whose windows, of several texts, are sorted by length together
 
@@ -102,16 +100,14 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         ValueError: for an item or a value of an option that cannot be; in a list the position is named.
     """
 
-    _load_processor = False
-    _load_image_processor = False
-    _load_feature_extractor = False
     _load_tokenizer = True
+    _load_processor = _load_image_processor = _load_feature_extractor = False
 
     def __init__(self, *args: Any, jieba_dictionary: Any = None, backend: str = "torch", **kwargs: Any) -> None:
         self.backend = backend
         super().__init__(*args, **kwargs)
         if self._batch_size is None:
-            self._batch_size = BY_BUDGET
+            self._batch_size = 0  # by a budget of pieces; transformers would take None for 1
         if self.tokenizer is None:
             raise ValueError("Expected a tokenizer beside the model, found none. Save one there, or pass tokenizer=.")
         config = self.model.config
@@ -192,11 +188,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
-        """Write model, tokenizer and the code of both and of this pipeline: a folder as the Hub holds it.
-
-        Raises:
-            NotADirectoryError: if there is a file where the folder would be.
-        """
+        """Write model, tokenizer and all their code: a folder as the Hub holds it. A file there: NotADirectoryError."""
         if os.path.isfile(save_directory):
             raise NotADirectoryError(f"Expected a folder to save into, {save_directory} is a file. Name another place.")
         super().save_pretrained(save_directory, **kwargs)
@@ -290,7 +282,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
         """
         preprocess_params, _, postprocess_params = params
-        numbered, budget = enumerate(inputs), BUDGET.get(self.device.type, ACCELERATOR_BUDGET)
+        numbered, budget = enumerate(inputs), CPU_BUDGET if self.device.type == "cpu" else ACCELERATOR_BUDGET
         while True:
             texts: list[list[dict[str, Any]]] = []  # their windows
             n_ahead = 0  # windows, or their pieces where batches go by those

@@ -35,8 +35,6 @@ _HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
 # A run of Han characters beside kana is Japanese, and part of one word with them. A longer run is Chinese that has a
 # Japanese word beside it, and must not lose its slots.
 _JAPANESE = rf"(?=\p{{Han}})(?:(?<=[{KANA}]\p{{M}}?)(?:{_HAN}){{1,6}}+(?!\p{{Han}})|(?:{_HAN}){{1,6}}+(?=[{KANA}]))"
-# An apostrophe or a quote between these is inside a word.
-_LETTER = r"[[\p{L}\p{N}]--\p{Han}]"
 
 # What may stand in a word, marks that are part of it included.
 WORD_SIGNS = regex.compile(rf"(?V1)[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}]+")
@@ -45,7 +43,6 @@ HAN_CHARACTER = regex.compile(_HAN)
 LETTERS_WITH_POINTS = regex.compile(r"\d*+\p{L}\p{M}*+(?:\.\p{L}\p{M}*+)++")
 COMBINING = regex.compile(r"[\p{M}\u200D]*+")
 BLANK = regex.compile(r"\s")
-STANDING_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
 
 # What is spoken of a word: plain apostrophes and hyphens, nothing invisible.
 SPOKEN = str.maketrans(
@@ -180,14 +177,11 @@ class HanSegmenter:
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
-        if not self.lines:
-            return _default_tokenizer()
-        tokenizer = _new_tokenizer()
-        tokenizer.load_userdict(line.translate(SIMPLIFIED) for line in self.lines)
-        return tokenizer
+        return _load_jieba(self.lines)
 
 
-def _new_tokenizer() -> Any:
+@functools.lru_cache(maxsize=4)
+def _load_jieba(lines: tuple[str, ...]) -> Any:
     try:
         import jieba  # here, because it takes as long to load as all of this package
     except ImportError as error:
@@ -202,7 +196,5 @@ def _new_tokenizer() -> Any:
     tokenizer.initialize()
     for word in CANTONESE_WORDS:
         tokenizer.suggest_freq(word.translate(SIMPLIFIED), tune=True)
+    tokenizer.load_userdict(line.translate(SIMPLIFIED) for line in lines)
     return tokenizer
-
-
-_default_tokenizer = functools.cache(_new_tokenizer)

@@ -24,14 +24,10 @@ from .unspoken import Hidden
 Span = tuple[int, int]  # start and end, in characters
 Time = float | None  # seconds; None where nobody tells
 
+# Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
 _HANG_ON = CLOSERS | {*".,!?;:%…،؟।"}  # words of a recogniser that begin so belong to the one before
-_UNSPACED = re.compile(f"[{UNSPACED_SIGNS}]")
-
-
-def is_unspaced(character: str) -> bool:
-    """Han, kana, and the wide marks written with them."""
-    return _UNSPACED.match(character) is not None
+_UNPARTED = re.compile(f"[{UNSPACED_SIGNS}]{{2}}")  # by a blank
 
 
 class Run(NamedTuple):
@@ -48,13 +44,6 @@ class Run(NamedTuple):
     @property
     def is_plain(self) -> bool:
         return self.end - self.start == self.source_end - self.source_start
-
-    def place_of(self, offset: int) -> Span:
-        """Where one character of the text stands in the file."""
-        if not self.is_plain:
-            return self.source_start, self.source_end
-        place = self.source_start + offset - self.start
-        return place, place + 1
 
 
 class TimedSpan(NamedTuple):
@@ -162,10 +151,7 @@ class Speech:
                 self.runs.extend(run)
 
     def source_edits(self, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
-        """Start and end in the file, and what is written there, of every edit in every copy.
-
-        Some edits have no place, as one of the blank between two cues.
-        """
+        """(start, end, what is written there) in the file, of each edit in each copy; blanks between cues have none."""
         found = []
         for at in range(0, len(self.runs), 4):
             run = Run(*self.runs[at : at + 4])
@@ -174,7 +160,8 @@ class Speech:
                 is_behind = follows(edit) and edit["start"] > 0
                 offset = edit["start"] - is_behind
                 if run.start <= offset < run.end:
-                    start, end = run.place_of(offset)
+                    place = run.source_start + offset - run.start
+                    start, end = (place, place + 1) if run.is_plain else (run.source_start, run.source_end)
                     if not edit["removed"]:
                         start = end = end if is_behind else start
                     found.append((start, end, edit["inserted"]))
@@ -206,8 +193,7 @@ class SpeechBuilder:
                 hangs = continues or (is_word and text[0] in _HANG_ON and not any(map(str.isalnum, text)))
                 if self._last and not (self._last.isspace() or text[0].isspace() or hangs):
                     # Words of Han text are found across a blank, but not across a line end.
-                    is_unparted = is_unspaced(self._last) and is_unspaced(text[0])
-                    lead = ("" if is_word else "\n") if is_unparted else " "
+                    lead = ("" if is_word else "\n") if _UNPARTED.match(self._last + text[0]) else " "
                 at = self.length + len(lead)
                 parts.append((done, one.start, at))
                 self.speech.add_runs(line.cut(done, one.start, at))

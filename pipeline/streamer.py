@@ -110,7 +110,7 @@ class PunctuationStreamer:
         Raises:
             TypeError: something else than a string.
         """
-        self._take(_checked(text))
+        self._take(text)
         return self._step(self.look_ahead)
 
     def feed_words(self, words: Iterable[str]) -> StreamStep:
@@ -140,7 +140,7 @@ class PunctuationStreamer:
 
         What comes next still sees its words; a blank is put between the two unless they are Han or there is one.
         """
-        if text:
+        if text != "":  # else the hypothesis would go
             self._take(text)
         self._text += self._hypothesis
         self._hypothesis = ""
@@ -151,7 +151,7 @@ class PunctuationStreamer:
 
     def _take(self, text: str) -> None:
         self._hypothesis = ""
-        if text:
+        if _checked(text):
             before = len(self._text)
             self._text += self._joined(text) if self._is_closed else text
             if self._is_over and self._text[before].isspace():

@@ -129,13 +129,9 @@ def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:
 
 
 def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = None) -> list[Hidden]:
-    """All that is shown in a text and not said, in order.
+    """All that is shown in a text, cue, segment or word (`layout` says in which) and not said, in order.
 
-    Args:
-        text: a whole text, or a cue, segment or word.
-        layout: which of these it is.
-        are_named: whether what stands before a colon at the start of a line is a speaker's name; None: where
-            `names_speakers` finds so.
+    `are_named`: what stands before a colon at the start of a line is a speaker's name; None: `names_speakers` decides.
     """
     found: list[Hidden] = []
     if layout != "word":

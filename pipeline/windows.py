@@ -32,11 +32,6 @@ class Window:
         return slice(self.keep_from - self.first, self.keep_to - self.first)
 
 
-def room_of(config: ModelConfig) -> int:
-    """Pieces of words and slots that a window has room for, beside `<s>`, `</s>` and the padding of a shift."""
-    return config.max_window_pieces - 2 - config.shift
-
-
 def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
@@ -44,7 +39,7 @@ def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its slot.
     """
     window, left, right = config.window, config.left_context, config.right_context
-    n_words, room = len(n_pieces), room_of(config)
+    n_words, room = len(n_pieces), config.max_window_pieces - 2 - config.shift  # beside <s>, </s> and a shift's padding
     windows: list[Window] = []
     keep_from = 0
     while keep_from < n_words:

@@ -9,23 +9,20 @@ knows which signs are marks, not what they mean.
 """
 
 import itertools
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import regex
+
 from .conventions import CLOSERS, CLOSES_APART, EITHER, ENCLOSING, OPENS, OPENS_APART, UNSPACED, known_marks, script_of
-from .segmentation import (
-    BLANK,
-    COMBINING,
-    HAN_CHARACTER,
-    HAS_LETTER_OR_DIGIT,
-    SPOKEN,
-    STANDING_QUOTE,
-    HanSegmenter,
-    WordPatterns,
-)  # fmt: skip
+from .segmentation import BLANK, COMBINING, HAN_CHARACTER, HAS_LETTER_OR_DIGIT, SPOKEN, HanSegmenter, WordPatterns
 
 _UNITS = frozenset("%％‰℃℉°")  # what hangs on a Han word comes before its mark
 _HANGING = _UNITS | {*"~～"}
+_LETTER = r"[[\p{L}\p{N}]--\p{Han}]"  # an apostrophe or a quote between these is inside a word
+_STANDING_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
 
 
 class Word(NamedTuple):
@@ -56,10 +53,7 @@ class WordFinder:
 
     Args:
         marks: the signs that are marks, one character each; the forms in which other scripts write them are added.
-        jieba_dictionary: see `HanSegmenter`.
-
-    Raises:
-        ValueError: if the dictionary cannot be read.
+        jieba_dictionary: see `HanSegmenter`, which refuses one that cannot be read.
     """
 
     def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
@@ -72,7 +66,7 @@ class WordFinder:
         """Words of `text`, in order and without overlap. Text without letter or digit has none."""
         spans = list(self._spans(text))
         words: list[Word] = []
-        quotes = _Quotes(text)
+        quotes = _quote_places(text)
         previous_end, previous_script = 0, "Latin"
         for index, (start, end, spoken, script) in enumerate(spans):
             if script is not None:
@@ -140,7 +134,7 @@ def before_openers(text: str, previous_end: int, start: int) -> int:
     return place
 
 
-def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: "_Quotes") -> int:
+def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: dict[str, list[int]]) -> int:
     """Offset after the quotes and brackets that close right after a word, and after marks between them."""
     run_end = end
     while run_end < following and (text[run_end] in ENCLOSING or text[run_end] in marks or text[run_end] in _HANGING):
@@ -150,8 +144,8 @@ def _after_closers(text: str, end: int, following: int, marks: frozenset[str], q
     for place in range(end, run_end):
         sign = text[place]
         if sign in EITHER:
-            if touches and place + 1 == run_end and not quotes.is_open(sign, place):
-                break
+            if touches and place + 1 == run_end and bisect_left(quotes[sign], place) % 2 == 0:
+                break  # it opens
         elif sign in _UNITS or (sign in "~～" and not touches):
             pass
         elif sign not in (CLOSERS if touches else CLOSES_APART):
@@ -164,19 +158,12 @@ def _after_closers(text: str, end: int, following: int, marks: frozenset[str], q
     return mark_at
 
 
-class _Quotes:
-    """Tells whether a quote is open at a place in a text; asked from left to right, it reads the text once."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._read_to = 0
-        self._open: set[str] = set()
-
-    def is_open(self, quote: str, place: int) -> bool:
-        for match in STANDING_QUOTE.finditer(self.text, self._read_to, place):
-            self._open ^= {match.group()}
-        self._read_to = place
-        return quote in self._open
+def _quote_places(text: str) -> dict[str, list[int]]:
+    """Where each sign stands as a quote, in order: at the first place it opens, at the second it closes, and so on."""
+    places = defaultdict[str, list[int]](list)
+    for match in _STANDING_QUOTE.finditer(text):
+        places[match.group()].append(match.start())
+    return places
 
 
 def _with_han_neighbours(text: str, words: list[Word]) -> list[Word]:

@@ -23,8 +23,7 @@ ACCURATE = place_of(HUB_ACCURATE)
 def find_model(name: str | None = None) -> str:
     """Folder or Hub id for a command's `--model`: "accurate", a name of the user's, or None for the default model.
 
-    Raises:
-        OSError: it names a folder that is not there, or one of our models, which can neither be found nor downloaded.
+    An `OSError` if it names a folder that is not there, or one of our models that can neither be found nor downloaded.
     """
     model = ACCURATE if name == "accurate" else name or DEFAULT_MODEL
     if not HUB_ID.fullmatch(model) and not Path(model).exists():
@@ -36,8 +35,7 @@ def find_model(name: str | None = None) -> str:
 def check_model(model: str) -> None:
     """Check that one of our models can be loaded; without a network transformers takes half a minute to find out.
 
-    Raises:
-        OSError: it is neither in the cache nor, as far as one request of 3 seconds tells, on the Hub.
+    An `OSError` if it is neither in the cache nor, as far as one request of 3 seconds tells, on the Hub.
     """
     if model not in (HUB_MODEL, HUB_ACCURATE):
         return

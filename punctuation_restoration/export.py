@@ -72,10 +72,9 @@ def export(
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
     config = AutoConfig.from_pretrained(source)
     if config.model_type != TASK:
-        raise ValueError(
-            f"Expected a model of type {TASK} in {source}, got one of type {config.model_type}. Train one from it "
-            "with train.py, or give the folder of a trained one."
-        )
+        what_to_do = "Train one from it with train.py, or give the folder of a trained one."
+        got = f"one of type {config.model_type}"
+        raise ValueError(f"Expected a model of type {TASK} in {source}, got {got}. {what_to_do}")
     restore = load_pipeline(source, "cpu", model_kwargs={"use_safetensors": True})  # pickled weights are not read
     is_ours = source == HUB_MODEL or Path(source).resolve() == Path(place_of(HUB_MODEL)).resolve()
     beside = None if is_ours else cached_file(source, "README.md", _raise_exceptions_for_missing_entries=False)
@@ -91,7 +90,7 @@ def export(
             _forget_this_machine(folder / name)
         for backend in backends:
             export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, backend == "onnx-int8")
-        for path in folder.rglob("*.*"):
+        for path in filter(Path.is_file, folder.rglob("*")):
             path.chmod(0o644)  # safetensors writes for the owner alone
     return sorted(path for path in output.rglob("*") if path.is_file())
 
@@ -129,10 +128,9 @@ def _export(args: argparse.Namespace) -> None:
             repository = HfApi().create_repo(args.push_to_hub, exist_ok=True).repo_id
             print(HfApi().upload_folder(repo_id=repository, folder_path=args.output))
         except Exception as error:  # of the network: their classes change between versions
-            what_to_do = f"Run `hf upload {args.push_to_hub} {args.output}` when it works again"
-            raise ConnectionError(
-                f"Expected to upload {args.output}, which is whole, got: {error}. {what_to_do}."
-            ) from error
+            wanted = f"to upload {args.output}, which is whole"
+            what_to_do = f"Run `hf upload {args.push_to_hub} {args.output}` when it works again."
+            raise ConnectionError(f"Expected {wanted}, got: {error}. {what_to_do}") from error
 
 
 def check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:

@@ -1,7 +1,4 @@
-"""The page: restore punctuation in a text or a transcript, and see where the model is unsure.
-
-    python app.py                                                 our models, on http://127.0.0.1:7860
-    PUNCTUATION_RESTORATION_MODEL=path/or/id python app.py        another model
+"""The page: restore punctuation in a text or a transcript, and see where the model is unsure: `python app.py`.
 
 Nothing that a visitor writes is logged or kept; files are deleted after ten minutes.
 """

@@ -5,10 +5,11 @@ Takes a text and what the pipeline gave for it, gives strings for Gradio. It kno
 
 import html
 import math
-from collections import deque
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
 from typing import Any
+
+from punctuation_restoration.pipeline.edits import Edit, edited_between, follows
 
 SHARE, SURE = 10, 0.6  # one decision is shown for ten marks, but none of this probability or more
 LEAST = 0.05  # what is less probable is no alternative
@@ -24,32 +25,20 @@ def doubtful(words: Sequence[Mapping[str, Any]]) -> set[int]:
     return set(sorted(own, key=lambda index: words[index]["score"])[:n_shown])
 
 
-def parts(
-    text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, int | None]]:
+def parts(text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int | None]]:
     """The restored text in parts: each word with its inserted mark and its index, all else with None."""
-    waiting, place = deque(sorted(edits, key=itemgetter("start"))), 0
-
-    def until(end: int, with_mark: bool = False) -> str:
-        """The restored text up to `end`, and with the next mark that was inserted."""
-        nonlocal place
-        made = ""
-        while waiting and (waiting[0]["start"] < end or with_mark):
-            edit = waiting.popleft()
-            with_mark &= edit["start"] < end or not edit["label"]
-            made += text[place : edit["start"]] + edit["inserted"]
-            place = edit["start"] + len(edit["removed"])
-        made, place = made + text[place:end], max(place, end)
-        return made
-
-    for index, word in enumerate(words):
-        yield until(word["start"]), None
-        yield until(word["end"], with_mark=bool(word["mark"]) and word["source"] == "model"), index
-    yield until(len(text)), None
-    assert not waiting
+    marks, done = [edit["start"] for edit in edits if follows(edit)], 0
+    until = [*(word["start"] for word in words[1:]), len(text)]
+    for index, (word, following) in enumerate(zip(words, until, strict=False)):
+        own = marks[bisect_left(marks, word["end"]) : bisect_right(marks, following)]
+        end = max([word["end"], *own])  # a mark may stand behind a closing quote
+        yield edited_between(text, edits, done, word["start"]), None
+        yield edited_between(text, edits, word["start"], end), index
+        done = end
+    yield edited_between(text, edits, done, len(text)), None
 
 
-def restored_html(text: str, edits: Sequence[Mapping[str, Any]], words: Sequence[Mapping[str, Any]]) -> str:
+def restored_html(text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> str:
     """The restored text, its doubtful places underlined; each shows its alternatives when it is touched or focused."""
     shown, doubts = [], doubtful(words)
     for part, index in parts(text, edits, words):

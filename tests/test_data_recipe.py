@@ -18,7 +18,7 @@ def test_shipped_recipes_load(path: Path) -> None:
     recipe = load_recipe(path)
     assert recipe.name == path.stem
     assert recipe.sources
-    assert settings_of({}, recipe.model, recipe.training).max_steps > 0
+    assert settings_of({}, recipe).max_steps > 0
 
 
 def test_filters_and_words_at_the_top_hold_for_sources_that_do_not_overrule_them() -> None:

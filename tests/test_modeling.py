@@ -15,7 +15,6 @@ from transformers import (
     ModernBertConfig,
     RobertaConfig,
     XLMRobertaConfig,
-    modeling_utils,
 )
 
 from punctuation_restoration.modeling import configuration_punctuation
@@ -120,29 +119,10 @@ def test_a_key_that_nobody_reads_is_left_out_of_a_file_with_a_warning(tiny_confi
     file = tmp_path / "config.json"
     file.write_text(json.dumps(tiny_config.to_dict() | extras))
     AutoConfig.from_pretrained(tmp_path, attn_implementation="eager", num_labels=4, dtype="float16")
-    file.write_text(json.dumps(tiny_config.to_dict() | {"heads": "crf", "bidirectional_from": None}))
+    file.write_text(json.dumps(tiny_config.to_dict() | {"heads": "crf"}))
     with pytest.warns(UserWarning, match=r"\['heads'\], which are left out"):
         config = AutoConfig.from_pretrained(tmp_path)
     assert not hasattr(config, "heads")
-    file.write_text(json.dumps(tiny_config.to_dict() | {"bidirectional_from": 1}))
-    with pytest.raises(ValueError, match="Expected no bidirectional_from, got 1"):
-        AutoConfig.from_pretrained(tmp_path)
-
-
-def test_a_checkpoint_of_late_masks_or_learned_pauses_is_read_as_tagging(tiny_model, batch, tmp_path, monkeypatch):
-    monkeypatch.setattr(configuration_punctuation.logger, "warning", warnings.warn)
-    monkeypatch.setattr(modeling_utils.logger, "warning", warnings.warn)
-    tiny_model.save_pretrained(tmp_path)
-    weights = load_file(tmp_path / "model.safetensors")
-    weights |= {"mask_state": torch.ones(32), "classifier.pauses.weight": torch.ones(4, 32)}
-    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    fields = json.loads((tmp_path / "config.json").read_text())
-    fields |= {"slot_style": "late-mask", "mask_layers": 2, "mask_token_id": 63, "pause_edges": [0.5]}
-    (tmp_path / "config.json").write_text(json.dumps(fields))
-    with warnings.catch_warnings(action="error"):
-        loaded = PunctuationRestorationModel.from_pretrained(tmp_path)
-    assert loaded.config.slot_style == "last-piece"
-    torch.testing.assert_close(loaded(**batch).logits, tiny_model(**batch).logits)
 
 
 @pytest.mark.parametrize(

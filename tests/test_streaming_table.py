@@ -66,5 +66,5 @@ def test_a_source_is_measured(tiny_pipeline: Any, tmp_path: Path, monkeypatch: p
 def test_the_table_in_the_document_is_that_of_the_results() -> None:
     report = json.loads((ROOT / "results" / "streaming.json").read_text(encoding="utf-8"))
     document = (ROOT / "docs" / "transcripts.md").read_text(encoding="utf-8")
-    filled = put_between(document, streaming.BEGIN, streaming.END, streaming.table(report))
+    filled = put_between(document, "streaming", streaming.table(report))
     assert filled == document, "run `python -m tools.streaming`"

@@ -37,7 +37,7 @@ def place(tiny_encoder: Path, tmp_path: Path) -> Path:
         "made": {"data": {}, "{each} words": {"each": [100], "part_of": "data", "words": "{each}"}},
         "arms": {
             "all text": {},
-            "twice": {"arguments": {"model": "{all text}"}, "seeds": [1]},
+            "twice": {"arguments": {"model": "{all text}"}},
             "masks": {"recipe": {"model": {"slot_style": "mask"}}, "sets": []},
             "{each} words of text": {"each": [100], "data": ["{each} words"], "steps": 0.5},
         },

@@ -10,7 +10,6 @@ Score it on validation data. The mean of models that were trained apart from the
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from transformers import AutoTokenizer
 
@@ -30,7 +29,7 @@ def average_models(sources: Sequence[str], target: Path) -> None:
     Args:
         sources: folders of trained models, at least one; the first one gives configuration and tokenizer, and its
             head of casings where others have none. Its thresholds, found for its own weights, are dropped. Models that
-            lack labels of the first one get them from it (`with_labels_of`).
+            lack labels of the first one get them, as they do when training goes on from them.
         target: folder to write; a model that is there is replaced once the new one is whole.
 
     Raises:
@@ -38,51 +37,30 @@ def average_models(sources: Sequence[str], target: Path) -> None:
             of other names or shapes.
     """
     model, *others = map(load_own_model, sources)
-    own = model.config
-    for place, other in enumerate(others):
-        if set(other.config.label_names) < set(own.label_names):
-            others[place] = with_labels_of(other, model)
-    weights = model.state_dict()
-    shapes = {name: weight.shape for name, weight in weights.items()}
+    own, states = model.config, [model.state_dict()]
+    shapes = {(name, weight.shape) for name, weight in states[0].items()}
     for source, other in zip(sources[1:], others, strict=True):
+        if set(other.config.label_names) < set(own.label_names):
+            other = with_labels(other, own.labels, own.mark_labels)
         for field in READING:
-            expected, got = getattr(model.config, field), getattr(other.config, field)
+            expected, got = getattr(own, field), getattr(other.config, field)
             if got != expected:
-                raise ValueError(
-                    f"Expected in {source} the {field} of {sources[0]}, {expected}, got {got}. Average models "
-                    "that were trained from one checkpoint."
-                )
-        there = {(name, weight.shape) for name, weight in other.state_dict().items()}
-        odd = sorted({name for name, _ in shapes.items() ^ there if other.config.casings or HEAD not in name})
+                wanted = f"in {source} the {field} of {sources[0]}, {expected}"
+                raise ValueError(f"Expected {wanted}, got {got}. Average models that were trained from one checkpoint.")
+        states.append(other.state_dict())
+        there = {(name, weight.shape) for name, weight in states[-1].items()}
+        odd = sorted({name for name, _ in shapes ^ there if other.config.casings or HEAD not in name})
         if odd:
-            raise ValueError(
-                f"Expected in {source} the weights that {sources[0]} has, got other names or shapes: {odd[:3]}. "
-                "Average models of one architecture only."
-            )
-    for name, weight in weights.items():
-        found = [one.state_dict()[name].double() for one in (model, *others) if name in one.state_dict()]
+            wanted, got = f"in {source} the weights that {sources[0]} has", f"other names or shapes: {odd[:3]}"
+            raise ValueError(f"Expected {wanted}, got {got}. Average models of one architecture only.")
+    for name, weight in states[0].items():  # which share memory with the model
+        found = [state[name].double() for state in states if name in state]
         weight.copy_(sum(found) / len(found))
-    model.config.thresholds, model.config.calibration_temperature = None, 1.0
+    own.thresholds, own.calibration_temperature = None, 1.0
     check_place(target, sources[0], True, ("config.json", "model.safetensors"))
     with written_whole(target) as beside:
         model.save_pretrained(beside)
         AutoTokenizer.from_pretrained(sources[0]).save_pretrained(beside)
-
-
-def with_labels_of(other: Any, model: Any) -> Any:
-    """`other` with all labels of `model`; a new one has the odds that `model` gives it against the mark that it means.
-
-    In a mean it keeps these odds. Rows as a training starts from would halve what `model` has learned of it.
-    """
-    own, known = model.config, other.config.label_names
-    grown = with_labels(other, own.labels, own.mark_labels)
-    learned = model.state_dict()
-    for name, weight in grown.state_dict().items():  # which share memory with the model
-        if name.startswith(("classifier.out_proj.", "classifier.projection.")):
-            for label, basic in enumerate(own.basic_labels):
-                if own.label_names[label] not in known:
-                    weight[label] = weight[basic] - learned[name][basic] + learned[name][label]
-    return grown
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -71,12 +71,10 @@ def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
 def fill(text: str, results: Sequence[dict[str, Any]], all_marks: Sequence[dict[str, Any]] = ()) -> str:
     """The text with its tables, and its `model-index` if it has one, as the results tell them.
 
-    `all_marks` are the results that count further marks.
-
-    Raises:
-        ValueError: if the text lacks one of the two lines of a table.
+    `all_marks` are the results that count further marks. A `ValueError` if a table lacks one of its two lines.
     """
-    both = (_n_weights(SHIPPED), results), (_n_weights(ACCURATE), read_results(ACCURATE_RESULTS))
+    measured = {SHIPPED: results, ACCURATE: read_results(ACCURATE_RESULTS)}
+    both = [(weights_line(folder).partition(" weights")[0], own) for folder, own in measured.items()]
     ours = dict(zip(MODELS, both, strict=True))
     text = _put(text, "results", table(results))
     text = _put(text, "further", further_marks(all_marks))
@@ -86,14 +84,9 @@ def fill(text: str, results: Sequence[dict[str, Any]], all_marks: Sequence[dict[
     return MODEL_INDEX.sub(lambda _: model_index(results), text, count=1)
 
 
-def _n_weights(folder: Path) -> str:
-    return weights_line(folder).partition(" weights")[0]
-
-
 def _put(text: str, name: str, content: str) -> str:
     """The text with a table between its two lines, where it has them."""
-    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    return put_between(text, begin, end, content) if begin in text or end in text else text
+    return put_between(text, name, content) if re.search(f"<!-- /?{name} -->", text) else text
 
 
 def table(results: Sequence[dict[str, Any]]) -> str:
@@ -143,7 +136,6 @@ def model_index(results: Sequence[dict[str, Any]]) -> str:
 
 def run_examples(text: str, model: str) -> str:
     """The text with what its examples give, by the model of that folder or name in place of the one on the Hub."""
-
     names: dict[str, Any] = {}
 
     def run_block(block: re.Match[str]) -> str:

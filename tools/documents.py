@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 
-def write_json(found: Any, path: Path, indent: int = 1) -> None:
+def write_json(found: Any, path: Path) -> None:
     """Write what was found, and make the folder if there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def tell(found: Any, path: Path | None) -> None:
@@ -19,22 +19,9 @@ def tell(found: Any, path: Path | None) -> None:
         write_json(found, path)
 
 
-def fill(document: Path, begin: str, end: str, content: str) -> None:
-    """Put `content` between two lines of a file.
-
-    Raises:
-        ValueError: if the file lacks one of the lines.
-    """
-    filled = put_between(document.read_text(encoding="utf-8"), begin, end, content)
-    document.write_text(filled, encoding="utf-8")
-
-
-def put_between(text: str, begin: str, end: str, content: str) -> str:
-    """The text with `content` between two of its lines, in place of what was there.
-
-    Raises:
-        ValueError: if the text lacks one of the lines.
-    """
+def put_between(text: str, name: str, content: str) -> str:
+    """The text with `content` between its lines `<!-- name -->` and `<!-- /name -->`; a `ValueError` without these."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     before, has_begin, rest = text.partition(begin)
     _, has_end, after = rest.partition(end)
     if not has_begin or not has_end:

@@ -82,10 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def convert(paths: Sequence[Path]) -> dict[str, bytes]:
     """The content of each benchmark file that can be made, by its path below the folder of benchmarks.
 
-    Where several files would give the same one, that which gives our copy is taken, otherwise the first.
-
-    Raises:
-        ValueError: if there is none, or one is damaged or not in its layout; the message names it.
+    Where several files would give the same one, that which gives our copy is taken, otherwise the first. A `ValueError`
+    if there is none, or one is damaged or not in its layout, which it names.
     """
     made: dict[str, bytes] = {}
     for path in paths:
@@ -96,19 +94,13 @@ def convert(paths: Sequence[Path]) -> dict[str, bytes]:
             if target not in made or is_known(target, result):
                 made[target] = result
     if not made:
-        raise ValueError(
-            f"Expected dev2012, test2011, test2011asr or IWSLT17.TED.*.zh.xml in {', '.join(map(str, paths))}, found "
-            "none. docs/benchmarks.md says what to download."
-        )
+        wanted = f"dev2012, test2011, test2011asr or IWSLT17.TED.*.zh.xml in {', '.join(map(str, paths))}"
+        raise ValueError(f"Expected {wanted}, found none. docs/benchmarks.md says what to download.")
     return made
 
 
 def wanted_files(path: Path, name: str) -> Iterator[tuple[str, bytes, str]]:
-    """The benchmark file, the content and the name of every public file at a path, below it, or in an archive there.
-
-    Raises:
-        ValueError: if an archive is damaged.
-    """
+    """The benchmark file, the content and the name of every public file at a path, below it, or in an archive there."""
     if path.is_dir():
         for file in sorted(path.iterdir()):
             yield from wanted_files(file, f"{name}/{file.name}")
@@ -131,30 +123,20 @@ def target_of(name: str) -> str:
 
 
 def tokens(content: bytes, name: str) -> bytes:
-    """A file of Che et al., one token and label a line, with our ends of lines. A token may be empty.
-
-    Raises:
-        ValueError: if a line is not `word<TAB>LABEL` in UTF-8; the message names it.
-    """
+    """A file of Che et al., one token and label a line, with our ends of lines. A token may be empty."""
     try:
         lines = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"Expected UTF-8 in {name}, got other bytes ({error.reason}). Download it again.") from error
     for number, line in enumerate(lines, 1):
         if line.count("\t") != 1 or line.partition("\t")[2] not in LABELS:
-            raise ValueError(
-                f"Expected word<TAB>LABEL, with a label of {sorted(LABELS)}, in {name}, line {number}, got "
-                f"{line[:60]!r}. Is it the file of Che et al.?"
-            )
+            wanted = f"word<TAB>LABEL, with a label of {sorted(LABELS)}, in {name}, line {number}"
+            raise ValueError(f"Expected {wanted}, got {line[:60]!r}. Is it the file of Che et al.?")
     return "".join(f"{line}\n" for line in lines).encode("utf-8")
 
 
 def talks(content: bytes, name: str) -> bytes:
-    """A WIT3 file of Mandarin talks as JSONL, one talk a line: its segments in one, as captions run on.
-
-    Raises:
-        ValueError: if it is not such a file.
-    """
+    """A WIT3 file of Mandarin talks as JSONL, one talk a line: its segments in one, as captions run on."""
     try:
         root = ElementTree.fromstring(content)
     except ElementTree.ParseError as error:

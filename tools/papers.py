@@ -14,6 +14,7 @@ arm, for the model of the same seed; they are made first. A name with `{each}` i
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -30,7 +31,7 @@ import yaml
 from dacite import Config, DaciteError, from_dict
 
 from punctuation_restoration.cli.evaluate import main as evaluate
-from punctuation_restoration.data.shards import PackedDocument, Words, read_index, write_changed
+from punctuation_restoration.data import shards
 from punctuation_restoration.evaluation.result_files import compare, file_name, read_result, shown_model, signature
 from punctuation_restoration.training.self_training import ROUNDS_FILE
 from punctuation_restoration.training.validation import score_model
@@ -65,7 +66,6 @@ class Arm:
     recipe: dict[str, Any] = field(default_factory=dict)
     arguments: dict[str, Any] = field(default_factory=dict)
     steps: float = 1.0  # share of `max-steps`
-    seeds: list[int] | None = None  # default: those of the paper
     sets: list[str] | None = None
 
 
@@ -87,11 +87,7 @@ class Paper:
 
 
 def read_paper(path: Path) -> Paper:
-    """The paper of a YAML file, the arms with `{each}` repeated.
-
-    Raises:
-        ValueError: if a key is unknown or missing, a value has the wrong type, or a name stands for nothing.
-    """
+    """The paper of a YAML file, `{each}` repeated; a `ValueError` for a wrong key or value, or a name of nothing."""
     given = yaml.safe_load(path.read_text(encoding="utf-8"))
     try:
         given |= {key: dict(repeated(given[key])) for key in ("made", "arms") if key in given}
@@ -127,8 +123,8 @@ class PaperRuns:
         """The folder of something that arms need."""
         made, out = self.paper.made[name], self.place / place_name(name)
         if made.part_of is not None:
-            source = read_index(self.made(made.part_of))
-            return out if (out / "index.json").is_file() else write_part(source, made, out)
+            source = shards.read_index(self.made(made.part_of))
+            return out if (out / shards.INDEX_NAME).is_file() else write_part(source, made, out)
         arguments = {**made.arguments, "recipe": self.recipe(place_name(name), made.recipe)}
         if made.module == PREPARE:
             arguments.setdefault("tokenizer", "{encoder}")
@@ -234,21 +230,26 @@ def write_part(index: dict[str, Any], made: Made, out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     total = sum(row["splits"]["train"]["n_words"] for row in index["sources"])
     share = min(1.0, made.words / total) if made.words else 1.0
-
-    def change(row: Mapping[str, Any], split: str, documents: Iterator[PackedDocument]) -> Iterator[PackedDocument]:
-        """The first documents of a split, until they have a share of its words; one at least."""
-        left = (share if split == "train" else 1.0) * row["splits"][split]["n_words"]
-        for document in documents:
-            if left <= 0:
-                return
-            yield by_pieces(document) if row["language"] == made.by_pieces else document
-            left -= len(document.words.labels)
-
-    write_changed(index, out, change)
+    for row in index["sources"]:
+        for split, counts in row["splits"].items():
+            documents = first_documents(counts, share if split == "train" else 1.0)
+            changed = map(by_pieces, documents) if row["language"] == made.by_pieces else documents
+            row["splits"][split] = shards.write_split(out, f"{row['name']}-{split}", changed)
+    shards.write_index(out, index)
     return out
 
 
-def by_pieces(document: PackedDocument) -> PackedDocument:
+def first_documents(split: Mapping[str, Any], share: float) -> Iterator[shards.PackedDocument]:
+    """The first documents of a split, until they have a share of its words; one at least."""
+    left = share * split["n_words"]
+    for document in (one for shard in split["shards"] for one in shards.shard_documents(shard["file"])):
+        if left <= 0:
+            return
+        yield document
+        left -= len(document.words.labels)
+
+
+def by_pieces(document: shards.PackedDocument) -> shards.PackedDocument:
     """The same document with every piece a word: the mark stands at the last piece of the word that it was after.
 
     The borders of words stay borders of pieces; a tokenizer alone would sometimes join pieces over them.
@@ -258,7 +259,7 @@ def by_pieces(document: PackedDocument) -> PackedDocument:
     labels[np.cumsum(words.piece_counts, dtype=np.int64) - 1] = words.labels
     ones = np.ones(len(labels), dtype=np.uint8)
     casings, soft = (np.repeat(rows, words.piece_counts, axis=0) for rows in (words.casings, words.soft))
-    return document._replace(words=Words(words.piece_ids, ones, labels, casings, soft))
+    return document._replace(words=shards.Words(words.piece_ids, ones, labels, casings, soft))
 
 
 def place_name(name: str) -> str:
@@ -267,11 +268,11 @@ def place_name(name: str) -> str:
 
 
 def best_model(out: Path) -> str:
-    """The model of a run: the best student of a self-training, the best or else the last weights of a training."""
+    """The model of a run: the best student of a self-training, the best weights of a training."""
     if (out / ROUNDS_FILE).is_file():
         rounds = json.loads((out / ROUNDS_FILE).read_text(encoding="utf-8"))
         return str(max(rounds[1:], key=lambda row: row["f1"])["model"])
-    return str(out / "best" if (out / "best" / "config.json").is_file() else out / "final")
+    return str(out / "best")
 
 
 def cost(out: Path) -> dict[str, Any]:
@@ -310,8 +311,8 @@ def table(found: Mapping[str, Any]) -> str:
 
 def cell(f1s: Sequence[float], gains: Sequence[Mapping[str, Any]] = ()) -> str:
     """The mean of the seeds, and in brackets their mean gain, if each interval leaves out 0 on the same side."""
-    signs = {np.sign(end) for one in gains for end in one["interval_95"]} - {0.0}
-    gain = f" ({100 * mean(one['micro'] for one in gains):+.1f})" if len(signs) == 1 else ""
+    signs = {np.sign(end) for one in gains for end in one["interval_95"]}
+    gain = f" ({100 * mean(one['micro'] for one in gains):+.1f})" if signs in ({1.0}, {-1.0}) else ""
     return f"{mean(f1s):.1f}{gain}" if f1s else ""
 
 
@@ -339,12 +340,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_paper(stem: str, paper: Paper, args: argparse.Namespace) -> int:
-    """Run the arms that are asked for, and write their rows beside earlier ones; 1 if one failed, else 0."""
+    """Run the arms that are asked for, seed by seed; write their rows beside earlier ones. 1 if one failed, else 0."""
     runs, path, failed = PaperRuns(paper, args.work / stem, args), args.output / f"{stem}.json", 0
     earlier = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else []
     rows = {(row["arm"], row["seed"]): row for row in earlier if row["arm"] in paper.arms}
     settings = {"recipe": paper.recipe, "arguments": paper.arguments, "limit": args.limit, "threads": args.threads}
-    for name, seed in wanted(paper, args.arms, args.seeds):
+    chosen = [name for name in paper.arms if not args.arms or name in args.arms]
+    for seed, name in itertools.product(args.seeds or paper.seeds, chosen):
         try:
             rows[name, seed] = runs.scored(name, seed)
         except (subprocess.CalledProcessError, OSError, ValueError) as error:
@@ -362,13 +364,6 @@ def run_paper(stem: str, paper: Paper, args: argparse.Namespace) -> int:
         write_json(found, path)
         print(f"{paper.paper}\n\n{table(found)}\n", flush=True)
     return failed
-
-
-def wanted(paper: Paper, names: Sequence[str] | None, seeds: Sequence[int] | None) -> list[tuple[str, int]]:
-    """Arms and seeds in the order in which they are run: all arms of the first seed, then those of the next."""
-    chosen = {name: seeds or arm.seeds or paper.seeds for name, arm in paper.arms.items() if not names or name in names}
-    every = dict.fromkeys(seed for own in chosen.values() for seed in own)
-    return [(name, seed) for seed in every for name, own in chosen.items() if seed in own]
 
 
 if __name__ == "__main__":

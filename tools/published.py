@@ -18,23 +18,17 @@ Ours = Mapping[str, tuple[str, Sequence[dict[str, Any]]]]  # by model: how many 
 
 
 def published_table(ours: Ours, path: Path = PUBLISHED) -> str:
-    """Rows by test, the best first; a test that we have no result of shows the published figures alone.
-
-    Args:
-        ours: our models, by what the table calls them.
-        path: a table of published figures, in percent.
-    """
+    """Rows by test, the best first; a test that we have no result of shows the published figures alone."""
     rows: dict[str, list[dict[str, str]]] = {}
     for row in _read(path):
         rows.setdefault(row["benchmark"], []).append(row)
+    lines = []
     for name, own in rows.items():
         for average in dict.fromkeys(row["average"] for row in own):
             for model, (weights, results) in ours.items():
                 f1s = [percent(one["scores"][average]["f1"]) for one in results if one["benchmark"] == name]
                 about = {"system": f"**{model}**", "average": average, "differs": "", "weights": weights}
                 own += [{**about, "f1": f1} for f1 in f1s]
-    lines = []
-    for name, own in rows.items():
         for row in sorted(own, key=lambda row: -float(row["f1"])):
             lines.append([f"`{name}`", *(row[key] for key in ("system", "average", "differs", "weights", "f1"))])
     return markdown_table(["test", "system", "average", "what differs", "weights", "F1"], lines, n_left=4)

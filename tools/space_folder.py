@@ -34,20 +34,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
-    """Write the folder: whole, or not at all. Gives the files written.
-
-    Raises:
-        FileExistsError: if there is something at `output` that may not be replaced.
-    """
+    """Write the folder, whole or not at all; gives its files. A `FileExistsError` for what may not be replaced."""
     output = Path(output).absolute()
     check_place(output, "", replace, ("app.py", "restorer.py"))
     leave_out = shutil.ignore_patterns("__pycache__", ".*")
     with written_whole(output) as folder:
         own, package = ROOT / "punctuation_restoration", folder / "punctuation_restoration"
         shutil.copytree(ROOT / "space", folder, ignore=leave_out)
-        shutil.copytree(own / "transcripts", package / "transcripts", ignore=leave_out)
-        for name in ("modeling", "pipeline"):
-            shutil.copytree(ROOT / name, package / name, ignore=leave_out)
+        for part in (own / "transcripts", ROOT / "modeling", ROOT / "pipeline"):
+            shutil.copytree(part, package / part.name, ignore=leave_out)
         for path in own.glob("*.py"):
             shutil.copyfile(path, package / path.name)
         shutil.copyfile(ROOT / "LICENSE", folder / "LICENSE")

@@ -13,6 +13,7 @@ in `examples/texts`, without its marks, in lower case, repeated.
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -20,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -153,20 +155,12 @@ def xlmr_base(model: str) -> tuple[Callable[[str], object], int]:
 
 def windows_by_pieces(pieces: Sequence[Sequence[int]], size: int, overlap: int) -> list[tuple[int, int]]:
     """Ranges of whole words with at most `size` pieces, which overlap by up to `overlap` pieces."""
-    windows, first = [], 0
-    while first < len(pieces):
-        end, n_pieces = first, 0
-        while end < len(pieces) and n_pieces + len(pieces[end]) <= size:
-            n_pieces += len(pieces[end])
-            end += 1
-        end = max(end, first + 1)
+    n_before = [0, *itertools.accumulate(map(len, pieces))]  # pieces before each word, and all of them
+    windows, first, end = list[tuple[int, int]](), 0, 0
+    while end < len(pieces):
+        end = max(bisect_right(n_before, n_before[first] + size) - 1, first + 1)
         windows.append((first, end))
-        if end == len(pieces):
-            break
-        first, n_back = end, 0
-        while first > windows[-1][0] + 1 and n_back + len(pieces[first - 1]) <= overlap:
-            first -= 1
-            n_back += len(pieces[first])
+        first = max(bisect_left(n_before, n_before[end] - overlap), first + 1)
     return windows
 
 
@@ -234,9 +228,8 @@ def draw(run: dict[str, Any], path: Path) -> None:
 
 def fill(document: str, result: dict[str, Any], accuracy: dict[str, Any]) -> str:
     """The document with its two tables between `<!-- speed -->` and `<!-- backends -->` and their ends."""
-    document = put_between(document, "<!-- speed -->", "<!-- /speed -->", table(result["runs"]))
-    backends = backends_table(result["runs"][0], accuracy)
-    return put_between(document, "<!-- backends -->", "<!-- /backends -->", backends)
+    document = put_between(document, "speed", table(result["runs"]))
+    return put_between(document, "backends", backends_table(result["runs"][0], accuracy))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,9 +7,7 @@ write. Writes `results/streaming.json`, a picture, and the table in `docs/transc
 
 Words come one by one, so every word is decided with exactly `look_ahead` words after it. A streamer shows the model
 equally many words at every look-ahead, so one pass for each word decides for all of them, in batches. The times are
-those of a real streamer, one word at a time, in seconds of one processor, so that other programs do not show in them. A
-mark is taken back where one more word changes or removes it, of those that a display shows which waits for so many
-words.
+those of a real streamer, one word at a time, in seconds of one processor, so that other programs do not show in them.
 """
 
 import argparse
@@ -32,7 +30,7 @@ from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
-from tools.documents import fill, markdown_table, write_json
+from tools.documents import markdown_table, put_between, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {"English": "ted", "Mandarin": "iwslt17_ted_tst2013-2015", "Malay": "talk"}
@@ -41,7 +39,6 @@ STOP = "PERIOD"
 N_WARMING, N_TIMED = 20, 200  # words that are streamed one by one; the first are not counted
 TIMED_LOOK_AHEAD = 8
 BATCH_SIZE = 8
-BEGIN, END = "<!-- streaming -->", "<!-- /streaming -->"
 
 
 class Document(NamedTuple):
@@ -113,11 +110,7 @@ def seconds_a_word(restore: Any, words: Sequence[str]) -> np.ndarray:
 
 
 def measure(restore: Any, source: str, recipe: Path, n_words: int) -> dict[str, Any]:
-    """All figures of one source.
-
-    Raises:
-        ValueError: if the recipe holds none of its documents out.
-    """
+    """All figures of one source; a `ValueError` if the recipe holds none of its documents out."""
     labels = standard_labels(restore.model.config)
     examples = cut(held_out_of_recipe(recipe, [source], labels), n_words)
     if not examples:
@@ -209,7 +202,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     report = {**signature(args.model, settings, args.device), "sources": sources}
     write_json(report, args.output)
     draw(report, args.picture)
-    fill(args.document, BEGIN, END, table(report))
+    filled = put_between(args.document.read_text(encoding="utf-8"), "streaming", table(report))
+    args.document.write_text(filled, encoding="utf-8")
     return 0
 
 

@@ -27,8 +27,6 @@ COMMANDS = {
     "export": ("write a model's folder for the Hub, and send it there", "export", "fast"),
     "label": ("write a model's probabilities, for a smaller one to learn", "cli.label", "train"),
 }
-
-
 FULL_MEMORY_SAID = ("out of memory", "can't allocate memory", "BrokenProcessPool")
 FULL_DISK_SAID = ("No space left on device", "StorageFull", "PytorchStreamWriter failed")
 
@@ -56,11 +54,9 @@ def run(name: str, argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "punctuation_restoration":
             raise
-        print(
-            f"{name}: Expected the package {error.name}, which is not installed. Run `pip install -e "
-            f'".[{extra}]"` in the clone of this project.',
-            file=sys.stderr,
-        )
+        problem = f"Expected the package {error.name}, which is not installed"
+        what_to_do = f'Run `pip install -e ".[{extra}]"` in the clone of this project'
+        print(f"{name}: {problem}. {what_to_do}.", file=sys.stderr)
         return 1
 
 

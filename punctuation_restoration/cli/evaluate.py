@@ -14,7 +14,7 @@ from typing import Any
 
 from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.models import load_pipeline
-from punctuation_restoration.cli.options import DTYPES, read_threshold
+from punctuation_restoration.cli.options import DTYPES, at_least, read_threshold
 
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
@@ -57,7 +57,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--output", type=Path, help="JSON file, or a folder for several (default: results/, or nothing with --limit)")
     add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
     add("--pictures", type=Path, metavar="FOLDER", help="draw confusion matrix and reliability curve")
-    add("--limit", type=int, metavar="WORDS", help="score at most this many words, for a quick look")
+    add("--limit", type=at_least(1), metavar="WORDS", help="score at most this many words, for a quick look")
     add("--bench-root", type=Path, help="folder of the benchmarks (default: bench, or ../shared/bench)")
     add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
     add("--all-marks", action="store_true", help="score in all labels of the model, as files of your own always are")
@@ -73,8 +73,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.exit()
     if not args.benchmark:
         parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")
-    if args.limit is not None and args.limit < 1:
-        parser.error(f"Expected --limit of 1 or more words, got {args.limit}. Leave it out to score all.")
     args.bench_root = args.bench_root or default_root()
     args.output = args.output or (None if args.limit else RESULTS)
     try:

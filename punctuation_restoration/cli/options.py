@@ -1,7 +1,6 @@
 """The options of `punctuate`: read, checked, and explained by `--help`. It knows argparse, and reads no transcript."""
 
 import argparse
-import codecs
 import contextlib
 import os
 import sys
@@ -101,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--truecase", action="store_true", default=None, help="give sentences and names their capitals")
     add("--unfinished", dest="final", action="store_false", default=None,
         help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
-    add("--pause", type=_at_least(0.01), metavar="SECONDS",
+    add("--pause", type=at_least(0.01), metavar="SECONDS",
         help="a pause of this length or more makes a mark likelier, where words have times")  # fmt: skip
 
     add = parser.add_argument_group("model").add_argument
@@ -110,23 +109,23 @@ def _parser() -> argparse.ArgumentParser:
     add("--dtype", choices=DTYPES, help="precision of the computation (default: the model's)")
     add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
     add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
-    add("--batch-size", type=_at_least(1), metavar="N", help="windows in one forward pass")
+    add("--batch-size", type=at_least(1), metavar="N", help="windows in one forward pass")
 
     add = parser.add_argument_group("new cues").add_argument
-    add("--line-width", type=_at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
-    add("--lines", type=_at_least(1), default=2, metavar="N", help="lines a cue (2)")
-    add("--reading-speed", type=_at_least(0.1), default=20.0, metavar="N", help="characters a second (20)")
+    add("--line-width", type=at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
+    add("--lines", type=at_least(1), default=2, metavar="N", help="lines a cue (2)")
+    add("--reading-speed", type=at_least(0.1), default=20.0, metavar="N", help="characters a second (20)")
 
     add = parser.add_argument_group("live speech").add_argument
     add("--live", action="store_true", help="read words from standard input as they come, and write each as soon as "
         "its mark is decided; an empty line ends an utterance")  # fmt: skip
-    add("--look-ahead", type=_at_least(0), default=4, metavar="N",
+    add("--look-ahead", type=at_least(0), default=4, metavar="N",
         help="words that must follow a word before it is written (4)")  # fmt: skip
     return parser
 
 
-def _at_least(least: float) -> Callable[[str], Any]:
-    """Reads a number of the limit's own type."""
+def at_least(least: float) -> Callable[[str], Any]:
+    """What reads a number of this or more, of its own type."""
 
     def read(given: str) -> float:
         with contextlib.suppress(ValueError):
@@ -139,7 +138,7 @@ def _at_least(least: float) -> Callable[[str], Any]:
 
 def _encoding(name: str) -> str:
     try:
-        return codecs.lookup(name) and name
+        return "a".encode(name) and name  # rot13 and the like have names, but are none of text
     except LookupError as error:
         raise argparse.ArgumentTypeError(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
 

@@ -31,20 +31,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"share of documents for {split}; default: the recipe's; a source's own share is kept"
         parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
     args = parser.parse_args(argv)
-    return finish("prepare", lambda: run(args))
-
-
-def run(args: argparse.Namespace) -> None:
-    """Prepare what the parsed arguments name."""
     from punctuation_restoration.data.preparation import prepare, recipe_for_texts
     from punctuation_restoration.data.recipe import load_recipe, read_labels
 
-    recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
-    given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
-    if args.labels:
-        given["model"] = {**recipe.model, **read_labels(args.labels)}
-    tokenizer = args.tokenizer or str(recipe.model.get("encoder", ""))
-    prepare(replace(recipe, **given), Path(args.output), tokenizer, args.processes)
+    def work() -> None:
+        recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
+        given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
+        if args.labels:
+            given["model"] = {**recipe.model, **read_labels(args.labels)}
+        tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")
+        prepare(replace(recipe, **given), Path(args.output), tokenizer, args.processes)
+
+    return finish("prepare", work)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,4 @@
-"""The command `punctuate`: transcripts in, transcripts with marks out.
-
-    punctuate talk.srt -o talk.punctuated.srt
-    punctuate meetings/ -o restored/
-    echo "hello how are you" | punctuate
-    recogniser | punctuate --live
+"""The command `punctuate`: transcripts in, transcripts with marks out; `HELP` in `options.py` has examples.
 
 It composes reading, restoring and writing, and knows how each of them may fail.
 """
@@ -30,7 +25,6 @@ from .options import parse_args
 DONE, FAILED, WRONG_USE = 0, 1, 2
 _UTTERANCES = re.compile(r"(\n[ \t\r]*\n)")  # an empty line parts them
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
-Problem = tuple[str, str]  # a file or folder, and why it cannot be done
 Load = Callable[[], Any]  # gives the pipeline, loaded when it is first asked for: unreadable files are told before
 
 
@@ -91,41 +85,45 @@ def _restore(args: Namespace, load: Load) -> int:
     return FAILED if n_done < n_all else DONE
 
 
-def _planned(args: Namespace) -> tuple[list[Job], list[Problem]]:
-    """Pair every input of the command line with its target; gives what is to be done, and what cannot be.
-
-    Raises:
-        OptionError: several files would go to one place, or results to places that are taken.
-    """
-    problems: list[Problem] = []
-    if args.text is not None or not args.files or args.files == [Path("-")]:
-        if args.into_folder:
-            raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
-        jobs = [Job(None, args.output)]
-    else:
-        jobs = _paired(args, list(_found(args, problems)))
+def _planned(args: Namespace) -> tuple[list[Job], list[tuple[Path, str]]]:
+    """Pair every input of the command line with its target; gives what is to be done, and what cannot be, and why."""
+    jobs, found = [Job(None, args.output)], list[tuple[Path, Path | str]]()
+    if args.text is None and args.files and args.files != [Path("-")]:
+        found = list(_found(args))
+        jobs = _paired(args, [(file, name) for file, name in found if isinstance(name, Path)])
+    elif args.into_folder:
+        raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
     if args.skip_existing:
-        jobs = [job for job in jobs if job.target is None or not job.target.exists()]
+        jobs = [job for job in jobs if job.target is None or is_special(job.target) or not job.target.exists()]
     existing = [job.target for job in jobs if job.target and job.target.exists() and not is_special(job.target)]
     if existing and not args.force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         what_to_do = "Use --force to overwrite, or --skip-existing."
         raise OptionError(f"Expected new files, got {existing[0]}{more}, which exist. {what_to_do}")
-    return jobs, problems
+    return jobs, [(file, why) for file, why in found if isinstance(why, str)]
 
 
-def _found(args: Namespace, problems: list[Problem]) -> Iterator[tuple[Path, Path]]:
-    """Each file to read, those of folders and their sub-folders too, and its path below the output folder."""
+def _found(args: Namespace) -> Iterator[tuple[Path, Path | str]]:
+    """Each file to read, and its path below the output folder, or why it cannot be read.
+
+    Of folders and their sub-folders these are the files of known formats in order of their names; hidden ones, and the
+    output folder itself, are left out.
+    """
+    output = args.output and args.output.resolve()
     for given in args.files:
-        if given.is_dir():
-            below = list(_files_below(given, args.output, problems))
-            yield from ((file, file.relative_to(given)) for file in below)
-            if not below:
-                problems.append((str(given), "no file in it has a known extension; use --format on single files"))
-        elif given.exists():
-            yield given, Path(given.name)
-        else:
-            problems.append((str(given), "no such file or folder"))
+        if not given.is_dir():
+            yield given, Path(given.name) if given.exists() else "no such file or folder"
+            continue
+        below, unread = list[Path](), list[OSError]()
+        for parent, folders, names in os.walk(given, onerror=unread.append):
+            shown = sorted(name for name in folders if not name.startswith("."))
+            folders[:] = [name for name in shown if Path(parent, name).resolve() != output]
+            known = (name for name in sorted(names) if transcripts.format_of_name(name) and not name.startswith("."))
+            below += [Path(parent, name) for name in known]
+        yield from ((file, file.relative_to(given)) for file in below)
+        yield from ((Path(error.filename), error.strerror or str(error)) for error in unread)
+        if not below:
+            yield given, "no file in it has a known extension; use --format on single files"
 
 
 def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
@@ -146,18 +144,6 @@ def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
             raise OptionError(f"Expected a place for every file, {wrong}. Restore them into separate folders.")
         sources[target] = file
     return [Job(file, target) for target, file in sources.items()]
-
-
-def _files_below(folder: Path, output: Path | None, problems: list[Problem]) -> Iterator[Path]:
-    """Files of known formats in order of their names; hidden ones, and the output folder itself, are left out."""
-    for parent, folders, names in os.walk(
-        folder, onerror=lambda error: problems.append((str(error.filename), error.strerror or str(error)))
-    ):
-        shown = sorted(name for name in folders if not name.startswith("."))
-        folders[:] = [name for name in shown if not (output and Path(parent, name).resolve() == output.resolve())]
-        for name in sorted(names):
-            if not name.startswith(".") and transcripts.format_of_name(name):
-                yield Path(parent, name)
 
 
 def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
@@ -201,9 +187,8 @@ def _restored(transcript: Transcript, encoding: Encoding, args: Namespace, load:
     options: dict[str, Any] = {"on_progress": lambda n: bar.update(n), **args.options}
     if new_format is None:
         return encoding.encode_parts(transcripts.restored_parts(transcript, restore, **options))
-    written = transcripts.write_as(
-        transcripts.restore_transcript(transcript, restore, **options), new_format, args.limits
-    )
+    done = transcripts.restore_transcript(transcript, restore, **options)
+    written = transcripts.write_as(done, new_format, args.limits)
     if new_format != transcript.format:
         encoding = transcripts.encoding_of(new_format, encoding)
     elif "\r\n" in transcript.source:  # subtitles that get new cues keep their line ends
@@ -212,18 +197,11 @@ def _restored(transcript: Transcript, encoding: Encoding, args: Namespace, load:
 
 
 def _restore_live(args: Namespace, restore: Any) -> None:
-    """Write words from standard input as soon as their marks are decided; an empty line ends an utterance.
-
-    Whatever ends it, all words that came before are written.
-    """
+    """Write words from standard input as soon as their marks are decided; an empty line ends an utterance."""
     from ..pipeline.streamer import PunctuationStreamer
 
     options, encoding = args.options, args.encoding or "utf-8"
-    try:
-        streamer = PunctuationStreamer(restore, args.look_ahead, condition=bool(options.get("truecase")), **options)
-    except ValueError as error:
-        raise OptionError(str(error)) from error
-
+    streamer = PunctuationStreamer(restore, args.look_ahead, condition=bool(options.get("truecase")), **options)
     encoder = codecs.getincrementalencoder(encoding)()  # writes a byte order mark once
 
     def write(step: Any) -> None:
@@ -235,14 +213,14 @@ def _restore_live(args: Namespace, restore: Any) -> None:
         for text in _heard(encoding):
             if before.endswith("\n") and text.lstrip(" \t\r").startswith("\n"):  # an empty line cut in two
                 write(streamer.flush())
-            before = text
+            before = text.rstrip(" \t\r") or before
             for n, part in enumerate(_UTTERANCES.split(text)):
                 if part:
                     write(streamer.feed(part))
                 if n % 2:
                     write(streamer.flush())
                 streamer.forget()
-    finally:
+    finally:  # whatever ends it, all words that came before are written
         write(streamer.flush())
 
 

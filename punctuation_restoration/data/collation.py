@@ -63,10 +63,8 @@ class Augmenter:
         casings = np.where(is_one_piece, UNKNOWN, words.casings[order]).astype(np.uint8)
         labels = np.where(is_inserted, 0, words.labels[order]).astype(words.labels.dtype)
         soft = np.where(is_inserted[:, None], 0, words.soft[order]).astype(np.uint8)
-        ends_as_before = bool(order[-1] == n_words - 1)  # else the text goes on: its last mark is gone
-        return replace(
-            window, words=Words(ids, counts, labels, casings, soft), is_over=window.is_over and ends_as_before
-        )
+        is_over = window.is_over and bool(order[-1] == n_words - 1)  # without its last word a text goes on
+        return replace(window, words=Words(ids, counts, labels, casings, soft), is_over=is_over)
 
 
 @dataclass(frozen=True, slots=True)

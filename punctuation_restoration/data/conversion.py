@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from punctuation_restoration.data.casings import UNKNOWN, casing_targets, sentence_begins, written_casings
+from punctuation_restoration.data.casings import casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.openings import with_openings
@@ -62,14 +62,14 @@ class Converter:
         if self.leak_check and (leak := self.leak_check.found_in(document.text)):
             return Conversion(None, leak)
         spoken, labels = self.words_and_labels(document, source.language)
+        if not spoken:
+            return Conversion(None, "too few words")
         if not source.labelled:
-            labels = np.zeros_like(labels)
-        if reason := self.reason_to_skip(labels, source.filters, source.labelled):
+            return Conversion(self.pack(document.id, spoken, np.zeros_like(labels)))
+        if reason := self.reason_to_skip(labels, source.filters):
             return Conversion(None, reason)
         begins = sentence_begins(np.isin(labels, self.stop_ids))
         casings = casing_targets(spoken, begins, written_casings(spoken, begins))
-        if not source.labelled:
-            casings[:] = UNKNOWN
         has_capitals = np.isin(casings, (CAPITAL, UPPER, MIXED))
         capitalised = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(has_capitals))
         return Conversion(self.pack(document.id, spoken, labels, casings), None, capitalised)
@@ -116,19 +116,16 @@ class Converter:
         ids = np.array([piece for word in pieces for piece in word], dtype=self.piece_kind)
         return PackedDocument(hash_id(document_id), make_words(ids, counts, labels, casings), hash_words(spoken))
 
-    def reason_to_skip(self, labels: np.ndarray, filters: Filters, is_labelled: bool = True) -> str | None:
-        """The first filter that a document with these label ids fails, or None; without labels its words count."""
-        n_words, n_marks = len(labels), np.count_nonzero(labels)
-        density = n_marks / max(n_words, 1)
-        if not n_words:
-            return "too few words"
+    def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
+        """The first filter that a document with these label ids, one or more, fails, or None."""
+        density = np.count_nonzero(labels) / len(labels)
         failed = {
-            "no marks": not n_marks,
+            "no marks": not density,
             "too few sentences": np.isin(labels, self.stop_ids).sum() < filters.min_sentences,
             "too few marks a word": density < filters.min_marks_per_word,
             "too many marks a word": density > filters.max_marks_per_word,
         }
-        return next((reason for reason, is_failed in failed.items() if is_failed and is_labelled), None)
+        return next((reason for reason, is_failed in failed.items() if is_failed), None)
 
 
 _convert: Callable[[SourceDocument, Source], Conversion]  # one a worker process

@@ -90,9 +90,8 @@ def number_words(language: str) -> Callable[[str], str]:
     """A function from digits (`1,200.5`) to words without hyphens or commas, in a language of num2words."""
     spoken = "id" if language == "ms" else language
     if spoken not in CONVERTER_CLASSES:
-        raise ValueError(
-            f"Expected a language that num2words speaks, got {language!r}. Turn spell_numbers off for this recipe."
-        )
+        what_to_do = "Turn spell_numbers off for this recipe."
+        raise ValueError(f"Expected a language that num2words speaks, got {language!r}. {what_to_do}")
 
     def spell(digits: str) -> str:
         # A plain number of four digits in this range is nearly always a year, and read as one.

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,6 @@ from punctuation_restoration.modeling.configuration_punctuation import (
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
-SPLITS = ("train", "validation", "test")  # the last one on request
 OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(shards.INDEX_NAME))
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
 BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
@@ -46,7 +45,7 @@ def recipe_for_texts(
 
 
 def prepared_folders(
-    paths: Sequence[str], out: Path, tokenizer: str | None, resumes: bool = False, **about_texts: Any
+    paths: Sequence[str], out: Path, tokenizer: str, resumes: bool = False, **about_texts: Any
 ) -> list[str]:
     """Folders of prepared data; texts among `paths` are prepared into `out` as `recipe_for_texts` says.
 
@@ -56,14 +55,9 @@ def prepared_folders(
     texts = [str(path) for path in paths if str(path) not in folders]
     if not texts:
         return folders
-    if not tokenizer:
-        what = "a --model or an --encoder to start from"
-        raise ValueError(f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows.")
     recipe, place = recipe_for_texts(texts, **about_texts), out / shards.INDEX_NAME
-    if resumes and place.is_file():
-        return [*folders, str(out)]
-    there = json.loads(place.read_text(encoding="utf-8")).get("made_from") if place.is_file() else None
-    if there != made_from(recipe, tokenizer):
+    there = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+    if not there or not (resumes or there.get("made_from") == made_from(recipe, tokenizer)):
         prepare(recipe, out, tokenizer)
     return [*folders, str(out)]
 
@@ -76,9 +70,7 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
         raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
     config, pieces = slot_config(tokenizer, recipe), AutoTokenizer.from_pretrained(tokenizer)
     converter = Converter(pieces, config, recipe)
-    rows: list[dict[str, Any]] = []
-    capitalised: Counter[str] = Counter()
-    seen: set[int] = set()
+    rows, seen, capitalised = list[dict[str, Any]](), set[int](), Counter[str]()
     made, n_bytes = made_from(recipe, tokenizer), sum(file.stat().st_size for file in text_files(recipe))
     out = out.resolve()
     check_folder(out)
@@ -130,8 +122,9 @@ def prepare_source(
 
     Two things grow: the hashes of texts `seen`, and the number of documents that have a `capitalised` word.
     """
-    held_out: dict[str, list[shards.PackedDocument]] = {split: [] for split in SPLITS[1 : 3 if source.test else 2]}
+    held_out: dict[str, list[shards.PackedDocument]] = {"validation": [], **({"test": []} if source.test else {})}
     skipped, left_out = Counter[str](), shards.read_hashes(source.held_out)
+    ahead = deque[int]()  # of texts that are read, and not yet converted
 
     def usable() -> Iterator[tuple[SourceDocument, Source]]:
         for document in read_documents(source.path, source.text_field):
@@ -139,6 +132,7 @@ def prepare_source(
             reason = "held out for a benchmark" if shards.hash_id(document.id) in left_out else "duplicate"
             if reason == "duplicate" and key not in seen:
                 seen.add(key)
+                ahead.append(key)
                 yield document, source
             else:
                 skipped[reason] += 1
@@ -146,6 +140,7 @@ def prepare_source(
     def to_train_on() -> Iterator[shards.PackedDocument]:
         n_words, shares = 0, (source.validation or 0.0, source.test or 0.0)
         for packed, reason, with_capitals in tqdm(convert(usable()), source.name, disable=None, leave=False):
+            ahead.popleft()
             if packed is None:
                 skipped[reason] += 1
                 continue
@@ -157,6 +152,7 @@ def prepare_source(
                 held_out[split].append(packed)
             n_words += len(packed.words.labels)
             if n_words >= (source.max_words or sys.maxsize):
+                seen.difference_update(ahead)  # another source may have them
                 return
 
     splits = {"train": shards.write_split(out, f"{source.name}-train", to_train_on())}
@@ -176,11 +172,10 @@ def leave_out_labels(index: dict[str, Any], out: Path, are_asked_for: bool) -> N
     """Warn of labels that no labelled source has. Where they are asked for, those besides the usual four are left out
     of the index and the numbering of the shards in `out`; those of a trained model stay: it learned them elsewhere.
     """
-    labels, counts = index["labels"], np.zeros(len(index["labels"]), dtype=np.int64)
-    for row in index["sources"]:
-        for split in row["splits"].values() if row["is_labelled"] else ():
-            counts[: len(split["n_labels"])] += np.array(split["n_labels"], dtype=np.int64)
-    missing = [n for n in range(len(labels)) if counts.any() and not counts[n]]
+    labels = index["labels"]
+    splits = [(row, split) for row in index["sources"] for split in row["splits"].values()]
+    found = {n for row, split in splits if row["is_labelled"] for n, count in enumerate(split["n_labels"]) if count}
+    missing = [n for n in range(len(labels)) if found and n not in found]
     usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
     rare = [n for n in missing if are_asked_for and (labels[n]["before"], labels[n]["after"]) not in usual]
     for what, numbers in (("no source has a word with these labels", missing), ("left out of the labels", rare)):
@@ -190,7 +185,7 @@ def leave_out_labels(index: dict[str, Any], out: Path, are_asked_for: bool) -> N
         return
     print("To learn them, add text with their marks, or say in mark_labels which signs mean them.", file=sys.stderr)
     new_ids = np.cumsum([n not in rare for n in range(len(labels))], dtype=np.uint8) - np.uint8(1)
-    for split in (split for row in index["sources"] for split in row["splits"].values()):
+    for _, split in splits:
         split["n_labels"] = [count for n, count in enumerate(split["n_labels"]) if n not in rare]
         for shard in split["shards"]:
             arrays = shards.open_shard(out / shard["file"])

@@ -31,13 +31,10 @@ class SourceDocument:
 
 
 def read_documents(path: str | Path, text_field: str = "text") -> Iterator[SourceDocument]:
-    """Read the documents of a file or a folder.
+    """Read the documents of a file or a folder; a `ValueError` names a file that is missing or wrong, and the line.
 
-    JSONL: one document a line, `{"text": ...}`. Plain text: paragraphs between blank lines, or
-    every 200 lines. Label files (`word<TAB>LABEL` a line): blank lines separate documents.
-
-    Raises:
-        ValueError: if a file is missing, empty, binary or has a wrong line; the message names file and line.
+    JSONL: one document a line, `{"text": ...}`. Plain text: paragraphs between blank lines, or every 200 lines. Label
+    files (`word<TAB>LABEL` a line): blank lines separate documents.
     """
     for file in list_files(Path(path)):
         is_empty = True
@@ -72,8 +69,9 @@ def list_files(path: Path) -> list[Path]:
     """The file itself, or the files of a folder in order; a `ValueError` if there is nothing to read."""
     if not path.exists():
         raise ValueError(f"Expected text at {path}, there is no such file or folder. Check the path.")
-    files = sorted(file for file in path.rglob("[!.]*") if file.is_file()) if path.is_dir() else [path]
-    known = [file for file in files if plain_suffix(file) in SUFFIXES]
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    shown = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+    known = [file for file in shown if plain_suffix(file) in SUFFIXES]
     if not known:
         wanted = f"files ending in {', '.join(SUFFIXES)}, or these with .gz"
         raise ValueError(f"Expected at {path} {wanted}, found none. Rename them.")

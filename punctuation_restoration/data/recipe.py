@@ -92,7 +92,7 @@ class Recipe:
         lengths, stops = sampling.lengths, sampling.stops
         names = [source.name for source in self.sources]
         held_out = [(self.validation, self.test), *(held_out_shares(source, self) for source in self.sources)]
-        are_lengths = min(lengths, default=0) >= 8 and min(lengths.values()) >= 0
+        are_lengths = min(lengths, default=0) >= 8 and min(lengths.values()) >= 0 < sum(lengths.values())
         can_hold_out = all(min(pair) >= 0 and sum(pair) < 1 for pair in held_out)
         shares = {**asdict(sampling), **asdict(augmentation), **sampling.questions, "temperature": 0}
         outside = {name: n for name, n in shares.items() if isinstance(n, int | float) and not 0 <= n <= 1}
@@ -129,15 +129,18 @@ def load_recipe(path: str | Path) -> Recipe:
 def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     """Check the dictionary of a recipe and give the recipe; a `ValueError` says what is wrong.
 
-    `filters` and `max_words` at the top are every source's defaults; a source without `name` takes that of its file.
+    `filters` and `max_words` at the top are every source's defaults; a source without `name` takes that of its file; an
+    empty key counts as left out.
     """
-    content = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
-    defaults, most, sources = content.pop("filters", {}), content.pop("max_words", None), []
-    for number, row in enumerate(content.pop("sources", ()), 1):
+    given = {key: value for key, value in content.items() if value is not None}
+    content = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    defaults, most, rows = content.pop("filters", {}), content.pop("max_words", None), content.pop("sources", ())
+    sources = list[Source]()
+    for number, row in enumerate(rows if isinstance(rows, tuple) else [rows], 1):
         here = f"{where}, source {number}"
         if not isinstance(row, Mapping):
             raise ValueError(f"Expected keys and values in {here}, got {row!r}. Write path and language there.")
-        row = {"max_words": most, **_named(row), "filters": {**defaults, **row.get("filters", {})}}
+        row = {"max_words": most, **_named(row), "filters": {**defaults, **(row.get("filters") or {})}}
         sources.append(checked(Source, row, here))
     return checked(Recipe, {**content, "sources": tuple(sources)}, where)
 
@@ -196,7 +199,7 @@ def _read_content(path: Path) -> dict[str, Any]:
     if "base" not in content:
         return content
     base = _read_content(path.parent / str(content.pop("base")))
-    rows = {_named(row)["name"]: row for row in base.get("sources", ())}
+    rows = {_named(row)["name"]: row for row in base.get("sources") or ()}
     only = content.pop("only", rows)
     if unknown := sorted(set(only) - set(rows)):
         raise ValueError(f"Expected in {path} names of the base's sources, got {unknown}. It has {sorted(rows)}.")

@@ -72,8 +72,7 @@ class WindowSampler:
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
         self._edges = np.cumsum(self.probabilities)
         self._sentences = cache(lambda stream_id: sentence_borders(self.streams[stream_id], self.stop_ids))
-        with_questions = any(self.sampling.questions.values())
-        self._questions = find_questions(self.streams, self.stop_ids) if with_questions else {}
+        self._questions = find_questions(self.streams, self.stop_ids) if any(self.sampling.questions.values()) else {}
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""

@@ -15,7 +15,7 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,9 +103,9 @@ def write_split(
     folder: Path, stem: str, documents: Iterable[PackedDocument], n_bytes: int = SHARD_BYTES
 ) -> dict[str, Any]:
     """Write the documents of a split as shards of about `n_bytes`; gives their row of the index, with their counts."""
-    row: dict[str, Any] = {"shards": [], "n_documents": 0, "n_words": 0, "n_cased": 0, "n_rows": 0}
-    n_labels = np.zeros(256, dtype=np.int64)
-    written = 0
+    files: list[dict[str, Any]] = []
+    counts, n_labels = Counter(n_documents=0, n_words=0, n_cased=0), np.zeros(256, dtype=np.int64)
+    n_rows = written = 0
 
     def shard_of(document: PackedDocument) -> int:
         nonlocal written
@@ -113,8 +113,7 @@ def write_split(
         return written // n_bytes
 
     for _, group in itertools.groupby(documents, shard_of):
-        part = list(group)
-        hashes, own_words, word_hashes = zip(*part, strict=True)
+        hashes, own_words, word_hashes = zip(*group, strict=True)
         words = joined(*own_words)
         starts = np.cumsum([0, *(len(own.labels) for own in own_words[:-1])])
         arrays = {
@@ -125,14 +124,13 @@ def write_split(
         }
         if n_cased := int(np.count_nonzero(words.casings != UNKNOWN)):
             arrays["casings"] = words.casings
-        name = f"{stem}-{len(row['shards']):04d}.safetensors"
+        name = f"{stem}-{len(files):04d}.safetensors"
         save_arrays(arrays, folder / name)
-        row["shards"].append({"file": name, "n_words": len(words.labels)})
-        for key, n in (("n_documents", len(part)), ("n_words", len(words.labels)), ("n_cased", n_cased)):
-            row[key] += n
-        row["n_rows"] = max(row["n_rows"], 1 + int(words.piece_ids.max()))  # what an embedding needs
+        files.append({"file": name, "n_words": len(words.labels)})
+        counts.update(n_documents=len(hashes), n_words=len(words.labels), n_cased=n_cased)
+        n_rows = max(n_rows, 1 + int(words.piece_ids.max()))  # what an embedding needs
         n_labels += np.bincount(words.labels, minlength=256)
-    return {**row, "n_labels": np.trim_zeros(n_labels, "b").tolist()}
+    return {"shards": files, **counts, "n_rows": n_rows, "n_labels": np.trim_zeros(n_labels, "b").tolist()}
 
 
 def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -169,25 +167,6 @@ def shard_documents(path: str | Path) -> Iterator[PackedDocument]:
         yield PackedDocument(document, stream.words(first, end - first), words)
 
 
-def write_changed(
-    index: Mapping[str, Any], out: Path, change: Callable[..., Iterable[PackedDocument]]
-) -> dict[str, Any]:
-    """Write prepared data with other documents, and give their index.
-
-    `change` gives those of a source's split, from its row of the index, the split's name and the documents there.
-    """
-    rows = []
-    for row in index["sources"]:
-        splits = {}
-        for split, counts in row["splits"].items():
-            documents = (one for shard in counts["shards"] for one in shard_documents(shard["file"]))
-            splits[split] = write_split(out, f"{row['name']}-{split}", change(row, split, documents))
-        rows.append({**row, "splits": splits})
-    changed = {**index, "sources": rows}
-    write_index(out, changed)
-    return changed
-
-
 def write_index(folder: Path, index: Mapping[str, Any]) -> None:
     """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
     write_whole(folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True)
@@ -201,10 +180,8 @@ def hash_of_pieces(tokenizer: Any) -> str:
 def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
     """Check that data were prepared with the pieces of a tokenizer; data of earlier versions do not tell."""
     if index.get("pieces", own := hash_of_pieces(tokenizer)) != own:
-        raise ValueError(
-            f"Expected data with the pieces of this model, got those of {index['tokenizer']}. Prepare them again with "
-            "this model as --tokenizer."
-        )
+        wanted, got = "data with the pieces of this model", f"those of {index['tokenizer']}"
+        raise ValueError(f"Expected {wanted}, got {got}. Prepare them again with this model as --tokenizer.")
 
 
 def read_index(*folders: str | Path) -> dict[str, Any]:
@@ -269,7 +246,7 @@ def read_hashes(path: str | None) -> frozenset[int]:
     found = set[int]()
     for number, line in numbered_lines(Path(path)) if path else ():
         text = line.partition("#")[0].strip()
-        if text.strip("0123456789abcdefABCDEF"):
+        if text and (len(text) != 16 or text.strip("0123456789abcdefABCDEF")):
             place = f"{path}, line {number}"
             raise ValueError(f"Expected 16 hexadecimal digits in {place}, got {text!r:.60}. Write it again.")
         found.update({int(text, 16)} if text else ())

@@ -83,11 +83,7 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 
 def named(names: Sequence[str]) -> list[str]:
-    """Benchmarks, files and folders of prepared data, each once.
-
-    Raises:
-        ValueError: if a name is none of them.
-    """
+    """Benchmarks, files and folders of prepared data, each once; a `ValueError` if a name is none of them."""
     for name in names:
         if name not in BENCHMARKS and not Path(name).is_file() and not (Path(name) / INDEX_NAME).is_file():
             raise ValueError(
@@ -100,10 +96,8 @@ def named(names: Sequence[str]) -> list[str]:
 def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path) -> list[Example]:
     """The examples of a benchmark, of a file, or of a folder of prepared data, of which the test share is scored.
 
-    `recipe` is the file whose held-out documents some benchmarks are, `bench_root` the folder of the others.
-
-    Raises:
-        ValueError: if a file is missing or wrong, or no document is left.
+    `recipe` is the file whose held-out documents some benchmarks are, `bench_root` the folder of the others. A
+    `ValueError` says which file is missing or wrong, or that no document is left.
     """
     if name not in BENCHMARKS:
         return (held_out_of_folder if Path(name).is_dir() else read_examples)(name, label_set)
@@ -122,10 +116,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     if benchmark.code_switched:
         examples = [one for one in map(code_switched, examples) if one.spans]
     if not examples:
-        wanted = "held-out" if benchmark.held_out else "punctuated"
-        raise ValueError(
-            f"Expected {wanted} documents in {name}, found none. Check the files, and the validation share of --recipe."
-        )
+        wanted = f"{'held-out' if benchmark.held_out else 'punctuated'} documents in {name}"
+        raise ValueError(f"Expected {wanted}, found none. Check the files, and the validation share of --recipe.")
     return examples
 
 
@@ -137,10 +129,8 @@ def default_root() -> Path:
 def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list[Example]:
     """The examples of a file, by its ending: `.tsv`, `.jsonl` or `.json`, any other is read as text; `.gz` may follow.
 
-    `only` names a key of JSONL: rows where it is false are left out, perhaps all.
-
-    Raises:
-        ValueError: if the file is empty or not in its format.
+    `only` names a key of JSONL: rows where it is false are left out, perhaps all. A `ValueError` says that the file is
+    empty, or what in it is not in its format.
     """
     examples = list(_examples(_read_file(Path(path), only), label_set))
     if not (examples or only):
@@ -162,10 +152,8 @@ def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
                 case {"words": [*words], "labels": [*labels]}:
                     yield SourceDocument(id, "", str(path), tuple(map(str, words)), tuple(map(str, labels)))
                 case _:
-                    raise ValueError(
-                        f"Expected the key text, or the keys words and labels, in {path}, {id}, got {sorted(row)}. "
-                        "Rename the keys."
-                    )
+                    wanted = f"the key text, or the keys words and labels, in {path}, {id}"
+                    raise ValueError(f"Expected {wanted}, got {sorted(row)}. Rename the keys.")
     elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
         documents = list(readers.labelled_words(path))
         for number, (_, tokens, names) in enumerate(documents, 1):
@@ -183,15 +171,11 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
     Of a source with a file of hashes (`held_out`) these are the documents in it. Documents outside the recipe's bounds
     of marks per word are left out, as in training: nobody punctuated them. The bounds are applied to units. In Han text
     these are characters, so there are fewer marks for each. With `casing` only documents whose letters tell how their
-    words are written, and their units say it.
-
-    Raises:
-        ValueError: if the recipe lacks a source, or its texts cannot be read.
+    words are written, and their units say it. A `ValueError` if the recipe lacks a source, or a text cannot be read.
     """
     made = load_recipe(recipe)
     sources = {source.name: source for source in made.sources}
-    missing = sorted(set(names) - set(sources))
-    if missing:
+    if missing := sorted(set(names) - set(sources)):
         raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
     found: list[Example] = []
     for source in (sources[name] for name in names):
@@ -211,23 +195,19 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
 def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]:
     """The documents for test of a prepared folder, in the order of its sources.
 
-    Its shards say which they are, but hold pieces alone: the texts are read again.
-
-    Raises:
-        ValueError: if it has none, or their texts are no longer where they were.
+    Its shards say which they are, but hold pieces alone: the texts are read again. A `ValueError` if it has none, or
+    their texts are no longer where they were.
     """
     found: list[Example] = []
     for row in read_index(folder)["sources"]:
         shards = row["splits"].get("test", {"shards": ()})["shards"]
         kept = [hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()]
         documents = readers.read_documents(*row["read_from"]) if kept else ()
-        # Ids may repeat in a folder; the same text twice was kept once.
-        mine = {(one.id, one.text): one for one in documents if hash_id(one.id) in {*kept}}
+        hashes = set(kept)  # ids may repeat in a folder; the same text twice was kept once
+        mine = {(one.id, one.text): one for one in documents if hash_id(one.id) in hashes}
         if len(mine) < len(kept):
-            raise ValueError(
-                f"Expected {len(kept)} documents for test of {row['name']} in {row['read_from'][0]}, found "
-                f"{len(mine)}. The texts have changed: prepare the data again."
-            )
+            wanted = f"{len(kept)} documents for test of {row['name']} in {row['read_from'][0]}"
+            raise ValueError(f"Expected {wanted}, found {len(mine)}. The texts have changed: prepare the data again.")
         found += _examples(mine.values(), label_set)
     if not found:
         raise ValueError(f"Expected documents kept for test in {folder}, found none. Prepare the data with --test 0.1.")

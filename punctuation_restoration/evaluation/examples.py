@@ -74,15 +74,12 @@ class Example:
 def example_from_tokens(id: str, tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet) -> Example:
     """An example from tokens with one label each; split English clitics are joined to the word before them.
 
-    Raises:
-        ValueError: if the lists differ in length, or a label is unknown.
+    A `ValueError` says that the lists differ in length, or which label is unknown.
     """
     if len(tokens) != len(labels):
-        raise ValueError(
-            f"Expected one label per token in {id!r}: {len(tokens)} tokens, {len(labels)} labels. Check the file."
-        )
-    unknown = sorted(set(labels) - set(label_set.names))
-    if unknown:
+        got = f"{len(tokens)} tokens, {len(labels)} labels"
+        raise ValueError(f"Expected one label per token in {id!r}: {got}. Check the file.")
+    if unknown := sorted(set(labels) - set(label_set.names)):
         raise ValueError(f"Expected labels among {list(label_set.names)} in {id!r}, got {unknown}. Check the file.")
     units = [_without_marks(token.lower(), label_set) for token in tokens]
     joined = [unit in CLITICS or _both_han(before, unit) for before, unit in zip(["", *units], units, strict=False)]
@@ -119,13 +116,12 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
     for example in examples:
         if n_words <= 0:
             break
-        n_units = min(len(example.spans), n_words)
-        if n_units < len(example.spans):
-            text, spans = example.text[: example.spans[n_units - 1][1]], example.spans[:n_units]
-            labels, cased = example.labels[:n_units], example.cased[:n_units]
+        if n_words < len(example.spans):
+            text, spans = example.text[: example.spans[n_words - 1][1]], example.spans[:n_words]
+            labels, cased = example.labels[:n_words], example.cased[:n_words]
             example = replace(example, text=text, spans=spans, labels=labels, ends_text=False, cased=cased)
         kept.append(example)
-        n_words -= n_units
+        n_words -= len(example.spans)
     return kept
 
 

@@ -53,11 +53,7 @@ def details(result: dict[str, Any]) -> str:
 
 
 def save_picture(result: dict[str, Any], folder: Path) -> Path:
-    """Draw the confusion matrix and the reliability curve into `<benchmark>.png`, and give its path.
-
-    Raises:
-        ImportError: if matplotlib is not installed.
-    """
+    """Draw confusion matrix and reliability curve into `<benchmark>.png`, and give its path; it needs matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

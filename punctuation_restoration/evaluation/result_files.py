@@ -63,28 +63,19 @@ def _calibration(bins: np.ndarray) -> dict[str, Any]:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """An earlier result.
-
-    Raises:
-        ValueError: if the file holds none of this format.
-    """
+    """An earlier result; a `ValueError` if the file holds none of this format."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["format"] != FORMAT:
             raise ValueError(f"format {found['format']}")
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ValueError(
-            f"Expected a result of this evaluate.py in {path}, could not read it: {error}. Evaluate again."
-        ) from error
+        wanted = f"a result of this evaluate.py in {path}, could not read it: {error}"
+        raise ValueError(f"Expected {wanted}. Evaluate again.") from error
     return dict(found)
 
 
 def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Mapping[str, Any]) -> None:
-    """Check that an earlier result is of the same texts and labels.
-
-    Raises:
-        ValueError: if it is not.
-    """
+    """Raises a ValueError unless an earlier result is of the same texts and labels."""
     if (data_sha256, list(label_names)) != (earlier["signature"]["data_sha256"], earlier["label_names"]):
         raise ValueError(
             f"Expected --against to name a result on the same data and labels, got one on {earlier['benchmark']} that "
@@ -93,11 +84,7 @@ def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Mappi
 
 
 def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """How much better a result is than an earlier one on the same test, and which one that was.
-
-    Raises:
-        ValueError: if their data, labels or units differ.
-    """
+    """How much better a result is than an earlier one, and which one that was; a `ValueError` if the tests differ."""
     check_same_test(result["signature"]["data_sha256"], result["label_names"], earlier)
     signed = {key: earlier["signature"][key] for key in ("model", "model_sha256", "commit")}
     return {**signed, **scores.paired_bootstrap(result["units"], earlier["units"])}

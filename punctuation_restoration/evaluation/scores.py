@@ -34,31 +34,26 @@ def count_labels(
 ) -> np.ndarray:
     """Counts (3, M, M) over one text, or over words whose borders of text do not matter.
 
+    A `ValueError` says that the lists differ in length, or which label is unknown.
+
     Args:
         reference, predicted: one label a word, as a name or as an index into `label_names`. Words whose reference is
             -100 are left out.
         label_names: all labels, the no-mark label first.
         ends_text: whether the last scored word ends a text, and is counted apart.
-
-    Raises:
-        ValueError: if the lists differ in length, or a label is unknown.
     """
     if len(reference) != len(predicted):
-        raise ValueError(
-            f"Expected one predicted label per word: {len(reference)} words, {len(predicted)} predicted labels. "
-            "Was the text segmented twice?"
-        )
+        got = f"{len(reference)} words, {len(predicted)} predicted labels"
+        raise ValueError(f"Expected one predicted label per word: {got}. Was the text segmented twice?")
     counts = np.zeros((3, len(label_names), len(label_names)), dtype=np.int64)
-    rows: dict[Any, int] = {name: index for index, name in enumerate(label_names)}
-    rows.update({index: index for index in rows.values()})
+    rows: dict[Any, int] = {label: index for index, name in enumerate(label_names) for label in (name, index)}
     pairs = [(own, found) for own, found in zip(reference, predicted, strict=True) if own != NOT_SCORED]
     try:
         for index, (own, found) in enumerate(pairs, 1):
             counts[int(ends_text and index == len(pairs)), rows[own], rows[found]] += 1
     except KeyError as error:
-        raise ValueError(
-            f"Expected labels among {list(label_names)}, got {error}. Were they made with other label names?"
-        ) from error
+        what_to_do = "Were they made with other label names?"
+        raise ValueError(f"Expected labels among {list(label_names)}, got {error}. {what_to_do}") from error
     return counts
 
 
@@ -124,16 +119,9 @@ def metrics(
 ) -> dict[str, float | int | None]:
     """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
 
-    Args:
-        references, predictions: for each text what `count_labels` takes.
-        label_names: all labels, the no-mark label first.
-
-    Returns:
-        Fractions from 0 to 1: `micro_precision`, `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`),
-        `macro_f1`, `weighted_f1`, `mid_text_f1`, `end_text_f1`; and `slot_error_rate`, `n_words`.
-
-    Raises:
-        ValueError: if the labels of a text differ in number, or a label is unknown.
+    Takes, and refuses, for each text what `count_labels` does. Gives fractions from 0 to 1: `micro_precision`,
+    `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`), `macro_f1`, `weighted_f1`, `mid_text_f1`,
+    `end_text_f1`; and `slot_error_rate`, `n_words`.
     """
     texts = zip(references, predictions, strict=True)
     counts = [count_labels(*text, label_names, ends_text=True) for text in texts]
@@ -186,15 +174,9 @@ def bootstrap(numbers: np.ndarray) -> np.ndarray:
 def paired_bootstrap(new: Sequence[Sequence[int]], earlier: Sequence[Sequence[int]]) -> dict[str, Any]:
     """How much better one system is than another on the same units, each sample drawn for both alike (Koehn 2004).
 
-    Args:
-        new, earlier: of each unit how many marks are right, in the reference, and predicted.
-
-    Returns:
-        `"micro"`, the difference of micro-F1 as a fraction, its `"interval_95"` [low, high], and `"share_above_0"`,
-        the share of samples in which the new one is better.
-
-    Raises:
-        ValueError: if the units are not the same.
+    Takes of each unit how many marks are right, in the reference, and predicted; a `ValueError` says that the units are
+    not the same. Gives `"micro"`, the difference of micro-F1 as a fraction, its `"interval_95"` [low, high], and
+    `"share_above_0"`, the share of samples in which the new one is better.
     """
     one, two = (np.array(units, dtype=np.int64).reshape(-1, 3) for units in (new, earlier))
     if one[:, 1].tolist() != two[:, 1].tolist():
@@ -221,10 +203,8 @@ def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
 def count_reliability(decisions: Sequence[tuple[float, bool]]) -> np.ndarray:
     """How many decisions have a score in each bin, how many of these are right, and the sum of their scores.
 
-    Takes (score, right) pairs, gives an array (3, `N_BINS`); the arrays of two halves of a test add up.
-
-    Raises:
-        ValueError: if a score lies outside 0 to 1.
+    Takes (score, right) pairs, gives an array (3, `N_BINS`); the arrays of two halves of a test add up. A `ValueError`
+    names a score outside 0 to 1.
     """
     scores, right = np.array(decisions, dtype=float).reshape(-1, 2).T
     wrong = scores[(scores < -1e-3) | (scores > 1.001)]  # rounding in fp32 may leave a probability slightly above 1

@@ -15,7 +15,6 @@ from punctuation_restoration.data.conversion import mapped_ahead, stop_label_ids
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.soft_labels import SoftLabels
-from punctuation_restoration.pipeline.windows import room_of
 from punctuation_restoration.training.settings import TrainingSettings
 
 Batch = dict[str, torch.Tensor]
@@ -60,13 +59,11 @@ def batch_source(
     soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
     bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
     if bare and not soft:
-        raise ValueError(
-            f"Expected labelled text, the sources {bare} were prepared without labels. Label them with the command "
-            "label, and give its folder as --soft-labels."
-        )
+        what_to_do = "Label them with the command label, and give its folder as --soft-labels."
+        raise ValueError(f"Expected labelled text, the sources {bare} were prepared without labels. {what_to_do}")
     lengths = defaultdict[int, float](float)  # none longer than the model serves; without padding behind `</s>`
     for length, share in recipe.sampling.lengths.items():
-        lengths[min(length, 2 + room_of(config))] += share
+        lengths[min(length, config.max_window_pieces - config.shift)] += share
     sampler = WindowSampler(
         index,
         replace(recipe.sampling, lengths=lengths),

@@ -25,9 +25,7 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
     """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
 
     A checkpoint gets the labels and windows of the recipe; its thresholds and temperature hold for old weights, and go.
-
-    Raises:
-        ValueError: if the data do not fit the model, or nothing to start from is named.
+    A `ValueError` if the data do not fit the model.
     """
     if unknown := PunctuationRestorationConfig.unknown_keys([*recipe.model.keys() - set(MODEL_KEYS)]):
         raise ValueError(f"Expected known fields under 'model' in the recipe, got {unknown}. Remove them.")
@@ -39,10 +37,8 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
         if "labels" in recipe.model:
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
         model.config.thresholds, model.config.calibration_temperature = None, 1.0
-    elif settings.encoder:
-        model = start_from_encoder(settings.encoder, settings, recipe)
     else:
-        raise ValueError("Expected something to start from, got neither --model nor --encoder. Give one.")
+        model = start_from_encoder(str(settings.encoder), settings, recipe)
     check_data_fit(model, index, start or str(settings.encoder))
     if model.config.casings:
         learn_casings(model, index, settings.casings)
@@ -101,8 +97,7 @@ def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) ->
     """A pretrained encoder, folder or Hub id, with a new classifier."""
     style = settings.slot_style or "last-piece"
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
-    given = {"head": settings.head, "casings": settings.casings}
-    fields |= {key: value for key, value in given.items() if value is not None}
+    fields |= {"head": settings.head or "linear", "casings": settings.casings}
     try:
         config, tokenizer = AutoConfig.from_pretrained(name), AutoTokenizer.from_pretrained(name)
         if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
@@ -114,10 +109,9 @@ def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) ->
         ) from error
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
     try:
-        model: Any = PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
+        return PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
     except OSError as error:
         raise ValueError(f"Expected the weights of an encoder at {name!r}, could not load them: {error}") from error
-    return model
 
 
 def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
@@ -139,10 +133,8 @@ def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
             "this run."
         )
     for key in WORD_KEYS:
-        if (wanted := getattr(config, key)) != index[key]:
-            raise ValueError(
-                f"Expected data with {key}={wanted}, got {index[key]}. Prepare it with --tokenizer {name}."
-            )
+        if (own := getattr(config, key)) != index[key]:
+            raise ValueError(f"Expected data with {key}={own}, got {index[key]}. Prepare it with --tokenizer {name}.")
     check_pieces_fit(model, index, name)
 
 
@@ -150,10 +142,8 @@ def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
     """Check that data have no piece that a model does not know."""
     n_rows = model.get_input_embeddings().num_embeddings
     if index["n_vocabulary"] > n_rows:
-        raise ValueError(
-            f"Expected piece ids below {n_rows}, the data were prepared with {index['n_vocabulary']} pieces. Prepare "
-            f"it with --tokenizer {name}."
-        )
+        got = f"the data were prepared with {index['n_vocabulary']} pieces"
+        raise ValueError(f"Expected piece ids below {n_rows}, {got}. Prepare it with --tokenizer {name}.")
 
 
 def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:

@@ -110,9 +110,8 @@ class TrainingRun:
             self._save_tuned("best")
         line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in self.scores["languages"].items())
         line += f"; of casings {self.scores['casings_f1']:.1f}" if "casings_f1" in self.scores else ""
-        self._report(
-            f"validation F1 {line or 'not measured: no validation documents; best is the last'}", validation=self.scores
-        )
+        line = line or "not measured: no validation documents; best is the last"
+        self._report(f"validation F1 {line}", validation=self.scores)
         self._scored_step = self.state.step
 
     def save(self) -> None:
@@ -188,11 +187,8 @@ class TrainingRun:
         state, minutes = self.state, self.state.seconds / 60
         pieces, seconds = state.n_pieces - before.n_pieces, state.seconds - before.seconds
         left = minutes * (self.settings.max_steps / state.step - 1)
-        self._report(
-            f"loss {loss:.4f}, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left",
-            loss=round(loss, 4),
-            rate=self.optimiser.param_groups[0]["lr"],
-        )
+        line = f"loss {loss:.4f}, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left"
+        self._report(line, loss=round(loss, 4), rate=self.optimiser.param_groups[0]["lr"])
 
     def _take_step(self, batches: list[Batch], n_scored: int) -> float:
         """One step of the optimiser. Gives the mean loss of its `n_scored` slots, those of all processes."""
@@ -208,10 +204,8 @@ class TrainingRun:
             total += loss.detach()
         mean_loss = float(self._summed(total))
         if not math.isfinite(mean_loss):
-            raise FloatingPointError(
-                f"Expected a finite loss at step {self.state.step}, got {mean_loss}. Lower --encoder-rate, raise "
-                "--warmup-steps, or use --dtype float32."
-            )
+            what_to_do = "Lower --encoder-rate, raise --warmup-steps, or use --dtype float32."
+            raise FloatingPointError(f"Expected a finite loss at step {self.state.step}, got {mean_loss}. {what_to_do}")
         self.accelerator.clip_grad_norm_(self.prepared.parameters(), MAX_NORM)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)

@@ -47,10 +47,8 @@ def self_train(args: Namespace) -> None:
     rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
     rounds = rounds or [judged(args, args.model, device)]
     if rounds[0]["model"] != args.model:
-        raise ValueError(
-            f"Expected --model {rounds[0]['model']}, with which the rounds in {out} began, got {args.model}. Give "
-            "that, or another --output."
-        )
+        wanted = f"--model {rounds[0]['model']}, with which the rounds in {out} began"
+        raise ValueError(f"Expected {wanted}, got {args.model}. Give that, or another --output.")
     while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
         teacher, place = rounds[-1]["model"], out / f"round-{len(rounds)}"
         print(f"Round {len(rounds)}: {teacher} labels {', '.join(bare)}.", flush=True)

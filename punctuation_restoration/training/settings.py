@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any, Literal, get_args, get_origin
 
-from punctuation_restoration.data.recipe import checked
+from punctuation_restoration.data.recipe import Recipe, checked
 
 BELOW_1 = 0.99999
 
@@ -92,13 +92,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def settings_of(
-    arguments: Mapping[str, Any], recipe_model: Mapping[str, Any], recipe_training: Mapping[str, Any]
-) -> TrainingSettings:
+def settings_of(arguments: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:
     """Settings from the recipe, overruled by the command line; a `ValueError` for an unknown key or a wrong value."""
-    from_model = {key: value for key, value in recipe_model.items() if key in MODEL_KEYS}
+    from_model = {key: value for key, value in recipe.model.items() if key in MODEL_KEYS}
     given = {own.name: arguments[own.name] for own in fields(TrainingSettings) if own.name in arguments}
-    settings = checked(TrainingSettings, {**from_model, **recipe_training, **given}, "the training settings")
+    settings = checked(TrainingSettings, {**from_model, **recipe.training, **given}, "the training settings")
     for own in fields(TrainingSettings):
         value, (least, most) = getattr(settings, own.name), own.metadata["range"]
         if isinstance(value, int | float) and not least <= value <= most:

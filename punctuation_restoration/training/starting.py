@@ -29,7 +29,9 @@ from punctuation_restoration.training.validation import Validation
 from punctuation_restoration.whole_files import write_whole
 
 SETTINGS_FILE = "settings.json"
-FIXED = ("data", "start", "optimiser", "weight_decay", "average_decay", "frozen_layers", "head", "slot_style")
+FIXED = (
+    "data", "start", "optimiser", "weight_decay", "average_decay", "frozen_layers", "head", "casings", "slot_style",
+)  # fmt: skip
 
 
 def train(args: Namespace) -> dict[str, Any]:
@@ -38,7 +40,7 @@ def train(args: Namespace) -> dict[str, Any]:
     recipe = load_recipe(args.recipe) if args.recipe else Recipe(name="default", sources=())
     if args.labels:
         recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
-    settings = settings_of(vars(args), recipe.model, recipe.training)
+    settings = settings_of(vars(args), recipe)
     torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
     accelerator, out = build_accelerator(args.device, settings.dtype), Path(args.output)
     out.mkdir(parents=True, exist_ok=True)
@@ -49,15 +51,18 @@ def train(args: Namespace) -> dict[str, Any]:
 
 def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator) -> TrainingRun:
     """A new run in the folder `args.output`, or one that resumes from the newest checkpoint there."""
-    out = Path(args.output)
+    out, start = Path(args.output), args.model or settings.encoder
+    if not start:
+        what = "a --model or an --encoder to start from"
+        raise ValueError(f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows.")
     if args.model and (unused := sorted({"layers", "encoder"} & vars(args).keys())):
         raise ValueError(f"Expected --{unused[0]} without --model, whose encoder stays as it is, got both. Give one.")
     resumed, kept = newest_checkpoint(out, accelerator.print)
     with accelerator.main_process_first():  # the others find what it has prepared
         about_texts = {"resumes": resumed is not None, "language": args.language, "model": recipe.model}
-        folders = prepared_folders(args.data, out / "prepared", args.model or settings.encoder, **about_texts)
+        folders = prepared_folders(args.data, out / "prepared", start, **about_texts)
     index = read_index(*folders)
-    about = {"data": args.data, "start": args.model or settings.encoder, **asdict(settings)}
+    about = {"data": args.data, "start": start, **asdict(settings)}
     if resumed:
         check_same_run(out, about)
     if accelerator.is_main_process:
@@ -79,10 +84,8 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
         raise ValueError("Expected validation documents for --patience, got none. Prepare with --validation 0.2.")
     run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, kept)
     n_trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-    run.tell(
-        f"{part[1]} process{'' if part[1] == 1 else 'es'} on {accelerator.device.type}, mixed precision: "
-        f"{accelerator.mixed_precision}; {n_trained:,} trained parameters"
-    )
+    where = f"{part[1]} process{'' if part[1] == 1 else 'es'} on {accelerator.device.type}"
+    run.tell(f"{where}, mixed precision: {accelerator.mixed_precision}; {n_trained:,} trained parameters")
     if resumed:
         run.tell(f"Resuming from {resumed} (step {run.state.step}).")
     return run

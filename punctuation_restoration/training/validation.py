@@ -118,18 +118,17 @@ def score_model(name: str, folders: Sequence[str], words_per_language: int, devi
 
 
 def source_windows(
-    path: Path, slots: Any, n_words: int | None = None, language: str = "", documents: Sequence[int] | None = None
+    path: Path, slots: Any, n_words: int = sys.maxsize, language: str = "", documents: Sequence[int] | None = None
 ) -> list[ScoredWindow]:
     """Windows over the documents of a shard, as the pipeline cuts them, until `n_words` words are scored.
 
-    None scores all words. `documents` are the places of those that are wanted, in their order; None wants all.
+    `documents` are the places of those that are wanted, in their order; None wants all.
     """
     stream = WordStream(path)
     windows: list[ScoredWindow] = []
-    left = stream.n_words if n_words is None else n_words
     for first_word, document_end in stream.borders if documents is None else [stream.borders[n] for n in documents]:
-        end_word = min(document_end, first_word + left)
-        left -= end_word - first_word
+        end_word = min(document_end, first_word + n_words)
+        n_words -= end_word - first_word
         n_pieces = stream.piece_counts[first_word:end_word].astype(np.int64) + int(slots.has_masks)
         for plan in windows_of(n_pieces.tolist(), slots.config):
             words = stream.words(first_word + plan.first, plan.end - plan.first)
@@ -236,6 +235,4 @@ def set_tuned(config: Any, validation: Validation, reading: Reading | None) -> N
     basic = [name for index, name in enumerate(config.label_names) if index and index in config.basic_labels]
     others = [name for name in config.label_names[1:] if name not in basic]
     thresholds = tune(basic, lambda given: f1_with("basic", given))
-    if others:
-        thresholds = tune(others, lambda given: f1_with("all", given), thresholds)
-    config.thresholds = thresholds or None
+    config.thresholds = tune(others, lambda given: f1_with("all", given), thresholds) or None

@@ -13,11 +13,12 @@ from typing import Any
 from ..pipeline.speech import Speech
 
 LINE_END = re.compile(r"\r\n|\n|\r")
-_BYTE_ORDER_MARKS = {
+_BYTE_ORDER_MARKS = {  # of UTF-32 first: they begin as those of UTF-16
+    "utf-32-le": codecs.BOM_UTF32_LE, "utf-32-be": codecs.BOM_UTF32_BE,
     "utf-8": codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE,
 }  # fmt: skip
 # Names that leave the byte order to the mark; without a mark, little-endian is what files in the wild are.
-_WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}
+_WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
 class FormatError(ValueError):
@@ -57,11 +58,7 @@ class Encoding:
     mark: bytes = b""
 
     def encode(self, text: str) -> bytes:
-        """Text as bytes of this encoding.
-
-        Raises:
-            FormatError: a character, such as a Han comma in Latin-1, does not exist in this encoding.
-        """
+        """Text as bytes of this encoding; a `FormatError` for a character that it lacks, as Latin-1 a Han comma."""
         return b"".join(self.encode_parts([text]))
 
     def encode_parts(self, parts: Iterable[str]) -> Iterator[bytes]:
@@ -81,14 +78,12 @@ class Encoding:
 def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding]:
     """A file's bytes as text, with the encoding to write it back in.
 
-    Without the encoding's name it is that of the byte order mark, or UTF-8 where there is no mark.
-
-    Raises:
-        FormatError: the bytes are not valid in the encoding, or there is none of that name.
+    A `FormatError` says that the bytes are not valid in the encoding, or that there is none of that name.
     """
     marked = next((codec for codec, mark in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), None)
     try:
         wanted = marked or "utf-8" if name is None else codecs.lookup(name).name
+        "a".encode(wanted)  # a codec such as rot13, which is none of text, is refused only here
     except LookupError as error:
         raise FormatError(f"Expected the name of an encoding such as utf-8 or gb18030, got {name!r}.") from error
     if wanted in _WITHOUT_MARK:

@@ -55,11 +55,7 @@ def _may_be_ours(sentences: Any) -> bool:
 
 
 def read_json(source: str) -> Transcript:
-    """Read one or more JSON values of the shapes that recognisers give.
-
-    Raises:
-        FormatError: broken or cut off JSON, with the line; or values of another shape, with their place.
-    """
+    """Read one or more JSON values of the shapes that recognisers give; a `FormatError` says where it is none."""
     values = list(_values(source))
     if not values:
         raise FormatError("Expected JSON, got an empty file.", line=1)
@@ -72,11 +68,7 @@ def read_json(source: str) -> Transcript:
 
 
 def read_json_lines(source: str) -> Transcript:
-    """Read one JSON value a line, each a speech of its own: a text, or any recogniser's output.
-
-    Raises:
-        FormatError: a line that is not JSON, or has neither text nor words; with the line.
-    """
+    """Read one JSON value a line, each a text or any recogniser's output; a `FormatError` names the line of another."""
     rows: list[list[Recognised] | Recognised] = []
     for number, line in enumerate(LINE_END.split(source), start=1):
         values = list(_values(line, number))
@@ -112,17 +104,14 @@ def _read(value: Any, line: int | None) -> list[Recognised] | Recognised:
 
 
 def _values(text: str, line: int = 1) -> Iterator[Any]:
-    """The JSON values of a text, mostly one; several may follow one another, as programs print them.
-
-    `line` is the number of its first line, for messages.
-    """
+    """The JSON values of a text, whose first line has this number; several may follow one another, as Vosk's do."""
     position = 0
     while (blanks := _BLANKS.match(text, position)) and (position := blanks.end()) < len(text):
         try:
             value, position = _DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            column, shown = error.pos - text.rfind("\n", 0, error.pos), text[error.pos : error.pos + 20]
-            problem, what_to_do = f"Expected JSON, got {shown!r} in column {column}", ""
+            shown = text[error.pos : error.pos + 20]
+            problem, what_to_do = f"Expected JSON, got {shown!r} in column {error.colno}", ""
             if not text[error.pos :].strip() or error.msg.startswith("Unterminated string"):
                 problem, what_to_do = "Expected the rest of the JSON, got the end of the file", " Is it cut off?"
             problem = f"{problem} ({error.msg.lower()}).{what_to_do}"

@@ -39,10 +39,7 @@ _BRACKETED_TEXT = re.compile(r"\ufeff?\s*(?:\{\s*[^\s\"}]|\[\s*[^\s\"{])")
 
 
 def sniff_format(source: str) -> str:
-    """The format of a text that has no name: subtitles, JSON and JSON lines show, everything else is plain text.
-
-    JSON is told by its first bracket; whether it is JSON, reading it shows.
-    """
+    """The format of a text that has no name: subtitles show, JSON by its first bracket; all else is plain text."""
     head = source.lstrip("\ufeff").lstrip()
     if re.match(r"WEBVTT(?:\s|$)", head):
         return "vtt"

@@ -35,16 +35,13 @@ class Restorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`text` is a restored sentence; it begins and ends at these seconds, None where the file has no times.
-
-    `speaker` is who says it, where the file has a name; `shown` the text with what the file shows beside it.
-    """
+    """A restored sentence."""
 
     text: str
-    begins: float | None
+    begins: float | None  # seconds; None where the file has no times
     ends: float | None
-    speaker: str | None = None
-    shown: str = ""
+    speaker: str | None = None  # who says it, where the file has a name
+    shown: str = ""  # the text with what the file shows beside it
 
     def row(self) -> dict[str, Any]:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
@@ -53,15 +50,12 @@ class Sentence:
 
 
 class SpokenWord(NamedTuple):
-    """The word of the original text[start:end], restored, up to the next one, with a blank where that stands apart.
-
-    What opens a bracket or a quote belongs to the word behind it.
-    """
+    """A word of the original text[start:end]; what opens a bracket or a quote belongs to the word behind it."""
 
     start: int
     end: int
-    text: str
-    shown: str  # with what the file shows beside it, see `Aside`
+    text: str  # restored, up to the next word, with a blank where that stands apart
+    shown: str  # the same with what the file shows beside it, see `Aside`
 
 
 class Clock:
@@ -207,10 +201,7 @@ def restored_parts(transcript: Transcript, restore: Restorer, **options: Any) ->
 def _restored(
     speeches: Sequence[Speech], restore: Restorer, on_progress: Callable[[int], None] | None = None, **options: Any
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """What the restorer gives for each speech, by its number.
-
-    Short speeches are restored together, so that batches are full; a long one comes in parts.
-    """
+    """What the restorer gives for each speech, by its number: short ones fill batches, a long one comes in parts."""
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
     known = {n: {"turns": speeches[n].turns, "spans": speeches[n].spans if "pause" in options else []} for n in spoken}
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):

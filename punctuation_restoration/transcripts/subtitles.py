@@ -70,21 +70,12 @@ class Cue(NamedTuple):
 
 
 def read_srt(source: str) -> Transcript:
-    """Read a SubRip file.
-
-    Raises:
-        FormatError: broken or missing cue times, a cue that ends before it begins, or text before the first cue; with
-            the line.
-    """
+    """Read a SubRip file; a `FormatError` names the line of what is broken."""
     return _transcript(source, "srt", _srt_cues(source))
 
 
 def read_vtt(source: str) -> Transcript:
-    """Read a WebVTT file. Comments, styles and regions stay as they are.
-
-    Raises:
-        FormatError: no WEBVTT at the start, broken cue times, or a cue that ends before it begins; with the line.
-    """
+    """Read a WebVTT file; a `FormatError` names the line of what is broken. Comments, styles and regions stay."""
     first = LINE_END.split(source, maxsplit=1)[0]
     if not re.match(r"\ufeff?WEBVTT(?:[ \t]|$)", first):
         raise FormatError(f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1)

@@ -86,11 +86,7 @@ def _clock_time(seconds: float) -> str:
 
 
 def _row(restored: RestoredSpeech) -> dict[str, Any]:
-    """One text as `--json` prints it.
-
-    The words keep "start" and "end" as offsets in the original text, and get "begins" and "ends" in seconds where the
-    file tells them.
-    """
+    """One text as `--json` prints it; words keep their offsets and get "begins" and "ends" where the file has times."""
     speech, clock = restored.speech, restored.clock
     words = [dict(word) for word in restored.words]
     for word in words if clock.timings else ():
