@@ -183,6 +183,7 @@ def test_existing_files_are_not_overwritten_without_force(stand_in: StandIn, com
     assert not stand_in.calls, "refused before the model ran"
     assert command("a.txt", "-o", "b.txt", "--skip-existing")[0] == 0
     assert Path("b.txt").read_text() == "precious"
+    assert b"b c." in command("a.txt", "-o", "/dev/stdout", "--skip-existing")[1]
     assert command("a.txt", "-o", "a.txt", "--force")[0] == 0
     assert Path("a.txt").read_text() == "a b c. d"
 

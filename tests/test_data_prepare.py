@@ -96,9 +96,10 @@ def test_a_file_of_hashes_that_is_missing_or_wrong_is_named(tmp_path: Path) -> N
     assert read_hashes(None) == frozenset()
     with pytest.raises(ValueError, match=r"nothing\.txt, found none"):
         read_hashes(str(tmp_path / "nothing.txt"))
-    (tmp_path / "ids.txt").write_text("# a comment\n\n00000000000000ff\nTODO1/an-id\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="line 4, got 'TODO1/an-id'"):
-        read_hashes(str(tmp_path / "ids.txt"))
+    for wrong in ("TODO1/an-id", "123"):
+        (tmp_path / "ids.txt").write_text(f"# a comment\n\n00000000000000ff\n{wrong}\n", encoding="utf-8")
+        with pytest.raises(ValueError, match=f"line 4, got '{wrong}'"):
+            read_hashes(str(tmp_path / "ids.txt"))
     made = load_recipe(ROOT / "recipes" / "en-zh-ms.yaml")
     assert {one.name: len(read_hashes(str(ROOT / one.held_out))) for one in made.sources if one.held_out} == {
         "goldminer_tech": 135
@@ -110,9 +111,14 @@ def test_a_file_of_hashes_that_is_missing_or_wrong_is_named(tmp_path: Path) -> N
 def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_documents(tmp_path / "talks.jsonl", [TEXT + f"{word} hello. " for word in "abcdef"])
     monkeypatch.setattr("punctuation_restoration.data.preparation.BYTES_PER_PROCESS", 10)
-    made = recipe(tmp_path, validation=0.0)
-    one, two = (prepared_shard(made, tmp_path / str(n), tiny_checkpoint, n) for n in (1, 2))
-    assert all(np.array_equal(one[name], two[name]) for name in one)
+    source = {"path": "talks.jsonl", "language": "en"}
+    sources = [{**source, "name": "first", "max_words": 20}, {**source, "name": "second"}]  # has what the first leaves
+    made = build_recipe({"name": "r", "root": str(tmp_path), "validation": 0.0, "sources": sources})
+    one, two = (prepare(made, tmp_path / str(n), tiny_checkpoint, n)["sources"] for n in (1, 2))
+    assert [row["splits"]["train"]["n_documents"] for row in one] == [2, 4]
+    for row, other in zip(one, two, strict=True):
+        shards = (open_shard(own["splits"]["train"]["shards"][0]["file"]) for own in (row, other))
+        assert all(np.array_equal(*pair) for pair in zip(*(shard.values() for shard in shards), strict=True))
 
 
 def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoint: str) -> None:

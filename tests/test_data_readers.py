@@ -50,8 +50,9 @@ def test_a_folder_gives_all_its_files_in_order(tmp_path: Path) -> None:
     write(tmp_path / "b.txt", "Second.")
     write(tmp_path / "a.jsonl", json.dumps({"text": "First."}))
     write(tmp_path / "picture.png", b"\x89PNG\0\0")
-    (tmp_path / "deep").mkdir()
-    write(tmp_path / "deep" / "c.txt", "Third.")
+    for folder in ("deep", ".hidden"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "c.txt", "Third.")
     assert [d.text for d in read_documents(tmp_path)] == ["First.", "Second.", "Third."]
 
 

@@ -39,6 +39,14 @@ def test_a_number_may_be_written_as_on_the_command_line(tmp_path: Path) -> None:
     assert (recipe.sampling.temperature, recipe.sampling.sentence_ends) == (20.0, 0.5)
 
 
+def test_an_empty_key_counts_as_left_out(tmp_path: Path) -> None:
+    source = "{path: a.txt, language: x, filters: }"
+    (tmp_path / "own.yaml").write_text(f"name: own\nsampling:\nmax_words:\nfilters:\nsources: [{source}]")
+    assert load_recipe(tmp_path / "own.yaml") == build_recipe(
+        {"name": "own", "sources": [{"path": "a.txt", "language": "x"}]}
+    )
+
+
 def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(
         "{name: base, root: there, filters: {min_sentences: 7}, sources: [{path: a.txt, language: x}, "
@@ -63,6 +71,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
     [
         ({"sorces": []}, r'known keys .* in recipe: can not match "sorces"'),
         ({"sources": [{"path": "a"}]}, r'in recipe, source 1: missing value for field "language"'),
+        ({"sources": 3}, "keys and values in recipe, source 1, got 3"),
         ({"sources": ["a"]}, "keys and values in recipe, source 1, got 'a'"),
         ({"sources": [{**SOURCE, "weight": "high"}]}, '"weight" - should be "float" instead of value "high"'),
         ({"sources": [{**SOURCE, "max_words": True}]}, 'source 1: .*"max_words" - should be .*int.*"True"'),
@@ -72,6 +81,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         ({"sources": [SOURCE, SOURCE]}, r"different source names, got \['talks', 'talks'\]"),
         ({"sources": [{**SOURCE, "weight": -1}]}, "weights of 0 or more"),
         ({"sampling": {"lengths": {4: 1.0}}}, "lengths of 8 pieces or more"),
+        ({"sampling": {"lengths": {64: 0}}}, "lengths of 8 pieces or more with shares"),
         ({"sampling": {"stops": {0: 1.0}}}, "stops from 1 on"),
         ({"sampling": {"document_starts": 0.6, "document_ends": 0.6}}, "sentences of 1 at most together, got 1.8"),
         ({"sampling": {"questions": {"ms": 2}}}, "shares from 0 to 1, got {'ms': 2}"),

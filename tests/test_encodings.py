@@ -12,14 +12,14 @@ MANDARIN = "大家好我们今天在北京开会\n你们都知道这个问题吗
 FRENCH = "on est allé à la plage hier\nc'était très agréable\n"
 
 
-@pytest.mark.parametrize("name", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "GB18030", "gbk"])
+@pytest.mark.parametrize("name", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig", "GB18030", "gbk"])
 def test_an_encoding_is_named_or_marked_and_written_back(name: str) -> None:
-    bare = MANDARIN.encode({"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(name, name))
+    bare = MANDARIN.encode({"utf-16": "utf-16-le", "utf-32": "utf-32-le", "utf-8-sig": "utf-8"}.get(name, name))
     for content in (bare, MANDARIN.encode(name)):
         text, encoding = decode_bytes(content, name)
         assert text == MANDARIN
         assert encoding.encode(text) == b"".join(encoding.encode_parts([text[:9], "", text[9:]])) == content
-    if name.endswith(("16", "sig")):
+    if name.endswith(("16", "32", "sig")):
         assert decode_bytes(content) == (text, encoding)
 
 
@@ -38,6 +38,7 @@ def test_other_encodings_are_refused_rather_than_guessed_and_read_when_named(tex
         (b"hello\nth\xffre\xff\xff\n", "ascii", "line 2: Expected ASCII"),
         (b"hello\nth\xffre\xff\xff\n", "gb18030", "line 2: Expected GB18030"),
         (b"hello", "utf-9", "Expected the name of an encoding"),
+        (b"hello", "rot13", "Expected the name of an encoding"),
     ],
 )
 def test_what_is_not_in_the_encoding_is_refused(content: bytes, name: str | None, message: str) -> None:

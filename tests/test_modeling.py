@@ -151,6 +151,7 @@ def test_a_key_that_nobody_reads_is_left_out_of_a_file_with_a_warning(tiny_confi
         ({"casings": True, "lowercase": False}, "lowercase beside casings"),
         ({"mixed_case": ["iphone"]}, "words with capitals"),
         ({"shift": -1}, "shift of 0 or more"),
+        ({"max_window_pieces": 8, "shift": 9}, "max_window_pieces of 8 or more beside the shift"),
         ({"encoder_config": {"model_type": "punctuation-lstm", "hidden_size": 0}}, "sizes of 1 or more"),
         ({"encoder_config": {"hidden_size": 8}}, "encoder_config with a model_type"),
     ],

@@ -384,6 +384,14 @@ OTHERS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("written", "wanted"), [("PT1M", 60), ("PT1H3.5S", 3603.5), ("PT1H2M", 3720), ("PT2M0,5S", 120.5), ("1:02", 62)]
+)
+def test_a_duration_may_leave_out_what_is_zero(written: str, wanted: float) -> None:
+    phrase = {"offset": written, "duration": "PT2S", "nBest": [{"lexical": SAID}]}
+    assert read_item({"recognizedPhrases": [phrase]}).spans[0].time == (wanted, wanted + 2)
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_services_are_read_with_their_times(restore: Any, name: str) -> None:
     item = read_item(OTHERS[name])

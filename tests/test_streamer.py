@@ -177,8 +177,9 @@ def test_settings_that_cannot_work_and_wrong_types_are_refused(tiny_pipeline: An
     with pytest.raises(ValueError, match="condition=True beside truecase"):
         PunctuationStreamer(tiny_pipeline, truecase=True)
     streamer = PunctuationStreamer(tiny_pipeline)
-    with pytest.raises(TypeError, match="Use feed_words"):
-        streamer.feed(["hello"])  # type: ignore[arg-type]
+    for take in (streamer.feed, streamer.flush):
+        with pytest.raises(TypeError, match="Use feed_words"):
+            take(["hello"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Expected a string, got list"):
         streamer.hypothesize(["hello"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Expected a string, got NoneType"):

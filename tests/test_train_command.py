@@ -93,6 +93,7 @@ def test_a_run_resumes_only_with_what_it_began_with(
     other = str(shutil.copytree(prepared, tmp_path / "other"))
     assert "Expected weight_decay 0.01, with which" in train("run", "--weight-decay", "0.1", code=1)[1]
     assert "Expected average_decay 0.5, with which" in train("run", code=1)[1]
+    assert "Expected casings False, with which" in train("run", "--casings", "--average-decay", "0.5", code=1)[1]
     for more in ({"start": no_dropout}, {"data": other}):
         assert "Give that, or another --output" in train("run", "--average-decay", "0.5", **more, code=1)[1]
     assert "Resuming from" in train("run", "--average-decay", "0.5", "--max-steps", "9", "--encoder-rate", "1e-4")[1]
