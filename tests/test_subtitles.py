@@ -197,6 +197,13 @@ def test_names_sounds_and_dashes_stay_in_new_cues() -> None:
     assert restored.source() == SHOWN.replace("home", "home.").replace("really", "really?").replace("was", "was.")
 
 
+def test_a_sound_inside_a_sentence_keeps_its_own_cue_and_no_other_lies_over_it() -> None:
+    restored = restore_transcript(read_source(srt("i went", "[music]", "home"), "srt"), marking({"home": "."}))
+    written = write_as(restored, "srt")
+    assert [block.split("\n")[2] for block in written.strip().split("\n\n")] == ["i went", "[music]", "home."]
+    assert not read_source(written, "srt").warnings
+
+
 BRACKETED = [
     "i called (my mother) today", "(so) we left", 'he said "hello there" and left', "他说「你好」走了",
     "the dogs' home", "... and we left", "👍 hello there", "it fell to -5 degrees", "read a <b>word</b> &lt;now&gt;",

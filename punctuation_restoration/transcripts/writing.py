@@ -7,6 +7,7 @@ place by `RestoredTranscript.source` instead.
 import html
 import itertools
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -123,11 +124,13 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
 
 
 def _between_pauses(restored: RestoredSpeech) -> Iterator[list[SpokenWord]]:
-    """The words of each sentence, or of its parts where there is silence in it."""
+    """The words of each sentence, or of its parts where there is silence in it, or a sound that has a cue."""
+    sounds = sorted(begins for begins, *_ in restored.speech.sounds)
     for words in restored.spoken_sentences():
         times = [restored.clock.between(word.start, word.end) for word in words]
-        gaps = [(later[0] or 0.0) - (own[1] or 0.0) for own, later in itertools.pairwise(times)]
-        borders = [0, *(n for n, gap in enumerate(gaps, 1) if gap > _PAUSE), len(words)]
+        gaps = ((own[1] or 0.0, later[0] or 0.0) for own, later in itertools.pairwise(times))
+        is_parted = [b - a > _PAUSE or bisect_left(sounds, a) < bisect_left(sounds, b) for a, b in gaps]
+        borders = [0, *(n for n, parted in enumerate(is_parted, 1) if parted), len(words)]
         yield from (words[first:end] for first, end in itertools.pairwise(borders))
 
 
