@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import io
 import os
 import socket
 import sys
@@ -14,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
-from restorers import StandIn
+from restorers import Command, StandIn
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, pipeline
 
@@ -210,3 +211,21 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("Expected no model to be loaded.")
 
     monkeypatch.setattr("punctuation_restoration.cli.punctuate.load_pipeline", load)
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Command:
+    """Runs the command in an empty folder; gives its exit code, output and messages."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    from punctuation_restoration.cli import punctuate
+
+    def run(*arguments: Any, stdin: Any = None) -> tuple[int, bytes, str]:
+        given = stdin if isinstance(stdin, io.RawIOBase) else io.BytesIO(stdin or b"")
+        monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": given, "isatty": lambda self: False})())
+        code = punctuate.main([str(argument) for argument in arguments])
+        out, err = capfdbinary.readouterr()
+        return code, out, err.decode()
+
+    return run

@@ -13,6 +13,7 @@ from punctuation_restoration.transcripts import RestoredTranscript, read_bytes, 
 SIGN = "‡"  # stands for a mark; it occurs nowhere else
 ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['.][^\W_\u4e00-\u9fff]+)*")
 RECORDED = Path(__file__).resolve().parents[1] / "examples" / "inputs"
+Command = Callable[..., tuple[int, bytes, str]]  # `punctuate`: its exit code, output and messages
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # of properties of whole files
 
 
@@ -56,3 +57,9 @@ def source_without_sentences(restored: RestoredTranscript) -> str:
     if restored.transcript.document is None:
         return restored.source()
     return restored.transcript.document.written((each.edits, None) for each in restored.speeches)
+
+
+def write_texts(**files: str) -> None:
+    """Files `name.txt` in the working folder."""
+    for name, text in files.items():
+        Path(f"{name}.txt").write_text(text, encoding="utf-8")

@@ -1,0 +1,109 @@
+"""The command `punctuate`: live words, and its process from the outside."""
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from restorers import RECORDED, Command
+
+from punctuation_restoration.cli import punctuate
+
+PROGRAM = [sys.executable, "-m", "punctuation_restoration.cli.punctuate"]
+
+
+class Dripping(io.RawIOBase):
+    """Standard input that gives so many bytes at a time, then perhaps Ctrl-C."""
+
+    def __init__(self, content: bytes, size: int, is_interrupted: bool = False) -> None:
+        self.content, self.size, self.is_interrupted = content, size, is_interrupted
+
+    def read1(self, n_bytes: int) -> bytes:
+        if not self.content and self.is_interrupted:
+            raise KeyboardInterrupt
+        given, self.content = self.content[: self.size], self.content[self.size :]
+        return given
+
+
+@pytest.fixture
+def live(tiny_pipeline: Any, command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs `punctuate --live`; gives its exit code, its output, also without marks, and its messages."""
+    monkeypatch.setattr(punctuate, "load_pipeline", lambda *args, **kwargs: tiny_pipeline)
+
+    def run(*options: Any, stdin: Dripping) -> Any:
+        code, out, err = command("--live", *options, stdin=stdin)
+        return code, out.decode(), re.sub("[,.?，。？]", "", out.decode()), err
+
+    return run
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_live_words_are_written_as_they_are_decided(live: Any, size: int) -> None:
+    said = "hello you are the\n\n大家好 saya awak\n"
+    code, out, words, err = live("--look-ahead", 1, stdin=Dripping(said.encode(), size))
+    assert (code, words, err) == (0, said, "")
+    assert out != said
+
+
+def test_live_words_have_the_encoding_that_is_named(live: Any, command: Command) -> None:
+    said = "hello 大家好 saya awak you are"
+    _, out, _ = command("--live", "--encoding", "utf-16", stdin=Dripping(said.encode("utf-16"), 3))
+    assert re.sub("[,.?，。？]", "", out.decode("utf-16")) == said
+
+
+def test_ctrl_c_and_broken_bytes_keep_what_was_said_live(live: Any) -> None:
+    code, _, words, _ = live(stdin=Dripping(b"hello you are", 4, is_interrupted=True))
+    assert (code, words) == (1, "hello you are")
+    for size in (10, 14):  # the broken byte in a reading of its own, and in one with words
+        code, _, words, err = live(stdin=Dripping(b"hello you \xff are", size))
+        assert (code, words) == (1, "hello you ")
+        assert "standard input: Expected utf-8, got other bytes after 10 characters" in err
+
+
+@pytest.mark.slow
+def test_as_a_program_it_is_silent_in_a_pipe_and_changes_only_marks(tiny_checkpoint: str) -> None:
+    content = (RECORDED / "talk.srt").read_bytes()
+    options = ["--model", tiny_checkpoint, "--quiet", "--device", "cpu"]
+    done = subprocess.run([*PROGRAM, *options], input=content, capture_output=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert re.sub("[,.?，。？]", "", done.stdout.decode()) == re.sub("[,.?，。？]", "", content.decode())
+    assert done.stdout != content
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_program_with_1(tmp_path: Path) -> None:
+    waiting = tmp_path / "waiting.txt"
+    os.mkfifo(waiting)
+    # Programs inherit that Ctrl-C is ignored, as a shell has it for what runs in the background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen([*PROGRAM, str(waiting)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    signal.signal(signal.SIGINT, before)
+    try:
+        writer = open_when_read(waiting, process)
+        time.sleep(0.5)  # a signal between opening and reading would be seen only after the read
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=300)
+        os.close(writer)
+        assert process.returncode == 1
+        assert out == b""
+        assert err == b"punctuate: interrupted; 0 of 1 files are done and kept\n"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def open_when_read(fifo: Path, process: subprocess.Popen[bytes]) -> int:
+    """The writing end of a pipe, as soon as the program has opened the other."""
+    for _ in range(6000):
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert process.poll() is None, "the program ended before it read anything"
+            time.sleep(0.1)
+    raise AssertionError("Expected the program to open its input within ten minutes.")
