@@ -35,6 +35,10 @@ class StandIn:
             yield {"text": edited(text, edits), "edits": edits, "words": words}
 
 
+def without_marks(text: str) -> str:
+    return re.sub("[,.?，。？]", "", text)
+
+
 def marking(after: dict[str, str]) -> StandIn:
     """A restorer that writes given marks after given words; that of "*" after all others."""
     return StandIn(lambda n, word: after.get(word, after.get("*", "")))
@@ -52,7 +56,7 @@ def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
     return restore_transcript(transcript, marking(after), **options).source()
 
 
-def source_without_sentences(restored: RestoredTranscript) -> str:
+def marks_alone(restored: RestoredTranscript) -> str:
     """The file with its marks alone."""
     if restored.transcript.document is None:
         return restored.source()

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from restorers import RECORDED
-from transformers import pipeline
 
 from punctuation_restoration.transcripts import read_source, restore_transcript
 
@@ -78,13 +77,6 @@ def attributes(thing: Any) -> dict[str, Any]:
 
 def letters(text: str) -> str:
     return "".join(sign for sign in text if sign.isalnum() or sign == "'")
-
-
-@pytest.fixture(scope="module")
-def restore(tiny_model, tiny_tokenizer):
-    """Marks every word, so that no place can be missed: what is most probable of the marks alone."""
-    thresholds = {"COMMA": 0.0, "PERIOD": 0.0, "QUESTION": 0.0}
-    return pipeline("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, thresholds=thresholds)
 
 
 def test_whispers_dictionary_comes_back_with_the_same_marks_in_all_its_texts(restore):

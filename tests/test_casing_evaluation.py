@@ -16,11 +16,6 @@ from punctuation_restoration.pipeline.words import WordFinder
 from punctuation_restoration.training.building import load_own_model, with_labels
 
 
-@pytest.fixture(scope="module")
-def restore(cased_model: str) -> Any:
-    return pipeline("punctuation-restoration", model=cased_model, device="cpu")
-
-
 def example(text: str, config: Any) -> Any:
     labels = standard_labels(config)
     return example_from_text("x", text, WordFinder(labels.mark_labels), labels, casing=True)
@@ -37,8 +32,8 @@ def test_references_say_how_their_words_are_written(tiny_config: Any) -> None:
     assert not any(example("we met mary. he came. we went.", tiny_config).cased)
 
 
-def test_capitals_are_counted_by_hand(restore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    restore = with_casings(restore, monkeypatch, SAYS)
+def test_capitals_are_counted_by_hand(cased_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    restore = with_casings(cased_pipeline, monkeypatch, SAYS)
     config = restore.model.config
     one = example("Hello Mark, I am the AB. You are Saya, the mark is ab. The iPhone is in.", config)
     labels = standard_labels(config)

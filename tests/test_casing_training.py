@@ -10,7 +10,7 @@ import pytest
 import torch
 from capitals import MIXED_CASE, prepared_talks
 from safetensors.torch import load_file
-from training_runs import arguments, rows_of, weights
+from training_runs import arguments, first_shard, rows_of, weights
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from punctuation_restoration.cli.train import main as train
@@ -121,13 +121,11 @@ def test_a_sentence_start_says_nothing_unless_it_is_certain() -> None:
     "text",
     [
         "he met mary . mary came . nasa called . her dog ran",  # nobody cared
-        "HE MET MARY . MARY CAME . NASA CALLED",
-        "He Met Mary And Went . Mary Came To Town",
+        "HE MET MARY . MARY CAME . NASA CALLED", "He Met Mary And Went . Mary Came To Town",
         "We go . " * 2 + "So " + "we go on " * LONG + ". Mary came",  # long, and no capital inside a sentence
-        "",
-        "我们 . 3",
+        "", "我们 . 3",
     ],
-)
+)  # fmt: skip
 def test_texts_whose_letters_say_nothing(text: str) -> None:
     assert set(said(text)) <= {UNKNOWN}
 
@@ -135,10 +133,6 @@ def test_texts_whose_letters_say_nothing(text: str) -> None:
 def test_headlines_in_a_text_say_nothing() -> None:
     text = "We met and went . Mary Met John In Paris . WE GO . They came to us and to them and left"
     assert said(text)[:12] == [UNKNOWN, *[AS_IS] * 3, *[UNKNOWN] * 8]
-
-
-def first_shard(index: Any) -> Path:
-    return Path(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
 
 
 EXPECTED = [  # of the words of TALK

@@ -65,9 +65,8 @@ def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) ->
         assert labels.count(NOT_SCORED) < 9
         n_filled += labels.count(NOT_SCORED)
     assert 0.3 < n_filled / (40 * 9) < 0.6  # the mean share of a uniform draw from 0 to 1, one slot always left
-    assert collator([replace(window(slots, 9), seed=())])["labels"].tolist() == [
-        LABELS
-    ]  # a window to evaluate shows none
+    to_evaluate = replace(window(slots, 9), seed=())
+    assert collator([to_evaluate])["labels"].tolist() == [LABELS]  # it shows none
     half = WindowCollator(slots, filled_windows=0.5, max_filled=1.0)
     assert 0.3 < np.mean([NOT_SCORED in half([window(slots, 9, seed)])["labels"] for seed in range(200)]) < 0.6
 
@@ -111,10 +110,8 @@ def test_a_text_whose_last_word_is_removed_goes_on() -> None:
     augmenter = Augmenter(Augmentation(rate=0.2, substitute=0.0, delete=1.0), UNK, np.arange(5, 99))
     before = [packed(PIECES, MARKS, seed) for seed in range(40)]
     changed = [(augmenter(window), words(window.words)[-1]) for window in before]
-    assert {(window.is_over, words(window.words)[-1] == last) for window, last in changed} == {
-        (True, True),
-        (False, False),
-    }
+    found = {(window.is_over, words(window.words)[-1] == last) for window, last in changed}
+    assert found == {(True, True), (False, False)}
 
 
 def test_soft_labels_and_casings_stay_beside_their_words() -> None:

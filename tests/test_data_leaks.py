@@ -35,15 +35,11 @@ def test_a_copy_in_traditional_characters_is_found(tmp_path: Path) -> None:
 
 def test_a_copy_with_its_translation_between_the_lines_is_found(check: LeakCheck, tmp_path: Path) -> None:
     lines = [f"他们说第{n:03}个问题应该让学生自己来讨论而不是由老师来回答" for n in range(20)]
-    assert (
-        check.found_in("\n".join([*lines, *(" ".join(WORDS[n : n + 15]) for n in range(0, 300, 15))]))
-        == "in a benchmark"
-    )
+    both = [*lines, *(" ".join(WORDS[n : n + 15]) for n in range(0, 300, 15))]
+    assert check.found_in("\n".join(both)) == "in a benchmark"
     (tmp_path / "zh.jsonl").write_text(json.dumps({"text": "".join(lines)}), encoding="utf-8")
-    translated = "\n".join(
-        f"{line}\nthey say that question {n} should be left to the students" for n, line in enumerate(lines)
-    )
-    assert LeakCheck([tmp_path / "zh.jsonl"]).found_in(translated) == "in a benchmark"
+    both = [f"{line}\nthey say that question {n} should be left to the students" for n, line in enumerate(lines)]
+    assert LeakCheck([tmp_path / "zh.jsonl"]).found_in("\n".join(both)) == "in a benchmark"
 
 
 @given(st.integers(0, 200), st.integers(0, 2000))

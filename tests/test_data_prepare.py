@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from training_runs import first_shard
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.cli.evaluate import main as evaluate
@@ -37,8 +38,7 @@ def recipe(folder: Path, **fields: Any) -> Any:
 
 def prepared_shard(made: Any, out: Path, tokenizer: str, n_processes: int = 1) -> dict[str, np.ndarray]:
     """The first shard to train on that is made."""
-    index = prepare(made, out, tokenizer, n_processes)
-    return open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+    return open_shard(first_shard(prepare(made, out, tokenizer, n_processes)))
 
 
 def test_words_pieces_and_labels_are_those_of_serving(tmp_path: Path, tiny_checkpoint: str) -> None:
@@ -55,16 +55,9 @@ def test_words_pieces_and_labels_are_those_of_serving(tmp_path: Path, tiny_check
 def test_every_document_left_out_is_counted_with_its_reason(
     tmp_path: Path, tiny_checkpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    texts = [
-        TEXT * 2,
-        TEXT.upper() + " " + TEXT,  # the first again, but for case and blanks
-        "hello you are the best",
-        "Hello you.",
-        "?!",
-        "Hello. " * 20,
-        "you " * 200 + "are. Hello. You. Is.",
-    ]
-    write_documents(tmp_path / "talks.jsonl", texts)
+    twice = [TEXT * 2, TEXT.upper() + " " + TEXT]  # the same, but for case and blanks
+    others = ["hello you are the best", "Hello you.", "?!", "Hello. " * 20, "you " * 200 + "are. Hello. You. Is."]
+    write_documents(tmp_path / "talks.jsonl", [*twice, *others])
     index = prepare(recipe(tmp_path, validation=0.0), tmp_path / "out", tiny_checkpoint, n_processes=1)
     too = ("too few sentences", "too few words", "too many marks a word", "too few marks a word")
     assert index["sources"][0]["skipped"] == dict.fromkeys(("duplicate", "no marks", *too), 1)
@@ -88,7 +81,7 @@ def test_documents_of_a_benchmark_are_never_prepared(tmp_path: Path, tiny_checkp
     assert row["skipped"] == {
         "held out for a benchmark": 2, "holds a sentence of a benchmark": 1, "in a benchmark": 1,
     }  # fmt: skip
-    used = open_shard(row["splits"]["train"]["shards"][0]["file"])["document_hashes"].tolist()
+    used = open_shard(first_shard({"sources": [row]}))["document_hashes"].tolist()
     assert used == [hash_id(f"d{number}") for number in (0, 2, 3, 5)]
 
 
@@ -101,9 +94,8 @@ def test_a_file_of_hashes_that_is_missing_or_wrong_is_named(tmp_path: Path) -> N
         with pytest.raises(ValueError, match=f"line 4, got '{wrong}'"):
             read_hashes(str(tmp_path / "ids.txt"))
     made = load_recipe(ROOT / "recipes" / "en-zh-ms.yaml")
-    assert {one.name: len(read_hashes(str(ROOT / one.held_out))) for one in made.sources if one.held_out} == {
-        "goldminer_tech": 135
-    }
+    n_held_out = {one.name: len(read_hashes(str(ROOT / one.held_out))) for one in made.sources if one.held_out}
+    assert n_held_out == {"goldminer_tech": 135}
     assert "tools/hard_sentences.tsv" in made.leak_check
 
 
@@ -148,8 +140,8 @@ def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str
     (tmp_path / "x.tsv").write_text("hello\tKOMMA\n")
     with pytest.raises(ValueError, match=r"Expected the labels .*x\.tsv, line 1 on, got \['KOMMA'\]"):
         prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
-    index = read_index(tmp_path / "out")  # what was there stays until the new data are whole
-    assert open_shard(index["sources"][0]["splits"]["train"]["shards"][0]["file"])["labels"].tolist() == [1, 0, 0, 2]
+    kept = open_shard(first_shard(read_index(tmp_path / "out")))  # until the new data are whole
+    assert kept["labels"].tolist() == [1, 0, 0, 2]
     assert not [*tmp_path.glob(".*")]
 
 
@@ -213,9 +205,7 @@ def test_shares_are_of_all_ids_validation_stays_as_it_was_and_a_source_may_have_
 @pytest.fixture
 def folder(tmp_path, tiny_checkpoint):
     """60 documents, prepared 50/20/30, in plain text and in JSONL; one of the latter stands in both."""
-    (tmp_path / "a.txt").write_text(
-        "\n\n".join(f"Hello, you are {c}{c}. Is it?" for c in ascii_lowercase), encoding="utf-8"
-    )
+    (tmp_path / "a.txt").write_text("\n\n".join(f"Hello, you are {c}{c}. Is it?" for c in ascii_lowercase))
     rows = [{"id": f"d{n}", "text": f"You say {c}, the man. Here is {c}."} for n, c in enumerate(ascii_lowercase * 2)]
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
     texts = ["--texts", str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl"), "--language", "en"]

@@ -27,10 +27,8 @@ def test_filters_and_words_at_the_top_hold_for_sources_that_do_not_overrule_them
     recipe = build_recipe({"name": "r", **top, "sources": sources})
     assert [source.name for source in recipe.sources] == ["talks", "b"]
     assert [source.max_words for source in recipe.sources] == [70, 9]
-    assert [(own.filters.min_sentences, own.filters.max_marks_per_word) for own in recipe.sources] == [
-        (5, 0.4),
-        (1, 0.4),
-    ]
+    filters = [source.filters for source in recipe.sources]
+    assert [(own.min_sentences, own.max_marks_per_word) for own in filters] == [(5, 0.4), (1, 0.4)]
 
 
 def test_a_number_may_be_written_as_on_the_command_line(tmp_path: Path) -> None:

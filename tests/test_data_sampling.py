@@ -61,9 +61,8 @@ def n_places(window: CutWindow) -> int:
 
 def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None:
     documents = [document(500 * n, [0, 1, 2] * 10, n) for n in range(4)]
-    row = shards.write_split(
-        tmp_path, "s", documents, n_bytes=2 * sum(array.nbytes for array in documents[0].words) + 50
-    )
+    room_for_two = 2 * sum(array.nbytes for array in documents[0].words) + 50
+    row = shards.write_split(tmp_path, "s", documents, n_bytes=room_for_two)
     assert [shard["n_words"] for shard in row["shards"]] == [60, 60]
     assert (row["n_words"], row["n_labels"]) == (120, [40, 40, 40])
     assert shards.open_shard(tmp_path / row["shards"][1]["file"])["document_starts"].tolist() == [0, 30]
@@ -103,9 +102,7 @@ def test_processes_and_accumulation_share_out_the_same_windows(
     index: dict[str, Any], n_processes: int, n_accumulated: int
 ) -> None:
     drawn = sampler(index)
-    sources: list[Any] = [
-        BatchSource(drawn, list, process, n_processes, n_accumulated) for process in range(n_processes)
-    ]
+    sources: list[Any] = [BatchSource(drawn, list, n, n_processes, n_accumulated) for n in range(n_processes)]
     parts = [window for source in sources for batch in source.step(4) for window in batch]
     whole = {window.seed: window for window in windows(sampler(index), range(4, 5))}
     assert sorted(whole) == sorted(window.seed for window in parts)
@@ -163,10 +160,8 @@ def test_utterances_are_whole_sentences_in_the_numbers_asked_for(index: dict[str
 def test_questions_are_put_in_after_a_sentence(tmp_path: Path) -> None:
     # The news has no question; the talk has one of two words with pieces above 50,000.
     index = prepared(tmp_path, {"ms": [document(100, [0, 0, 0, 2] * 50), document(50_000, [0, 2, 0, 3, 0, 2])]})
-    without, found = (
-        windows(sampler(index, 2048, questions=questions, lengths={64: 1.0}), range(6))
-        for questions in ({}, {"ms": 1.0})
-    )
+    samplers = (sampler(index, 2048, questions=asked, lengths={64: 1.0}) for asked in ({}, {"ms": 1.0}))
+    without, found = (windows(each, range(6)) for each in samplers)
     shares = [np.mean([3 in window.words.labels for window in cut]) for cut in (without, found)]
     assert shares[0] < 0.5 < 0.9 < shares[1]
     for window in found:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -19,34 +19,25 @@ LIKE, LESS = [0.1, 0.4, 0.38, 0.12], [0.3, 0.4, 0.2, 0.1]
 @pytest.mark.parametrize(
     ("row", "marks", "thresholds", "label", "score"),
     [
-        (ROW, "all", {}, 0, 0.5),
-        ([0.1, 0.6, 0.2, 0.1], "all", {}, 1, 0.6),
+        (ROW, "all", {}, 0, 0.5), ([0.1, 0.6, 0.2, 0.1], "all", {}, 1, 0.6),
         # Chosen labels only: the others give what they have to "no mark".
-        ([0.1, 0.2, 0.6, 0.1], ["COMMA"], {}, 0, 0.8),
-        ([0.1, 0.6, 0.2, 0.1], "COMMA", {}, 1, 0.6),
+        ([0.1, 0.2, 0.6, 0.1], ["COMMA"], {}, 0, 0.8), ([0.1, 0.6, 0.2, 0.1], "COMMA", {}, 1, 0.6),
         (ROW[::-1], [], {}, 0, 1.0),
         # A low threshold makes a mark more frequent.
-        (ROW, "all", {"COMMA": 0.3}, 1, 0.3),
-        (ROW, "all", {"COMMA": 0.31}, 0, 0.5),
-        (ROW, "all", {"COMMA": 0.1, "PERIOD": 0.1}, 1, 0.3),
-        (ROW, "all", {"COMMA": 0.0, "PERIOD": 0.0}, 1, 0.3),
+        (ROW, "all", {"COMMA": 0.3}, 1, 0.3), (ROW, "all", {"COMMA": 0.31}, 0, 0.5),
+        (ROW, "all", {"COMMA": 0.1, "PERIOD": 0.1}, 1, 0.3), (ROW, "all", {"COMMA": 0.0, "PERIOD": 0.0}, 1, 0.3),
         (ROW, "all", {"QUESTION": 0.0}, 3, 0.05),
         # Of two marks the one that is the most times its threshold is chosen.
         (LIKE, "all", {"COMMA": 0.3, "PERIOD": 0.3}, 1, 0.4),
         (LIKE, "all", {"COMMA": 0.35, "PERIOD": 0.3}, 2, 0.38),  # 1.14 and 1.27 times
         (LIKE, "all", {"PERIOD": 0.3}, 1, 0.4),  # the comma has none, and is the most probable
         # A high threshold makes a mark rarer.
-        (LESS, "all", {"COMMA": 0.6}, 0, 0.3),
-        (LESS, "all", {"PERIOD": 0.6}, 1, 0.4),
+        (LESS, "all", {"COMMA": 0.6}, 0, 0.3), (LESS, "all", {"PERIOD": 0.6}, 1, 0.4),
     ],
-)
+)  # fmt: skip
 def test_a_label_is_chosen_among_those_allowed_by_probability_and_threshold(row, marks, thresholds, label, score):
     labels, shared = decode([row], make_choice(CONFIG, marks, thresholds))
     assert (labels.tolist(), shared[0, label]) == ([label], pytest.approx(score))
-
-
-def test_no_words_have_no_labels():
-    assert decode(np.zeros((0, 4)), make_choice(CONFIG))[0].tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -70,6 +61,7 @@ ROWS = st.lists(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), max_size=6
 
 
 @settings(max_examples=200, deadline=None)
+@example([], set(), 0.5)
 @given(ROWS, st.sets(st.sampled_from(["COMMA", "PERIOD", "QUESTION"])), st.floats(0, 1))
 def test_only_what_is_allowed_and_reaches_its_threshold_is_chosen(rows, marks, threshold):
     thresholds = dict.fromkeys(["COMMA", "QUESTION"], threshold)

@@ -63,9 +63,8 @@ def test_a_row_of_zeros_and_an_lstm_are_stored_too(tmp_path: Path) -> None:
     loaded = PunctuationRestorationModel.from_pretrained(tmp_path)
     assert not loaded.encoder.embed_tokens.weight[3].any()
     ids, slots = torch.tensor([[4, 9, 5]]), torch.tensor([[1, 2]])
-    torch.testing.assert_close(
-        loaded(ids, None, slots).logits, model.eval()(ids, None, slots).logits, atol=0.01, rtol=0.1
-    )
+    expected = model.eval()(ids, None, slots).logits
+    torch.testing.assert_close(loaded(ids, None, slots).logits, expected, atol=0.01, rtol=0.1)
 
 
 def test_a_model_that_is_made_of_its_configuration_alone_is_plain(stored: Path, tmp_path: Path) -> None:

@@ -13,14 +13,11 @@ from punctuation_restoration.evaluation.examples import (
     standard_labels,
 )
 from punctuation_restoration.evaluation.runner import Evaluation, align, evaluate_examples
-from punctuation_restoration.modeling.configuration_punctuation import (
-    DEFAULT_LABELS,
-    DEFAULT_MARK_LABELS,
-    PunctuationRestorationConfig,
-)
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.words import WordFinder
 
-LABELS = standard_labels(PunctuationRestorationConfig())
+CONFIG = PunctuationRestorationConfig()
+LABELS = standard_labels(CONFIG)
 FINDER = WordFinder(LABELS.mark_labels)
 O, C, P, Q = LABELS.names  # noqa: E741
 
@@ -109,9 +106,7 @@ def test_input_is_lower_case_and_without_marks_and_these_mean_what_the_table_say
 @pytest.mark.parametrize(("sign", "name", "means"), [("!", "EXCLAMATION", P), ("~", "TILDE", O)])
 def test_a_model_with_other_labels_is_scored_in_the_labels_of_the_benchmark(sign, name, means):
     more = {"name": name, "before": "", "after": sign, "fill": sign}
-    config = PunctuationRestorationConfig(
-        labels=[*DEFAULT_LABELS, more], mark_labels={**DEFAULT_MARK_LABELS, sign: name}
-    )
+    config = PunctuationRestorationConfig(labels=[*CONFIG.labels, more], mark_labels={**CONFIG.mark_labels, sign: name})
     prediction = align(from_text("stop no"), words("stop no", ("stop", name), ("no", P)), standard_labels(config))
     assert prediction.labels == [means, P]
     own = own_labels(config)

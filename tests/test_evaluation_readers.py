@@ -57,23 +57,18 @@ def test_lines_are_read_as_running_text_and_characters_between_blanks_put_togeth
 def test_jsonl_holds_texts_or_words_with_labels(tmp_path, name):
     rows = ({"id": "a", "text": "One, two."}, {"words": ["three", "four"], "labels": ["O", "QUESTION"]})
     examples = read(write(tmp_path / name, *rows))
-    assert [(example.id, example.text, example.labels) for example in examples] == [
-        ("a", "one two", ("COMMA", "PERIOD")),
-        ("rows:2", "three four", ("O", "QUESTION")),
-    ]
+    found = [(example.id, example.text, example.labels) for example in examples]
+    assert found == [("a", "one two", ("COMMA", "PERIOD")), ("rows:2", "three four", ("O", "QUESTION"))]
 
 
 @pytest.mark.parametrize(
     ("name", "line", "message"),
     [
-        ("a.tsv", "word O\n", "line 1"),
-        ("a.tsv", "word\tDOT\n", "DOT"),
-        ("a.jsonl", "{\n", "line 1"),
+        ("a.tsv", "word O\n", "line 1"), ("a.tsv", "word\tDOT\n", "DOT"), ("a.jsonl", "{\n", "line 1"),
         ("a.jsonl", '{"txt": "a"}\n', "key text"),
-        ("a.jsonl", '{"words": [], "labels": ["O"]}\n', "0 tokens, 1 labels"),
-        ("a.txt", " \n", "Expected words"),
+        ("a.jsonl", '{"words": [], "labels": ["O"]}\n', "0 tokens, 1 labels"), ("a.txt", " \n", "Expected words"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_file_is_refused_with_its_place(tmp_path, name, line, message):
     with pytest.raises(ValueError, match=message):
         read(write(tmp_path / name, line))

@@ -12,13 +12,12 @@ import pytest
 import torch
 from export_smoke import REPOSITORY, fill_cache
 from safetensors.torch import load_file
+from test_lstm import make_model
 from transformers import Trainer, TrainingArguments, pipeline
 
 import punctuation_restoration
 from punctuation_restoration import export as exporting
 from punctuation_restoration import whole_files
-from punctuation_restoration.transcripts import read_bytes, restore_transcript
-from tools import space_folder
 from tools.card import weights_line
 from tools.shipping import ship
 
@@ -51,19 +50,6 @@ modules = {type(part).__module__.split(".")[0] for part in (config, model, resto
 print(json.dumps({"texts": texts, "modules": sorted(modules)}))
 """
 
-# The page without our package installed; Gradio is left out, it only draws.
-PAGE = """
-import json, sys
-from pathlib import Path
-from restorer import DEFAULT_MODEL, PageRestorer, transcripts
-import views
-folder, model, text = Path(sys.argv[1]), *sys.argv[2:]
-restorer = PageRestorer({"accurate": model})
-written, _ = restorer.restore_file(folder / "talk.srt", folder)
-told = [restorer.restore(text)["text"], written.read_text(encoding="utf-8"), transcripts.__file__, DEFAULT_MODEL]
-print(json.dumps(told))
-"""
-
 
 @pytest.fixture(scope="module")
 def exported(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -80,12 +66,11 @@ def hub_home(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def run(code: str, *arguments: object, home: Path, **environment: str) -> str:
+def run(code: str, *arguments: object, home: Path) -> str:
     """What a script prints that runs far from this checkout, offline and with a cache of its own."""
-    environment = {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **environment}
+    environment = {"PATH": os.environ["PATH"], "HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        env={"PATH": os.environ["PATH"], **environment}, cwd=home,
+        [sys.executable, "-c", code, *map(str, arguments)], env=environment, cwd=home,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -97,16 +82,20 @@ def test_a_stranger_without_our_package_gets_the_same_text(
     exported, hub_home, tiny_model, tiny_tokenizer, tiny_pipeline, tmp_path
 ):
     """From an export, from what models and trainers write here, and from what the stranger writes from either."""
-    again, tuned, model, trainer = places = [tmp_path / name for name in ("again", "tuned", "model", "trainer")]
+    names = ("again", "tuned", "model", "trainer", "lstm")
+    again, tuned, model, trainer, lstm = places = [tmp_path / name for name in names]
     for part in (tiny_model, tiny_tokenizer):
         part.save_pretrained(model)
+    with_lstm = pipeline("punctuation-restoration", model=make_model(tiny_tokenizer), tokenizer=tiny_tokenizer)
+    with_lstm.save_pretrained(tmp_path / "checkpoint")
+    exporting.export(lstm, tmp_path / "checkpoint")
     arguments = TrainingArguments(str(tmp_path / "run"), report_to=[], use_cpu=True)
     Trainer(tiny_model, arguments, processing_class=tiny_tokenizer).save_model(str(trainer))
     told = json.loads(run(STRANGER, exported, REPOSITORY, TEXT, *places, home=hub_home).splitlines()[-1])
     assert {str(tuned), str(model), str(trainer)} < set(told["texts"])
-    expected = tiny_pipeline(TEXT)["text"]
-    assert expected != TEXT
-    assert told["texts"] == dict.fromkeys(told["texts"], expected)
+    expected, of_lstm = tiny_pipeline(TEXT)["text"], with_lstm(TEXT)["text"]
+    assert len({TEXT, expected, of_lstm}) == 3
+    assert told["texts"] == {**dict.fromkeys(told["texts"], expected), str(lstm): of_lstm}
     assert told["modules"] == ["transformers_modules"]
     # What was loaded from the Hub and saved again is as complete, and names neither the repository nor a folder.
     missing = {path.name for path in exported.iterdir()} - {path.name for path in again.iterdir()}
@@ -210,22 +199,6 @@ def test_the_command_makes_the_repository_and_sends_the_folder(tiny_checkpoint, 
     monkeypatch.setattr(Hub, "create_repo", lambda *_, **__: 1 / 0)  # as the network fails, with errors of its own
     assert exporting.main(["--output", str(out), "--model", tiny_checkpoint, "--force", "--push-to-hub", "mine"]) == 1
     assert f"Run `hf upload mine {out}` when it works again" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_folder_of_the_page_is_whole_and_runs_alone(tiny_checkpoint, tiny_pipeline, tmp_path):
-    out = tmp_path / "page"
-    assert space_folder.main([str(out)]) == 0
-    own = {path.name for path in (ROOT / "space").iterdir() if path.is_file()}
-    assert {path.name for path in out.iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
-    shutil.copyfile(ROOT / "examples" / "inputs" / "talk.srt", tmp_path / "talk.srt")
-    printed = run(PAGE, tmp_path, tiny_checkpoint, TEXT, home=tmp_path, PYTHONPATH=str(out))
-    text, subtitles, place, model = json.loads(printed.splitlines()[-1])
-    assert text == tiny_pipeline(TEXT)["text"]
-    transcript, _ = read_bytes((tmp_path / "talk.srt").read_bytes(), name="talk.srt")
-    assert subtitles == restore_transcript(transcript, tiny_pipeline).source()
-    assert Path(place).is_relative_to(out)
-    assert model == punctuation_restoration.default_models.HUB_MODEL, "without a checkout the weights are the Hub's"
 
 
 def test_an_earlier_export_is_replaced_when_asked_and_nothing_else_ever(exported, tiny_checkpoint, tmp_path, capsys):

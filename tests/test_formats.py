@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from restorers import (
-    ANY_WORD,
-    RECORDED,
-    SIGN,
-    mark_everything,
-    marking,
-    patient,
-    restored_source,
-    source_without_sentences,
-)
+from restorers import ANY_WORD, RECORDED, SIGN, mark_everything, marking, marks_alone, patient, restored_source
 
 from punctuation_restoration.pipeline import restoration_pipeline
 from punctuation_restoration.transcripts import (
@@ -44,7 +35,7 @@ def without_signs(source: str) -> str:
 @pytest.mark.parametrize("sign", ["", SIGN])
 def test_restoring_adds_marks_and_sentences_and_nothing_else(path: Path, sign: str) -> None:
     transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
-    source = source_without_sentences(restore_transcript(transcript, marking({"*": sign})))
+    source = marks_alone(restore_transcript(transcript, marking({"*": sign})))
     if sign:
         assert source.count(SIGN) + source.count("\\u2021") >= 2
     bare = without_signs(source)
@@ -94,14 +85,11 @@ def test_vosk_results_are_one_transcript_and_stay_several() -> None:
 @pytest.mark.parametrize(
     ("file_format", "source"),
     [
-        ("json", '"hello there"'),
-        ("json", '["hello","there"]'),
-        ("json", '{"words": ["hello", "there"]}'),
+        ("json", '"hello there"'), ("json", '["hello","there"]'), ("json", '{"words": ["hello", "there"]}'),
         ("json", '[{"text": "hello", "end": 1}, {"text": "there"}]'),
-        ("json", '[{"word": "hello"}, {"word": "there"}]'),
-        ("jsonl", '"hello"\n{"text": "there"}\n'),
+        ("json", '[{"word": "hello"}, {"word": "there"}]'), ("jsonl", '"hello"\n{"text": "there"}\n'),
     ],
-)
+)  # fmt: skip
 def test_bare_texts_and_words_are_json_too(file_format: str, source: str) -> None:
     restored = restore_transcript(read_source(source, file_format), marking({"hello": ",", "there": "."})).source()
     assert restored == source.replace("hello", "hello,").replace("there", "there.")
@@ -182,7 +170,7 @@ ANY_JSON = st.one_of(WHISPER, VOSK, NEMO, VOSK.map(lambda vosk: vosk["result"]),
 def test_json_changes_only_by_marks_and_sentences(source: str) -> None:
     original = json.loads(source)
     restored = restore_transcript(read_source(source, "json"), mark_everything)
-    result, value = source_without_sentences(restored), json.loads(restored.source())
+    result, value = marks_alone(restored), json.loads(restored.source())
     assert json.loads(without_signs(result)) == original
     assert list(json.loads(result)) == list(original) or not isinstance(original, dict)
     if original:
@@ -209,7 +197,7 @@ ONE_LINE = written(st.one_of(ANY_JSON, SPOKEN.map(lambda text: {"text": text, "i
 @given(st.lists(ONE_LINE, max_size=5))
 def test_json_lines_change_only_by_marks(lines: list[str]) -> None:
     transcript = read_source("\r\n".join(lines), "jsonl")
-    result = without_signs(source_without_sentences(restore_transcript(transcript, mark_everything)))
+    result = without_signs(marks_alone(restore_transcript(transcript, mark_everything)))
     assert [json.loads(line) for line in result.splitlines()] == [json.loads(line) for line in lines]
 
 
@@ -221,7 +209,7 @@ def test_any_json_like_text_is_read_or_refused(source: str, file_format: str) ->
     except FormatError as error:
         assert str(error).startswith(("line", "Expected"))  # noqa: PT017 (either is right here)
         return
-    changed = without_signs(source_without_sentences(restore_transcript(transcript, mark_everything)))
+    changed = without_signs(marks_alone(restore_transcript(transcript, mark_everything)))
     assert re.sub(r"\s", "", changed) == re.sub(r"\s", "", source) or json.loads(changed) == json.loads(source)
 
 
@@ -263,13 +251,12 @@ def test_sentences_end_where_another_speaks_and_name_the_speaker_in_every_format
 
 
 def test_sentences_that_a_file_has_stay_unless_they_were_written_here() -> None:
-    row = {"text": "hello you", "start": 250, "end": 1200, "confidence": 0.9}
-    for own in (
-        {"audio_duration": 2, "sentences": [row]},
-        {"segments": SAID, "sentences": [{"id": 7, "note": "mine"}]},
+    row, mine = {"text": "hello you", "start": 250, "end": 1200, "confidence": 0.9}, {"id": 7, "note": "mine"}
+    for own, kept in (
+        ({"audio_duration": 2, "sentences": [row]}, {**row, "text": "hello you?"}),
+        ({"segments": SAID, "sentences": [mine]}, mine),
     ):
-        written = json.loads(restored_json(own, {"you": "?"}).source())
-        assert written["sentences"][0] in ({**row, "text": "hello you?"}, {"id": 7, "note": "mine"})
+        assert json.loads(restored_json(own, {"you": "?"}).source())["sentences"] == [kept]
     once = restored_json({"segments": SAID}, {"hello": "."}).source()
     assert len(json.loads(restored_json(json.loads(once), {"you": "?"}).source())["sentences"]) == 2
 
@@ -340,9 +327,12 @@ def test_a_cue_stays_longer_where_reading_takes_longer_and_there_is_room() -> No
     assert write_as(restored, "srt").splitlines()[1] == "00:00:00,000 --> 00:00:01,350"
 
 
-@pytest.mark.parametrize("options", [{}, {"existing": "replace"}, {"truecase": True}, {"pause": 0.5}])
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [({}, []), ({"existing": "replace"}, ["removal"]), ({"truecase": True}, ["truecase"]), ({"pause": 0.5}, [])],
+)
 def test_a_long_text_is_streamed_and_its_edits_are_those_of_the_whole(
-    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+    tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], more: list[str]
 ) -> None:
     spoken = "hello you, are the saya awak 大家好 我们今天 the end?".split() * 30
     words = [{"word": word, "start": n * 0.5, "end": n * 0.5 + 0.4} for n, word in enumerate(spoken)]
@@ -359,15 +349,7 @@ def test_a_long_text_is_streamed_and_its_edits_are_those_of_the_whole(
     assert all("timestamp" in word for word in speech.words) == ("pause" in options)
     value = json.loads(restored.source())
     assert "".join("".join(word["word"] for word in value).split()) == "".join(speech.text.split())
-    assert {edit["source"] for edit in speech.edits} == {"model"} | (
-        {"removal"} if "existing" in options else {"truecase"} if "truecase" in options else set()
-    )
-
-
-def test_a_text_that_is_not_long_is_restored_as_by_one_call(tiny_pipeline: Any) -> None:
-    text = "hello you are the saya awak 大家好 " * 200
-    restored = restore_transcript(read_source(text, "txt"), tiny_pipeline)
-    assert restored.speeches[0].edits == tiny_pipeline(text)["edits"]
+    assert {edit["source"] for edit in speech.edits} == {"model", *more}
 
 
 def test_plain_text_restored_in_parts_is_the_same(tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:

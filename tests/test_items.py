@@ -31,14 +31,8 @@ def test_times_belong_to_stretches_of_the_text():
     item = read_item({"words": ["hi", "我们", "今天"], "timestamps": [(0, 1), [1.5, 2], (2, None)]})
     assert item.text == "hi 我们今天"
     assert item.spans == [TimedSpan(0, 2, (0, 1)), TimedSpan(3, 5, (1.5, 2)), TimedSpan(5, 7, (2, None))]
-
-
-def test_repeated_words_each_have_their_own_stretch():
-    item = read_item({"words": ["no", "no", "nono", "no"], "timestamps": [(i, i + 1) for i in range(4)]})
-    assert [(span.start, span.end) for span in item.spans] == [(0, 2), (3, 5), (6, 10), (11, 13)]
-
-
-def test_stretches_of_a_text_may_have_times():
+    repeated = read_item({"words": ["no", "no", "nono", "no"], "timestamps": [(i, i + 1) for i in range(4)]})
+    assert [(span.start, span.end) for span in repeated.spans] == [(0, 2), (3, 5), (6, 10), (11, 13)]
     item = read_item({"text": " Hello world", "spans": [(1, 6, (0.0, 0.5)), (7, 12, (0.5, None))]})
     assert item.spans == [TimedSpan(1, 6, (0.0, 0.5)), TimedSpan(7, 12, (0.5, None))]
 
@@ -46,13 +40,10 @@ def test_stretches_of_a_text_may_have_times():
 @pytest.mark.parametrize(
     ("item", "error", "message"),
     [
-        (None, TypeError, "got NoneType"),
-        (b"a", TypeError, "got bytes"),
-        ({}, ValueError, r"got the keys \[\]"),
+        (None, TypeError, "got NoneType"), (b"a", TypeError, "got bytes"), ({}, ValueError, r"got the keys \[\]"),
         ({"text": "a", "timestamps": []}, ValueError, "timestamps"),
         ({"text": ["a"]}, ValueError, "'text' to be a string, got list"),
-        ({"words": ["a", 1]}, ValueError, "list of strings"),
-        ({"words": "ab"}, ValueError, "list of strings"),
+        ({"words": ["a", 1]}, ValueError, "list of strings"), ({"words": "ab"}, ValueError, "list of strings"),
         ({"text": "a", "known": [1]}, ValueError, "'known' as"),
         ({"text": "a", "known": {"0": "COMMA"}}, ValueError, "'known' as"),
         ({"words": ["a"], "timestamps": [(0, 1), (1, 2)]}, ValueError, "1 words, got 2"),
@@ -69,7 +60,7 @@ def test_stretches_of_a_text_may_have_times():
         ({"words": ["a"], "turns": [1]}, ValueError, "'turns', 'spans', 'unfinished'"),
         ({"text": "a", "chunks": [{"timestamp": (0, 1)}]}, ValueError, r"chunks\[0\]: Expected a text"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_item_is_refused_with_a_reason(item, error, message):
     with pytest.raises(error, match=message):
         read_item(item)

@@ -57,9 +57,8 @@ def test_the_recipe_has_the_marks_of_the_literature_and_says_what_each_sign_mean
     assert config.label_names == NAMES
     signs = {"ENUMERATION": "、", "COMMA": ",，—", "COLON": ":：", "SEMICOLON": ";；", "PERIOD": ".。…",
              "EXCLAMATION": "!！", "QUESTION": "?？"}  # fmt: skip
-    assert {name: {config.mark_labels[sign] for sign in own} for name, own in signs.items()} == {
-        name: {name} for name in signs
-    }
+    meanings = {name: {config.mark_labels[sign] for sign in own} for name, own in signs.items()}
+    assert meanings == {name: {name} for name in signs}
     assert config.basic_labels == [0, 2, 2, 2, 5, 5, 5, 7]
     assert PunctuationRestorationConfig().basic_labels == [0, 1, 2, 3]
 
@@ -130,9 +129,8 @@ def test_the_enumeration_comma_stands_where_it_belongs(knowing):
     known = {0: "ENUMERATION", 1: "ENUMERATION", 2: "EXCLAMATION"}
     assert knowing({"text": "你好 hello 北京", "known": known})["text"] == "你好、 hello, 北京！"
     assert knowing({"text": "あ سلام a", "known": known})["text"] == "あ、 سلام، a!"
-    assert knowing({"text": "北京hello大家", "known": {0: "COLON", 1: "SEMICOLON", 2: "QUESTION"}})["text"] == (
-        "北京：hello；大家？"
-    )
+    known = {0: "COLON", 1: "SEMICOLON", 2: "QUESTION"}
+    assert knowing({"text": "北京hello大家", "known": known})["text"] == "北京：hello；大家？"
 
 
 @through_the_model

@@ -34,18 +34,10 @@ def test_models_of_the_family_keep_notice_and_terms(tmp_path: Path) -> None:
     assert (tmp_path / "begun" / "NOTICE").read_text() == "the NOTICE"
 
 
-def test_a_model_that_learned_from_one_keeps_them_too(tiny_checkpoint: str, tmp_path: Path) -> None:
-    student = Path(shutil.copytree(tiny_checkpoint, tmp_path / "student"))
-    for name in NOTICES:
-        (student / name).write_text(f"the {name}")
-    AutoModelForTokenClassification.from_pretrained(student).save_pretrained(tmp_path / "saved")
-    assert [(tmp_path / "saved" / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
-
-
-def test_models_of_others_have_none(tiny_checkpoint: str, tmp_path: Path) -> None:
-    (Path(tiny_checkpoint) / "NOTICE").write_text("of something else")
-    try:
-        AutoModelForTokenClassification.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path)
-    finally:
-        (Path(tiny_checkpoint) / "NOTICE").unlink()
-    assert not (tmp_path / "NOTICE").exists()
+def test_a_model_that_learned_from_one_keeps_both_and_a_notice_alone_is_of_others(tiny_checkpoint: str, tmp_path: Path):
+    model = Path(shutil.copytree(tiny_checkpoint, tmp_path / "model"))
+    for name, kept in (("NOTICE", set()), ("GEMMA_TERMS_OF_USE.txt", set(NOTICES))):
+        (model / name).write_text(f"the {name}")
+        AutoModelForTokenClassification.from_pretrained(model).save_pretrained(saved := tmp_path / f"after {name}")
+        assert {path.name for path in saved.iterdir()} & set(NOTICES) == kept
+    assert [(saved / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]

@@ -5,29 +5,27 @@ import pytest
 from punctuation_restoration.cli import commands
 
 
+def exit_code(*given):
+    with pytest.raises(SystemExit) as done:
+        commands.main(given)
+    return done.value.code
+
+
 @pytest.mark.parametrize("name", list(commands.COMMANDS))
 def test_each_command_has_its_help_and_refuses_what_it_does_not_know(name, capsys):
-    with pytest.raises(SystemExit) as done:
-        commands.main([name, "--help"])
-    assert done.value.code == 0
+    assert exit_code(name, "--help") == 0
     out = capsys.readouterr().out
     assert f"punctuation-restoration {name}" in out
     assert "--model" in out or "--tokenizer" in out
-    with pytest.raises(SystemExit) as done:
-        commands.main([name, "--bogus"])
-    assert done.value.code == 2
+    assert exit_code(name, "--bogus") == 2
 
 
 def test_without_a_command_the_help_names_all_of_them(capsys):
     for given in ([], ["--help"]):
-        with pytest.raises(SystemExit) as done:
-            commands.main(given)
-        assert done.value.code == 0
+        assert exit_code(*given) == 0
         out = capsys.readouterr().out
         assert all(f"  {name} " in out for name in commands.COMMANDS)
-    with pytest.raises(SystemExit) as done:
-        commands.main(["trian"])
-    assert done.value.code == 2
+    assert exit_code("trian") == 2
     assert "train" in capsys.readouterr().err
 
 

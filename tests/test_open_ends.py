@@ -83,9 +83,8 @@ def test_a_window_is_over_where_it_was_cut_behind_a_sentence(
     nothing = {"document_starts": 0.0, "document_ends": 0.0, "sentence_ends": 0.0, "sentence_starts": 0.0}
     sampling = Sampling(lengths={20: 1.0}, **{**nothing, "utterances": 0.0, **shares})
     sampler = WindowSampler(index, sampling, 200, 0, STOPS, seed=1)
-    windows = [
-        sampler.cut(plan, row) for step in range(30) for plan in [sampler.plan(step)] for row in range(len(plan))
-    ]
+    plans = map(sampler.plan, range(30))
+    windows = [sampler.cut(plan, row) for plan in plans for row in range(len(plan))]
     if expected == "open":
         assert not any(window.is_over for window in windows)
         assert any(window.words.labels[-1] in STOPS for window in windows)  # by chance, and the text goes on

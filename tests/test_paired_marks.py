@@ -30,22 +30,15 @@ def read(text):
 @pytest.mark.parametrize(
     ("text", "labels"),
     [
-        ("hola, ¿cómo estás? bien.", ", ¿ ? ."),
-        ("¿Qué? ¡Ay! No sé.", "¿? ¡! - ."),
+        ("hola, ¿cómo estás? bien.", ", ¿ ? ."), ("¿Qué? ¡Ay! No sé.", "¿? ¡! - ."),
         ("Buenas tardes, ¿en qué le puedo ayudar?", "- , ¿ - - - ?"),
         ("¡Qué día tan largo! ¿Verdad, Ana?", "¡ - - ! ¿ ?"),  # one label a word: the pair outweighs the comma
-        ("¿ Cómo ? ¡Sí !", "¿? ¡!"),
-        ("¡¿Qué dices?! ¿¡Qué!?", "¿ ? ¿?"),
-        ("—¿Vienes? —dijo él—. «¿Quién?», pregunté.", "¿? - . ¿? ."),
-        ("¿“Qué”? (¿y tú?)", "¿? ¿ ?"),
-        ("¿Seguro? ¿seguro?¡Seguro!", "¿? ¿? ¡!"),
-        ("¿Qué dices!", "¿ !"),
-        ("¡Vaya?", "?"),
-        ("dime: uno; dos… tres", ", , . -"),
-        ("un signo (¿?) solo ¿", "- ? -"),
-        ("¿", ""),
+        ("¿ Cómo ? ¡Sí !", "¿? ¡!"), ("¡¿Qué dices?! ¿¡Qué!?", "¿ ? ¿?"),
+        ("—¿Vienes? —dijo él—. «¿Quién?», pregunté.", "¿? - . ¿? ."), ("¿“Qué”? (¿y tú?)", "¿? ¿ ?"),
+        ("¿Seguro? ¿seguro?¡Seguro!", "¿? ¿? ¡!"), ("¿Qué dices!", "¿ !"), ("¡Vaya?", "?"),
+        ("dime: uno; dos… tres", ", , . -"), ("un signo (¿?) solo ¿", "- ? -"), ("¿", ""),
     ],
-)
+)  # fmt: skip
 def test_labels_are_read_from_signs_before_and_after_a_word(text, labels):
     assert read(text)[1] == labels
 
@@ -101,21 +94,15 @@ def matched(labels, chances=(), free=None):
     ("labels", "chances", "expected"),
     [
         (", ¿ - .", [], ", - - ."),  # hola, ¿cómo estás bien.
-        ("¿ - -", [], "- - -"),
-        ("¿ - . - ?", [(3, "¿", 0.2)], "- - . ¿ ?"),
+        ("¿ - -", [], "- - -"), ("¿ - . - ?", [(3, "¿", 0.2)], "- - . ¿ ?"),
         ("- - , ?", [(0, "¿", 0.1), (1, "¿", 0.3), (2, "¿", 0.4), (3, "¿?", 0.2)], "- ¿ , ?"),  # no mark is lost
-        ("- - ?", [(0, "¿", 0.1), (2, "¿?", 0.2)], "- - ¿?"),
-        ("?", [(0, "¿?", 0.02)], "¿?"),
+        ("- - ?", [(0, "¿", 0.1), (2, "¿?", 0.2)], "- - ¿?"), ("?", [(0, "¿?", 0.02)], "¿?"),
         ("- - ?", [(0, "¿", LEAST_CHANCE / 2)], "- - ?"),  # as in a language without the sign
-        ("¿ - ¿ - ?", [(0, "¿", 0.6)], "¿ - - - ?"),
-        ("¿ ¿ - ?", [(0, "¿", 0.4)], "- ¿ - ?"),
+        ("¿ - ¿ - ?", [(0, "¿", 0.6)], "¿ - - - ?"), ("¿ ¿ - ?", [(0, "¿", 0.4)], "- ¿ - ?"),
         ("¡ - ?", [(0, "¿", 0.0), (1, "¿", 0.9)], "¿ - ?"),  # what closes decides
-        ("¿ - ¿?", [], "- - ¿?"),
-        ("¿ - !", [], "¡ - !"),
-        ("¡ ! ¿ ? ¿? .", [], "¡ ! ¿ ? ¿? ."),
-        ("", [], ""),
+        ("¿ - ¿?", [], "- - ¿?"), ("¿ - !", [], "¡ - !"), ("¡ ! ¿ ? ¿? .", [], "¡ ! ¿ ? ¿? ."), ("", [], ""),
     ],
-)
+)  # fmt: skip
 def test_unmatched_signs_are_repaired(labels, chances, expected):
     assert matched(labels, chances) == expected
 
@@ -221,7 +208,5 @@ def test_live_words_keep_what_opens_until_it_is_closed(knowing):
         streamer.feed_words(word)
     streamer.flush()
     assert streamer.committed == "hello, ¿saya you are you awak? the. ¿saya you"  # committed before it was known
-    assert (
-        "".join(knowing.stream(["hello saya you are awak the ", "saya you"]))
-        == "hello, ¿saya you are awak? the. saya you"
-    )
+    streamed = "".join(knowing.stream(["hello saya you are awak the ", "saya you"]))
+    assert streamed == "hello, ¿saya you are awak? the. saya you"

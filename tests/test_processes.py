@@ -1,6 +1,5 @@
-"""Pipelines across processes: forked after use, and pickled alike in every run."""
+"""Pipelines across processes: pickled, and alike in every run."""
 
-import multiprocessing
 import os
 import pickle
 import subprocess
@@ -12,7 +11,6 @@ import pytest
 from transformers import pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
-SAID = "hello how are you " * 200
 PRINT_FINGERPRINT = """
 import sys
 from datasets.fingerprint import Hasher
@@ -20,26 +18,6 @@ from transformers import pipeline
 import punctuation_restoration
 print(Hasher.hash(pipeline("punctuation-restoration", model=sys.argv[1], device="cpu")))
 """
-
-
-@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="forks are of Unix")
-@pytest.mark.parametrize("backend", ["torch", "onnx-int8"])
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_pipeline_that_was_used_works_in_a_forked_process(tiny_checkpoint: str, backend: str) -> None:
-    if backend != "torch":
-        pytest.importorskip("onnxruntime")
-    restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", backend=backend)
-    expected = restore(SAID)["text"]
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.get_context("fork").Process(target=lambda: sender.send(restore(SAID)["text"]))
-    child.start()
-    try:
-        assert receiver.poll(60), "the forked process hangs"
-        assert receiver.recv() == expected
-    finally:
-        child.kill()
-        child.join()
-    assert restore(SAID)["text"] == expected
 
 
 def test_a_pickled_pipeline_restores_as_before(tiny_pipeline: Any) -> None:

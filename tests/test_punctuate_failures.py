@@ -118,9 +118,7 @@ def test_interrupting_keeps_what_is_done(stand_in: StandIn, command: Command) ->
         ("--text a -o c", "Expected --output FILE for text without a name, got the folder c"),
     ],
 )
-def test_wrong_use_is_told_before_a_model_is_loaded(
-    no_model: None, command: Command, arguments: str, message: str
-) -> None:
+def test_wrong_use_is_told_before_a_model_loads(no_model: None, command: Command, arguments: str, message: str) -> None:
     Path("c").mkdir()
     write_texts(**{"a": "hello", "b": "hello", "c/a": "hello"})
     code, _, err = command(*arguments.split())

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from restorers import RECORDED, Command, StandIn, write_texts
 
-from punctuation_restoration.cli import options as opt
 from punctuation_restoration.cli.models import load_pipeline
+from punctuation_restoration.cli.options import BACKEND_NAMES
+from punctuation_restoration.pipeline.backends import BACKENDS
 
 
 def bare(content: bytes) -> bytes:
@@ -22,19 +23,13 @@ def test_text_goes_to_standard_output_and_the_version_is_told(stand_in: StandIn,
     assert re.fullmatch(r"punctuate \d+\.\d+\.\d+\n", command("--version")[1].decode())
 
 
-@pytest.mark.parametrize(
-    ("content", "options"),
-    [
-        (b"hello how are you\r\n", []),
-        ("大家好\n".encode("gb18030") * 9, ["--encoding", "gb18030"]),
-        ("大家好\n".encode("utf-16"), []),
-    ],
-)
-def test_standard_input_goes_to_standard_output(
-    stand_in: StandIn, command: Command, content: bytes, options: list[str]
-) -> None:
-    code, out, err = command(*options, stdin=content)
-    assert (code, bare(out), err) == (0, content, "")
+def test_standard_input_goes_to_standard_output(stand_in: StandIn, command: Command) -> None:
+    mandarin, named = "大家好\n", ["--encoding", "gb18030"]
+    for content, options in (
+        (b"hello how are you\r\n", []), (mandarin.encode("gb18030") * 9, named), (mandarin.encode("utf-16"), []),
+    ):  # fmt: skip
+        code, out, err = command(*options, stdin=content)
+        assert (code, bare(out), err) == (0, content, "")
 
 
 @pytest.mark.parametrize("name", ["talk.srt", "talk.vtt", "words.json", "code_switching.jsonl"])
@@ -63,9 +58,7 @@ def test_a_file_and_a_folder_keep_their_names(stand_in: StandIn, command: Comman
 
 
 @pytest.mark.parametrize(("name", "first"), [("o.srt", "1"), ("o.vtt", "WEBVTT"), ("o.txt", "hello everyone thanks.")])
-def test_the_extension_of_the_output_chooses_its_format(
-    stand_in: StandIn, command: Command, name: str, first: str
-) -> None:
+def test_the_extension_of_the_output_is_its_format(stand_in: StandIn, command: Command, name: str, first: str) -> None:
     assert command(RECORDED / "whisper.json", "-o", name)[0] == 0
     assert Path(name).read_text().splitlines()[0] == first
 
@@ -83,11 +76,8 @@ def test_sentences_other_formats_and_new_cues(stand_in: StandIn, command: Comman
 
 
 def test_options_reach_the_pipeline(stand_in: StandIn, command: Command) -> None:
-    options = (
-        "--existing replace --marks COMMA,PERIOD --threshold COMMA=0.3 --threshold PERIOD=0.6 --truecase "
-        "--pause 0.5 --batch-size 4"
-    )
-    assert command(*options.split(), "--text", "a b")[0] == 0
+    options = "--existing replace --marks COMMA,PERIOD --threshold COMMA=0.3 --threshold PERIOD=0.6 --truecase"
+    assert command(*options.split(), "--pause", 0.5, "--batch-size", 4, "--text", "a b")[0] == 0
     assert stand_in.calls == [
         {
             "existing": "replace", "marks": ["COMMA", "PERIOD"], "thresholds": {"COMMA": 0.3, "PERIOD": 0.6},
@@ -102,9 +92,7 @@ def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path
     restore = load_pipeline(tiny_checkpoint, "cpu", **options)
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
     assert str(restore.model.dtype) == "torch.bfloat16"
-    from punctuation_restoration.pipeline.backends import BACKENDS
-
-    assert BACKENDS == opt.BACKEND_NAMES
+    assert BACKENDS == BACKEND_NAMES
 
 
 def test_devices_and_links_are_written_to_and_not_replaced(stand_in: StandIn, command: Command) -> None:

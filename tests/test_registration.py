@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -27,7 +26,7 @@ except Exception as error:
     print(json.dumps({"new": new, "tasks": tasks, "error": str(error)}))
 """
 OURS_FIRST = """
-import punctuation_restoration.{}
+import punctuation_restoration.pipeline.restoration_pipeline
 from transformers import AutoConfig, AutoModelForTokenClassification
 from transformers.pipelines import PIPELINE_REGISTRY
 config = AutoConfig.for_model("punctuation-restoration")
@@ -44,6 +43,7 @@ print(*sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_where_transformers_is_imported_first_the_task_is_there_and_nothing_heavy_is_loaded(tmp_path):
     """Offline and with an empty cache, where the default model is not found."""
     found = json.loads(_output(TRANSFORMERS_FIRST, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path)))
@@ -53,9 +53,10 @@ def test_where_transformers_is_imported_first_the_task_is_there_and_nothing_heav
     assert "hf download" in found["error"].splitlines()[-1]
 
 
-@pytest.mark.parametrize("ours", ["default_models", "pipeline.restoration_pipeline"])
-def test_the_task_is_there_whatever_of_ours_is_imported_first(ours):
-    assert "punctuation-restoration" in _output(OURS_FIRST.format(ours)).split()
+@pytest.mark.slow
+def test_the_task_is_there_where_ours_is_imported_first():
+    """With all that it imports; `test_wheel.py` imports the package alone before transformers."""
+    assert "punctuation-restoration" in _output(OURS_FIRST).split()
 
 
 def test_neither_torch_nor_transformers_is_loaded_by_the_import_and_by_help():
@@ -72,11 +73,10 @@ def _output(code: str, **environment: str) -> str:
 
 
 def test_a_model_of_ours_that_is_not_there_is_an_error_at_once_with_two_ways_on(tmp_path):
-    ours, started = default_models.HUB_ACCURATE, time.perf_counter()
+    ours = default_models.HUB_ACCURATE
     code = f"from punctuation_restoration.default_models import *; find_model({ours!r})"
     with pytest.raises(subprocess.CalledProcessError) as failed:
         _output(code, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path))
-    assert time.perf_counter() - started < 10
     message = failed.value.stderr.splitlines()[-1]
     for told in (f"Expected the model {ours} in the cache", 'model="path/to/model"', f"hf download {ours}"):
         assert told in message

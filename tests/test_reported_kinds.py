@@ -13,19 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from restorers import mark_everything, marking, source_without_sentences, srt
-from transformers import pipeline
+from restorers import mark_everything, marking, marks_alone, srt
 
 from punctuation_restoration.pipeline.items import read_item
 from punctuation_restoration.pipeline.unspoken import find_hidden
 from punctuation_restoration.transcripts import read_bytes, read_source, restore_transcript, write_as
-
-
-@pytest.fixture(scope="module")
-def restore(tiny_model: Any, tiny_tokenizer: Any) -> Any:
-    """Marks every word, so that no place can be missed."""
-    thresholds = {"COMMA": 0.0, "PERIOD": 0.0, "QUESTION": 0.0}
-    return pipeline("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, thresholds=thresholds)
 
 
 def said(source: str, file_format: str) -> str:
@@ -48,7 +40,7 @@ PATTERNS = ["{0}", "{0} ", "a{0}", "{0}1", "[{0}", "<{0}", "{0}:", "&{0}", "1:{0
 def test_no_repeated_sign_takes_long(file_format: str) -> None:
     """100 kB within a second: 4 kB of each in a share of it, and where that takes long, the whole.
 
-    Other tests run beside this one, so the whole has half a second more.
+    Other tests run beside this one, so the whole has two seconds more.
     """
     slow = []
     for sign in signs_of_all_classes():
@@ -61,7 +53,7 @@ def test_no_repeated_sign_takes_long(file_format: str) -> None:
                 with contextlib.suppress(ValueError):
                     [speech.source_edits([]) for speech in read_source(source, file_format).speeches]
                 seconds = time.process_time() - begins
-                if seconds < (0.08 if n_characters < 100_000 else 1.5):
+                if seconds < (0.08 if n_characters < 100_000 else 3.0):
                     break
             else:
                 slow.append((pattern, sign, seconds))
@@ -117,7 +109,7 @@ def in_every_layout(*texts: str) -> list[tuple[str, str]]:
 def test_what_is_not_said_is_read_nowhere(restore: Any, shown: str) -> None:
     for source, file_format in in_every_layout("so", shown, "yes"):
         assert said(source, file_format) == "so hello you yes"
-        marked = source_without_sentences(restore_transcript(read_source(source, file_format), mark_everything))
+        marked = marks_alone(restore_transcript(read_source(source, file_format), mark_everything))
         marked = marked.replace("\\u2021", "‡")
         assert marked.replace("‡", "") == source
         assert [marked.count(f"{word}‡") for word in ("so", "hello", "you", "yes", "")] == [1, 1, 1, 1, 4]

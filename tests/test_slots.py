@@ -89,9 +89,7 @@ def test_of_a_long_word_the_first_and_the_last_pieces_are_shown(slots, tiny_toke
     assert smallest.n_pieces(pieces) == [6]
 
 
-def test_without_masks_the_last_piece_of_a_word_is_its_slot_and_known_marks_stand_behind_it(
-    tiny_tokenizer, tiny_config
-):
+def test_without_masks_the_last_piece_of_a_word_is_its_slot_and_known_marks_stand_behind(tiny_tokenizer, tiny_config):
     slots = SlotEncoder(tiny_tokenizer, _config(tiny_config, slot_style="last-piece"))
     pieces = slots.pieces(["hello", "josh", "is"])
     ids, positions = slots.assemble(pieces, [1, None, 0])

@@ -1,4 +1,4 @@
-"""The page of the Space: run from a copy of its folder, asked through its endpoint and used in a real browser."""
+"""The page of the Space: run from the folder that goes to the Hub, asked through its endpoint, used in a browser."""
 
 import contextlib
 import importlib.util
@@ -18,6 +18,7 @@ import yaml
 
 import punctuation_restoration
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
+from tools import space_folder
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
 SPACE = ROOT / "space"
@@ -107,19 +108,31 @@ def test_the_front_matter_is_what_the_hub_reads():
     assert front["models"] == front["preload_from_hub"] == [ours.HUB_MODEL, ours.HUB_ACCURATE]
 
 
+def test_the_folder_for_the_hub_is_whole_and_restores_files_as_the_command_does(
+    tiny_checkpoint, tiny_pipeline, tmp_path
+):
+    assert space_folder.main([str(tmp_path / "page")]) == 0
+    own = {path.name for path in SPACE.iterdir() if path.is_file()}
+    assert {path.name for path in (tmp_path / "page").iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
+    restorer, path = load(tmp_path / "page" / "restorer.py"), ROOT / "examples" / "inputs" / "talk.srt"
+    written, _ = restorer.PageRestorer({"accurate": tiny_checkpoint}).restore_file(path, tmp_path)
+    transcript, _ = read_bytes(path.read_bytes(), name=path.name)
+    assert written.read_text(encoding="utf-8") == restore_transcript(transcript, tiny_pipeline).source()
+
+
 @pytest.fixture(scope="module")
 def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The page, served by a process of its own from a copy of the folder: its address, and where the process writes."""
+    """The page, served by a process of its own from such a folder: its address, and where the process writes."""
     if not importlib.util.find_spec("gradio"):
         pytest.skip("Gradio is not installed: pip install -e '.[space]'")
     folder = tmp_path_factory.mktemp("page")
-    shutil.copytree(SPACE, folder / "space", ignore=shutil.ignore_patterns("__pycache__"))
+    assert space_folder.main([str(folder / "space")]) == 0
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {
         **os.environ, "PUNCTUATION_RESTORATION_MODEL": tiny_checkpoint, "GRADIO_SERVER_PORT": str(port),
-        "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": "", "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1",
     }  # fmt: skip
     with open(folder / "log.txt", "w", encoding="utf-8") as log:
         process = subprocess.Popen(

@@ -59,10 +59,10 @@ def test_the_tables_have_the_talk_of_every_run_and_what_backends_change() -> Non
 
 def test_the_document_quotes_the_speed_as_it_was_measured() -> None:
     text = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
-    speeds, accuracy = (
-        json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8")) for name in ("speed", "backends")
+    files = ((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8") for name in ("speed", "backends"))
+    assert speed.fill(text, *map(json.loads, files)) == text, (
+        "run `python -m tools.speed --join results/speed.json --fill`"
     )
-    assert speed.fill(text, speeds, accuracy) == text, "run `python -m tools.speed --join results/speed.json --fill`"
 
 
 def test_decisions_that_a_backend_changes_are_counted() -> None:

@@ -1,28 +1,23 @@
 """The streamer and the pipeline's streams: what is committed never changes, and nothing is lost."""
 
 import itertools
-import re
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from restorers import without_marks
 
 from punctuation_restoration.pipeline import restoration_pipeline
 from punctuation_restoration.pipeline.edits import edited
 from punctuation_restoration.pipeline.streamer import MAX_OPEN, PunctuationStreamer
 
-MARKS = re.compile(r"[,.?，。？]")
 WORDS = ["hello", "you", "are", "the", "saya", "awak", "3.5", "it's", "我们", "大家", "今天", "北京", "a"]
 SILENT = ["\n[MUSIC]", "\nANNA: ", "\nBO [low]: ", "\n- ", "<|en|>", "♪", "\n[1:02] ", "(laughs)"]
 TEXT = st.lists(
     st.sampled_from([*WORDS, *SILENT, " ", " ", "  ", "\n", "“", "”", "(", ")", "，", "? "]), max_size=40
 ).map("".join)
-
-
-def without_marks(text: str) -> str:
-    return MARKS.sub("", text)
 
 
 def cut(text: str, places: list[int]) -> list[str]:
@@ -117,24 +112,22 @@ def test_utterances_are_kept_apart_and_han_words_are_joined(tiny_pipeline: Any) 
 
 
 def test_what_nobody_says_is_no_word_however_it_comes(tiny_pipeline: Any) -> None:
-    fed = ["<|en|>", "hello", "[MUSIC PLAYING]", "you", "are", "(laughs)", "the", "end"]
+    def said(*steps: Any) -> str:
+        return " ".join(word["word"] for step in steps for word in step.words)
+
+    fed = [["<|en|>"], ["hello"], ["[MUSIC PLAYING]"], ["you"], ["are"], ["(laughs)"], ["the"], ["end"]]
     streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1, left_context=2)
-    words = [word["word"] for one in fed for word in streamer.feed_words([one]).words] + [
-        word["word"] for word in streamer.flush().words
-    ]
-    assert words == ["hello", "you", "are", "the", "end"]
+    steps = [*map(streamer.feed_words, fed), streamer.flush()]
+    assert said(*steps) == "hello you are the end"
     lines = "so OK: hello\n[MUSIC PLAYING]\nANNA: you are\nANNA: the end\n[0:01 --> 0:02] saya\n"
     streamer = PunctuationStreamer(tiny_pipeline, look_ahead=0, left_context=1)
-    words = [word["word"] for sign in lines for word in streamer.feed(sign).words]
-    words += [word["word"] for word in streamer.flush().words]
-    assert words == ["so", "OK", "hello", "you", "are", "the", "end", "saya"]
-    streamer = PunctuationStreamer(tiny_pipeline)
+    steps = [*map(streamer.feed, lines), streamer.flush()]
+    assert said(*steps) == "so OK hello you are the end saya"
     utterances = ["[BLANK_AUDIO]", "hello you", "(laughs)", "[BLANK_AUDIO]", "ANNA: the end", "ANNA: saya"]
-    steps = [streamer.flush(text) for text in utterances]
-    assert [word["word"] for step in steps for word in step.words] == ["hello", "you", "the", "end", "saya"]
+    assert said(*map(PunctuationStreamer(tiny_pipeline).flush, utterances)) == "hello you the end saya"
     streamer = PunctuationStreamer(tiny_pipeline)
     steps = [streamer.feed_words(["OK:", "now", "Speaker", "A:", "we", "go"]), streamer.flush()]
-    assert [word["word"] for step in steps for word in step.words] == ["OK", "now", "Speaker", "A", "we", "go"]
+    assert said(*steps) == "OK now Speaker A we go"
 
 
 def test_silence_is_not_kept(tiny_pipeline: Any) -> None:

@@ -79,22 +79,15 @@ def test_a_file_is_one_text_and_what_was_said_twice_is_read_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("hel<b>lo</b>", "hello"),
-        (r"{\an8}hello", "hello"),
-        (">> hello >>> there", "hello >>> there"),
-        ("- DR. SMITH 2: hello", "hello"),
-        ("[door\nopens]\nhello", "hello"),
-        ("(laughs)\nhello (as I said)", "hello (as I said)"),
-        ("so (laughs) hello (APPLAUSE)", "so hello"),
+        ("hel<b>lo</b>", "hello"), (r"{\an8}hello", "hello"), (">> hello >>> there", "hello >>> there"),
+        ("- DR. SMITH 2: hello", "hello"), ("[door\nopens]\nhello", "hello"),
+        ("(laughs)\nhello (as I said)", "hello (as I said)"), ("so (laughs) hello (APPLAUSE)", "so hello"),
         ("谢谢大家(掌声)我很高兴（开心地笑）再说一次（声明）", "谢谢大家 我很高兴 再说一次（声明）"),
-        ("fish &amp; chips", "fish & chips"),
-        ("caf&eacute; &ndash; ok&hellip;", "café – ok…"),
-        ("hello\n\nthere", "hello there"),
-        ("hello\n\n2", "hello"),
-        ("hello\n\n7", "hello 7"),
+        ("fish &amp; chips", "fish & chips"), ("caf&eacute; &ndash; ok&hellip;", "café – ok…"),
+        ("hello\n\nthere", "hello there"), ("hello\n\n2", "hello"), ("hello\n\n7", "hello 7"),
         ("from 10:30 - 11:30\n\n2\nyou", "from 10:30 - 11:30 2 you"),
     ],
-)
+)  # fmt: skip
 def test_what_is_shown_to_the_model(text: str, expected: str) -> None:
     assert " ".join(spoken(srt(text)).split()) == expected
 

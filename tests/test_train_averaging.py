@@ -39,10 +39,8 @@ def test_the_mean_lies_between_its_models_and_has_the_head_of_casings_of_the_fir
     average_models([str(tmp_path / "cased"), tiny_checkpoint], tmp_path / "cased-mean")
     average_models([str(tmp_path / "more"), str(tmp_path / "cased")], tmp_path / "more-mean")
     assert load_own_model(str(tmp_path / "more-mean")).classifier.out_proj.weight.equal(more.classifier.out_proj.weight)
-    before, mean, cased = (
-        load_file(Path(folder) / "model.safetensors")
-        for folder in (tiny_checkpoint, tmp_path / "mean", tmp_path / "cased-mean")
-    )
+    folders = (Path(tiny_checkpoint), tmp_path / "mean", tmp_path / "cased-mean")
+    before, mean, cased = (load_file(folder / "model.safetensors") for folder in folders)
     assert cased.pop("classifier.casings.weight").eq(1).all()
     assert cased.pop("classifier.casings.bias") is not None
     assert before.keys() == mean.keys() == cased.keys()
@@ -56,24 +54,22 @@ def test_models_that_do_not_fit_have_no_mean(
 ) -> None:
     target, file = tmp_path / "mean", Path(moved, "config.json")
     target.mkdir()
-    with pytest.raises(SystemExit):
-        main([tiny_checkpoint, tiny_checkpoint, "--output", str(tmp_path)])
-    assert "it holds something else" in capsys.readouterr().err
+
+    def told(*models: str, output: Path = target) -> str:
+        with pytest.raises(SystemExit):
+            main([*models, "--output", str(output)])
+        return capsys.readouterr().err
+
+    assert "it holds something else" in told(tiny_checkpoint, tiny_checkpoint, output=tmp_path)
     (target / "model.safetensors").write_text("of another day")
     config, fields = PunctuationRestorationConfig.from_pretrained(moved), json.loads(file.read_text())
     fields["labels"][1], fields["labels"][2] = fields["labels"][2], fields["labels"][1]
     file.write_text(json.dumps(fields))
-    with pytest.raises(SystemExit):
-        main([tiny_checkpoint, moved, "--output", str(target)])
-    assert "moved the labels of" in capsys.readouterr().err
+    assert "moved the labels of" in told(tiny_checkpoint, moved)
     config.head_width += 1
     PunctuationRestorationModel(config).save_pretrained(moved)
-    with pytest.raises(SystemExit):
-        main([tiny_checkpoint, moved, "--output", str(target)])
-    assert "one architecture" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main([str(tmp_path / "nothing"), "--output", str(target)])
-    assert "nothing" in capsys.readouterr().err
+    assert "one architecture" in told(tiny_checkpoint, moved)
+    assert "nothing" in told(str(tmp_path / "nothing"))
     assert (target / "model.safetensors").read_text() == "of another day"
 
 

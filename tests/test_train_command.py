@@ -122,9 +122,7 @@ def test_a_run_in_bf16_learns_nearly_what_one_in_fp32_does(
     assert not same(*learned)
 
 
-def test_a_model_that_is_trained_further_has_dropout_again_or_none_in_the_head_either(
-    train: Train, no_dropout: str
-) -> None:
+def test_a_model_trained_further_has_dropout_again_or_none_in_the_head_either(train: Train, no_dropout: str) -> None:
     half, none = (weights(train(share, "--dropout", share, "--max-steps", "2")[0]) for share in ("0.5", "0"))
     had = weights(train("had", "--dropout", "0", "--max-steps", "2", start=no_dropout)[0])
     assert not same(none, half, 1e-6)
@@ -175,9 +173,8 @@ def test_wrong_calls_end_in_one_line(train: Train, more: str, message: str) -> N
 
 def test_a_misspelt_field_of_the_model_in_a_recipe_is_named(train: Train, tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("name: wrong\nmodel: {open_end: true}\n")
-    assert (
-        "'model' in the recipe, got ['open_end']" in train("out", "--recipe", str(tmp_path / "wrong.yaml"), code=1)[1]
-    )
+    said = train("out", "--recipe", str(tmp_path / "wrong.yaml"), code=1)[1]
+    assert "'model' in the recipe, got ['open_end']" in said
 
 
 def test_patience_asks_for_validation_documents(train: Train, tiny_checkpoint: str, tmp_path: Path) -> None:

@@ -9,10 +9,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel
 
-from punctuation_restoration.modeling.configuration_punctuation import (
-    PunctuationLSTMConfig,
-    PunctuationRestorationConfig,
-)
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.backends import cpu_has_bf16
 from punctuation_restoration.training.building import set_dropout
@@ -81,14 +78,12 @@ def test_rates_rise_over_the_warm_up_and_fall_to_the_end(step: int, warmup: int,
 
 @pytest.mark.parametrize("optimiser", ["adamw", "radam"])
 def test_encoder_classifier_and_casings_have_their_own_rates(tiny_model: Any, optimiser: Any) -> None:
-    model = PunctuationRestorationModel(
-        PunctuationRestorationConfig(**{**tiny_model.config.to_dict(), "casings": True})
-    )
+    config = PunctuationRestorationConfig(**{**tiny_model.config.to_dict(), "casings": True})
+    model = PunctuationRestorationModel(config)
     settings = TrainingSettings(optimiser=optimiser, encoder_rate=1e-4, head_rate=5e-4, casing_rate=1e-2)
     built = build_optimiser(model, settings)
-    assert [(group["lr"], group["weight_decay"]) for group in built.param_groups] == [
-        (rate, decay) for rate in (1e-4, 5e-4, 1e-2) for decay in (0.0, 0.01)
-    ]
+    expected = [(rate, decay) for rate in (1e-4, 5e-4, 1e-2) for decay in (0.0, 0.01)]
+    assert [(group["lr"], group["weight_decay"]) for group in built.param_groups] == expected
     assert [len(group["params"]) for group in built.param_groups[2:]] == [2, 2, 1, 1]
     bias = model.classifier.out_proj.bias
     before = bias.detach().clone()
@@ -150,17 +145,16 @@ def test_scaled_word_embeddings_keep_their_scale_where_rows_are_trained() -> Non
     assert torch.allclose(encoder.get_input_embeddings()(ids), before)
 
 
-@pytest.mark.parametrize("kind", ["bert", "llama", "lstm"])
+@pytest.mark.parametrize("kind", ["bert", "llama", "punctuation-lstm"])
 def test_no_dropout_is_none_anywhere_whoever_draws_it(kind: str) -> None:
     """In modules, in functions with a share of their own, and in what the encoder's configuration says."""
     torch.manual_seed(2)
     sizes = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2}
-    if kind == "lstm":
-        encoder: Any = PunctuationLSTMConfig(**sizes, dropout=0.5)
-    else:
-        shares = {"hidden_dropout_prob": 0.5, "attention_probs_dropout_prob": 0.5, "attention_dropout": 0.5}
-        more = {"num_attention_heads": 2, "intermediate_size": 24, **shares}
-        encoder = AutoConfig.for_model(kind, **sizes, **more)
+    if kind != "punctuation-lstm":
+        sizes |= {"num_attention_heads": 2, "intermediate_size": 24}
+    shares = {"punctuation-lstm": ["dropout"], "llama": ["attention_dropout"]}
+    shares["bert"] = ["hidden_dropout_prob", "attention_probs_dropout_prob"]
+    encoder = AutoConfig.for_model(kind, **sizes, **dict.fromkeys(shares[kind], 0.5))
     model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder.to_dict())).train()
     batch = {"input_ids": torch.randint(4, 40, (2, 6)), "slot_positions": torch.tensor([[1, 3], [2, 3]])}
     assert not torch.equal(model(**batch).logits, model(**batch).logits)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from training_runs import arguments, rows_of
+from training_runs import arguments, first_shard, rows_of
 from transformers import pipeline
 
 from punctuation_restoration.cli.label import main as label
@@ -35,10 +35,6 @@ def soft(prepared: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathF
     return out
 
 
-def _shard(prepared: str) -> Path:
-    return Path(read_index(prepared)["sources"][0]["splits"]["train"]["shards"][0]["file"])
-
-
 @given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4).filter(lambda row: sum(row) > 0.01), min_size=1))
 def test_a_byte_a_label_keeps_probabilities(rows):
     probabilities = np.array(rows) / np.sum(rows, axis=1, keepdims=True)
@@ -62,7 +58,7 @@ def test_labels_of_other_texts_are_no_labels(soft, prepared, tiny_checkpoint, tm
 
 
 def test_soft_labels_are_the_probabilities_that_the_pipeline_gives(soft, texts, prepared, tiny_checkpoint):
-    path = _shard(prepared)
+    path = first_shard(read_index(prepared))
     stored = as_probabilities(SoftLabels(soft, NAMES).of_shard(path))
     restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")
     served = {}
@@ -91,7 +87,7 @@ def test_a_second_run_labels_only_documents_that_changed(texts, tiny_checkpoint,
     assert 0 < int(capsys.readouterr().out.split()[0]) < 200  # of one document
     assert label(call) == 0
     assert capsys.readouterr().out.startswith("0 words")
-    assert SoftLabels(out, NAMES).of_shard(_shard(str(data))).any(axis=1).all()
+    assert SoftLabels(out, NAMES).of_shard(first_shard(read_index(data))).any(axis=1).all()
 
 
 def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoint, tmp_path, capsys):
@@ -129,7 +125,7 @@ def test_text_without_labels_gets_the_likeliest_and_counts_as_pseudo_labelled(
     texts, prepared, no_dropout, tiny_checkpoint, tmp_path, capsys
 ):
     prepare(recipe_for_texts([texts], "en", 0.0, labelled=False), tmp_path / "bare", tiny_checkpoint, n_processes=1)
-    assert not np.any(open_shard(_shard(str(tmp_path / "bare")))["labels"])
+    assert not np.any(open_shard(first_shard(read_index(tmp_path / "bare")))["labels"])
     assert run_training(arguments(str(tmp_path / "bare"), tmp_path / "out", no_dropout)) == 1
     assert "the sources ['texts" in capsys.readouterr().err
     write_probabilities(tiny_checkpoint, [str(tmp_path / "bare")], tmp_path / "soft")
@@ -174,7 +170,7 @@ def test_rounds_go_on_until_a_student_is_no_better_than_its_teacher(
     assert not (out / "round-3").exists()
     assert f"{student}, validation F1 200.00" in capsys.readouterr().out
     assert write_probabilities(student, [str(out / "unlabelled")], out / "again") == 11
-    path = read_index(out / "unlabelled")["sources"][0]["splits"]["train"]["shards"][0]["file"]
+    path = first_shard(read_index(out / "unlabelled"))
     says = [SoftLabels(folder, NAMES).of_shard(path) for folder in (out / "again", out / "round-2" / "pseudo")]
     assert np.array_equal(*says)  # it was the teacher of the second round
 

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from training_runs import first_shard
 from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, Sampling
-from punctuation_restoration.modeling.configuration_punctuation import (
-    PunctuationLSTMConfig,
-    PunctuationRestorationConfig,
-)
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
@@ -30,8 +28,8 @@ def model(request, tiny_config, tiny_tokenizer, tmp_path) -> str:
     """A model whose windows are short, so that their pieces bound them."""
     sizes = {"window": 40, "left_context": 8, "right_context": 4, "max_window_pieces": 24}
     if request.param == "shifted":
-        encoder = PunctuationLSTMConfig(vocab_size=len(tiny_tokenizer), hidden_size=16, num_hidden_layers=1)
-        fields = {"encoder_config": encoder.to_dict(), "slot_style": "last-piece", "shift": 3}
+        encoder = {"model_type": "punctuation-lstm", "vocab_size": len(tiny_tokenizer), "hidden_size": 16}
+        fields = {"encoder_config": {**encoder, "num_hidden_layers": 1}, "slot_style": "last-piece", "shift": 3}
     else:
         fields = {**tiny_config.to_dict(), "slot_style": request.param}
     model = PunctuationRestorationModel(PunctuationRestorationConfig(**{**fields, **sizes}))
@@ -44,11 +42,10 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
     text = " ".join(WORDS[n * n % len(WORDS)] + "." * (n % 5 == 4) for n in range(150))
     (tmp_path / "text.txt").write_text(text)
     data = prepare(recipe_for_texts([str(tmp_path / "text.txt")], "en", 0.0), tmp_path / "data", model, 1)
-    shard = Path(data["sources"][0]["splits"]["train"]["shards"][0]["file"])
     slots = SlotEncoder(AutoTokenizer.from_pretrained(model), load_own_model(model).config)
     restore = pipeline("punctuation-restoration", model=model, device="cpu")
     served = list(restore.preprocess(text, existing="replace"))
-    checked = source_windows(shard, slots)
+    checked = source_windows(first_shard(data), slots)
     assert len(served) > 5
     assert [one["window"].kept for one in served] == [one.kept for one in checked]
     for one, other in zip(served, checked, strict=True):

@@ -17,6 +17,11 @@ def arguments(data: str, out: Path, start: str, *more: str) -> list[str]:
     return ["--data", data, "--output", str(out), "--model", start, *fixed.split(), *more]
 
 
+def first_shard(index: dict[str, Any]) -> Path:
+    """The first shard to train on of prepared data."""
+    return Path(index["sources"][0]["splits"]["train"]["shards"][0]["file"])
+
+
 def rows_of(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
 

@@ -29,7 +29,9 @@ _shape_of = lru_cache(1 << 16)(lambda word: UNKNOWN if (casing := casing_of(word
 def written_casings(words: Sequence[str], begins: np.ndarray) -> np.ndarray:
     """The casing (n_words,) uint8 of each word as the document writes it, `UNKNOWN` where that shows nothing.
 
-    `words` are without marks; `begins` (n_words,) says whether each begins a sentence.
+    Args:
+        words: as the document writes them, without marks.
+        begins: (n_words,) of bool, whether each begins a sentence.
     """
     shapes = np.array([_shape_of(word) for word in words], dtype=np.uint8)
     nothing = np.full_like(shapes, UNKNOWN)
@@ -66,4 +68,6 @@ def casing_targets(words: Sequence[str], begins: np.ndarray, written: np.ndarray
 
 def sentence_begins(is_stop: np.ndarray) -> np.ndarray:
     """Whether each word (n_words,) begins a sentence, given whether a sentence ends behind it."""
-    return np.append(True, is_stop)[:-1]
+    begins = np.ones(len(is_stop), dtype=bool)
+    begins[1:] = is_stop[:-1]
+    return begins
