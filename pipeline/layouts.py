@@ -94,12 +94,17 @@ TEXTS = (
 PART_TEXTS = (
     "word", "text", "segment", "sentence", "transcript", "value", "content", "utf8", "Word",
     "alternatives.0.transcript", "alternatives.0.content", "nBest.0.lexical", "FinalSentence", "Text", "Content",
-    "result.text",
+    "result.text", "body",
 )  # fmt: skip
 TIMES = (
     Moments("start", "end"),
+    Moments("start", "duration", lasts=True),  # youtube-transcript-api
+    Moments("start", "dur", lasts=True),
     Moments("start_time", "end_time"),  # NeMo, AWS, Speechmatics
-    Moments("startTime", "endTime"),  # Google
+    Moments("start_time", "duration", lasts=True),
+    Moments("startTime", "endTime"),  # Google, podcasts
+    Moments("startTime", "duration", lasts=True),
+    Moments("startOffset", "endOffset"),  # Google, version 2
     Moments("timestamp.0", "timestamp.1"),  # transformers
     Moments("offsets.from", "offsets.to", 0.001),  # whisper.cpp
     Moments("timestamps.from", "timestamps.to"),
@@ -130,7 +135,8 @@ ALIGNED = (
     Aligned("timestamp", "", 0.001),
 )
 SPEAKERS = (
-    "speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "spk", "SpeakerId", "ParticipantId",
+    "speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "speakerLabel", "spk", "SpeakerId",
+    "ParticipantId",
 )  # fmt: skip
 NAMES = ("id", "audio_filepath", "name", "key")
 # Where one of these is empty, nothing was heard.
@@ -255,8 +261,9 @@ class Part:
 
     def moments(self, unit: float) -> tuple[float | None, float | None] | None:
         """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""
+        whole = (row for row in TIMES if self.at(row.start) and self.at(row.end))
         starts, ends = (row for row in TIMES if self.at(row.start)), (row for row in TIMES if self.at(row.end))
-        if row := next(itertools.chain(starts, ends), None):  # start_time and begin_time both have an end_time
+        if row := next(itertools.chain(whole, starts, ends), None):  # start_time and begin_time both have an end_time
             first, last = (self.seconds(self.at(path), unit * row.unit) for path in row[:2])
             if row.lasts and first is not None and last is not None:
                 last = round(first + last, 6)

@@ -21,6 +21,7 @@ _DIGIT_WORD = (
     r"kosong|sifar|satu|dua|tiga|empat|lima|enam|tujuh|lapan|sembilan)"
 )
 _DIGIT = rf"(?:\d|{_DIGIT_WORD})"
+_HAN_DIGIT = "[零〇一二三四五六七八九幺两兩]"
 _NUMBER = (
     rf"(?:\d+|{_DIGIT_WORD}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|"
     r"forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|puluh|belas|sepuluh|sebelas|ratus|seratus|ribu|seribu)"
@@ -33,7 +34,7 @@ _NUMBERED_MALAY = (
     r"(?: (?:saya|dia|kami|anda|encik|puan))?)"
 )
 _BEFORE_DIGITS = "(?:number|nombor|code|kod|pin|otp|tac|room|bilik|extension|version|versi)"
-_HALF_OF_DAY = r"(?:[ap]\.?m\.?|o'clock|pagi|tengah|petang|malam)"
+_HALF_OF_DAY = r"(?:[ap]\.? ?m\.?|o'clock|pagi|tengah|petang|malam)"
 _DOT = r"(?:dot|titik|点|點)"
 _DOMAIN = r"(?:com|net|org|edu|gov|io|co|my|sg|uk|cn|tw|hk|id)"
 _ADDRESS = rf"(?:(?:\S+ {_DOT} ){{0,4}}\S+ at )?(?:\S+ {_DOT} ){{1,4}}{_DOMAIN}(?: {_DOT} {_DOMAIN})?(?: slash \S+)*"
@@ -44,7 +45,9 @@ FORMS = regex.compile(
     "|".join(
         rf"(?:(?<=^| ){form}(?=$| ))"
         for form in (
-            r"(?=(?:[+ \-]{0,2}\d){7,15}(?:$| \D))(?:\+\d{1,3}|0\d{0,3})(?: \d{2,4}(?:-\d{3,4})?){1,4}",
+            r"(?=(?:[+ \-]{0,2}\d){7,15}(?:$| \D))(?:\+\d{1,4}|60(?:1\d)?|0\d{0,3})(?: \d{2,9}(?:-\d{3,4})?){1,4}",
+            rf"(?:\d(?: \d){{5,30}}|{_DIGIT_WORD}(?: {_DIGIT_WORD}){{5,30}})",  # digit by digit
+            rf"(?=(?:{_HAN_DIGIT} ?){{6}}){_HAN_DIGIT}{{1,11}}(?: {_HAN_DIGIT}{{1,11}}){{1,20}}",
             r"0\d{1,3}-\d{3,4}(?: \d{3,4}){1,2}",
             r"1 [38]00(?: \d{2,4}){2,3}",
             r"1[3-9]\d \d{4} \d{4}",  # of China
@@ -68,7 +71,7 @@ FORMS = regex.compile(
 )
 
 
-TIES = frozenset("·・‧•～~")  # between two words, without blanks: 约翰·史密斯, 三～五天
+TIES = frozenset("·・‧•～~/／\\|｜+＋&＆-－")  # between two words, without blanks: 约翰·史密斯, 三～五天, 中文/English
 
 
 class Forms(NamedTuple):
@@ -82,7 +85,8 @@ def tied(text: str, words: Sequence[Word]) -> list[int]:
     """The places of words that a sign ties to the next one."""
     if TIES.isdisjoint(text):
         return []
-    return [n for n, (word, other) in enumerate(itertools.pairwise(words)) if text[word.end : other.start] in TIES]
+    pairs = enumerate(itertools.pairwise(words))  # of `3日～5日` the sign is part of the second word
+    return [n for n, (word, other) in pairs if text[word.end : max(other.start, word.end + 1)] in TIES]
 
 
 def find_forms(spoken: Sequence[str]) -> Forms:

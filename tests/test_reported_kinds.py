@@ -339,6 +339,11 @@ OTHERS: dict[str, Any] = {
             {"lexical": SAID, "display": "Hello you.", "words": [
                 {"word": "hello", "offset": "PT0.1S", "duration": "PT0.3S"},
                 {"word": "you", "offsetInTicks": 5e6, "durationInTicks": 4e6}]}]}]},
+    "podcasts": {"version": "1.0.0", "segments": [
+        {"speaker": "A", "startTime": 0.1, "endTime": 0.4, "body": "hello"},
+        {"speaker": "A", "startTime": 0.5, "endTime": 0.9, "body": "you"}]},
+    "youtube-transcript-api": {"segments": [
+        {"text": "hello", "start": 0.1, "duration": 0.3}, {"text": "you", "start": 0.5, "duration": 0.4}]},
     "Azure, SDK": {"DisplayText": "Hello, you.", "Offset": 1000000, "Duration": 8000000, "NBest": [
         {"Lexical": SAID, "Words": [
             {"Word": "hello", "Offset": 1000000, "Duration": 3000000},

@@ -22,6 +22,8 @@ from punctuation_restoration.pipeline.spoken_forms import find_forms
         "我 [3 点 30 分] 来", "in 2019 300 people came", "i have 3 30 of them are red", "a big dot on the map",
         "the order number is late", "İstanbul İ [at 3 30 pm]", "between 10:30 and 11 we eat",
         "see you [at 3:30 pm] ok", "[pukul 3.30 petang] esok", "[rm 12.50] sahaja", "[usd 5] only",
+        "ring [zero one two three four five six] ok", "ia [1 2 3 4 5 6 7] ya", "one two three go",
+        "电话 [一三八 零零 一二 三四] 请", "一 二 三 开始", "hubungi [6012 3456789] ya", "we meet [at 3 30 p. m.] ok",
         "[otp is 1 2 3 4] ok", "call [+60 12-345 6789] now", "我 [3 点 半] 来",
     ],
 )  # fmt: skip
@@ -46,7 +48,7 @@ def test_any_words_are_read(words: list[str]) -> None:
     assert all(0 <= index < len(words) - 1 for index in find_forms(words).unbroken)
 
 
-@pytest.mark.parametrize("words", ["x dot", "1", "five", "five and 1", "+", "at 1"])
+@pytest.mark.parametrize("words", ["x dot", "11", "ten", "five and 1", "+", "at 1"])
 def test_what_never_becomes_a_form_is_read_once(words: str) -> None:  # a search that goes on to the end would not end
     assert not find_forms(words.split() * 50_000).unbroken
 
@@ -55,8 +57,10 @@ def test_the_pipeline_puts_no_mark_into_a_form_unless_it_stands_there(tiny_pipel
     every = dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)  # a mark after every word
     words = tiny_pipeline("hello 012 345 6789 you", thresholds=every)["words"]
     assert [bool(word["mark"]) for word in words] == [True, False, False, True, True]
-    names = tiny_pipeline("约翰·史密斯 三～五天 hello·you are", thresholds=every)["words"]
-    assert [word["word"] for word in names if not word["mark"]] == ["约翰", "三"]
+    names = tiny_pipeline("约翰·史密斯 三～五天 hello·you are 我们/你好", thresholds=every)["words"]
+    assert [word["word"] for word in names if not word["mark"]] == ["约翰", "三", "我们"]
     apart = tiny_pipeline("hello 5\n\nam you\n- 5\n- am you", thresholds=every)["words"]
     assert [word["word"] for word in apart if not word["mark"]] == []
+    led = tiny_pipeline("hello\n\n...you\n- hello\n- …are you", thresholds=every)["words"]
+    assert [word["source"] for word in led] == ["model"] * 5  # what leads a turn or a paragraph is no mark before it
     assert tiny_pipeline("hello 012, 345 6789 you", thresholds=every)["text"].split()[1] == "012,"

@@ -43,7 +43,10 @@ class JsonDocument:
 
         values = [restored(row) for row in self.rows]
         values = values[0] if self.are_parts else values
-        return self.between.join(json.dumps(value, **self.dump) for value in values) + self.behind
+        return (
+            self.between.join(json.dumps(value, **self.dump).replace("\n", self.between) for value in values)
+            + self.behind
+        )
 
 
 def _may_be_ours(sentences: Any) -> bool:

@@ -131,7 +131,10 @@ class RestoredSpeech:
             leads = n < len(words) and (leads or n == 0)  # what has no word on its side goes to the other
             beside.setdefault(n if leads else n - 1, ([], []))[not leads].append(aside)
         pairs = itertools.pairwise(words)  # signs before the first word go with it
-        borders = [0, *(before_openers(text, word["end"], following["start"]) for word, following in pairs)]
+        borders, turns = [0], sorted(self.speech.turns)
+        for word, following in pairs:
+            n = bisect_left(turns, word["end"])
+            borders.append(min([before_openers(text, word["end"], following["start"]), *turns[n : n + 1]]))
         spoken = []
         for n, (word, border, until) in enumerate(zip(words, borders, [*borders[1:], len(text)], strict=False)):
             restored, following = edited_between(text, self.edits, border, until), text[until : until + 1]

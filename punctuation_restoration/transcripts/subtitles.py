@@ -40,15 +40,17 @@ _DAMAGED_TIMES = re.compile(
 _TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
+_OVERRIDE = r"\{\\[^{}\n]*+\}"  # of SubStation Alpha: `{\an8}`
 _SRT_TAG = (
-    r"</?+(?:i|b|u|s|em|strong|font|span|c|v|ruby|rt|lang)\b[^<>\n]*+>"
-    r"|\{\\[^{}\n]*+\}|\{/?+[ibuyYcCfFsSpP](?::[^{}\n]*+)?+\}"
+    r"(?i:</?+(?:i|b|u|s|em|strong|font|span|c|v|ruby|rt|lang|p|a|div|center|strike|del|small|big|sub|sup)\b[^<>\n]*+>)"
+    r"|<(?:\d++:)?+\d\d:\d\d\.\d{3}>"
+    rf"|{_OVERRIDE}|\{{/?+[ibuyYcCfFsSpP](?::[^{{}}\n]*+)?+\}}"
 )
 _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9a-fA-F]{1,6}+);"
 _SHOWN_LINE_END = r"<[bB][rR][ \t]*+/?+>|\\N|\r\n|\r"
 _MARKUP = {
     name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})|\Z")
-    for name, tag in (("srt", _SRT_TAG), ("vtt", r"<[^<>\n]*+>"))
+    for name, tag in (("srt", _SRT_TAG), ("vtt", rf"<[^<>\n]*+>|{_OVERRIDE}"))
 }
 _VOICE = regex.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>")  # of WebVTT: `<v.loud Mary Lee>`
 _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
