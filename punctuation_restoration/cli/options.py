@@ -138,9 +138,10 @@ def at_least(least: float) -> Callable[[str], Any]:
 
 def _encoding(name: str) -> str:
     try:
-        return "a".encode(name) and name  # rot13 and the like have names, but are none of text
+        "a".encode(name)  # rot13 and the like have names, but are none of text
     except LookupError as error:
         raise argparse.ArgumentTypeError(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
+    return name
 
 
 def _mark_names(marks: str) -> str | list[str]:

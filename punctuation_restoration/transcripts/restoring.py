@@ -132,9 +132,9 @@ class RestoredSpeech:
             beside.setdefault(n if leads else n - 1, ([], []))[not leads].append(aside)
         pairs = itertools.pairwise(words)  # signs before the first word go with it
         borders, turns = [0], sorted(self.speech.turns)
-        for word, following in pairs:
-            n = bisect_left(turns, word["end"])
-            borders.append(min([before_openers(text, word["end"], following["start"]), *turns[n : n + 1]]))
+        for own, later in pairs:
+            n = bisect_left(turns, own["end"])
+            borders.append(min([before_openers(text, own["end"], later["start"]), *turns[n : n + 1]]))
         spoken = []
         for n, (word, border, until) in enumerate(zip(words, borders, [*borders[1:], len(text)], strict=False)):
             restored, following = edited_between(text, self.edits, border, until), text[until : until + 1]
