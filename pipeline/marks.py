@@ -40,7 +40,7 @@ def find_marks(
     ends = [*(word.mark_from for word in words[1:]), len(text)]
     if places := sorted(borders):
         nearest = (bisect_left(places, word.end) for word in words)
-        ends = [min([end, *places[n : n + 1]]) for end, n in zip(ends, nearest, strict=True)]
+        ends = [min([end, *places[n : n + 1]]) for n, end in zip(nearest, ends, strict=False)]
     marks = [_mark_between(text, word.end, end, closing, rank) for word, end in zip(words, ends, strict=False)]
     if not opening:
         return marks
