@@ -263,8 +263,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         own = {label["after"]: label["name"] for label in self.labels if not label["before"]}
         opening = {label["before"]: label["name"] for label in self.labels if label["before"] and not label["after"]}
         found: dict[str, str | None] = {}
+        signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
         for mark, name in DEFAULT_MARK_LABELS.items():
-            meaning = name if name in self.label_names else None  # where the label is missing, the mark is only removed
+            # Whatever the label is called that writes the usual sign; where there is none, the mark is only removed.
+            meaning = own.get(signs[name], name if name in self.label_names else None)
             found[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
         return found | opening
 

@@ -105,6 +105,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def __init__(self, *args: Any, jieba_dictionary: Any = None, backend: str = "torch", **kwargs: Any) -> None:
         self.backend = backend
+        model: Any = kwargs.get("model", args[0] if args else None)
+        if (kind := model.config.model_type) != TASK:
+            what_to_do = "Train one from it (train.py --encoder), or name another model"
+            raise ValueError(f"Expected a model of type {TASK}, got one of type {kind}. {what_to_do}.")
         super().__init__(*args, **kwargs)
         if self._batch_size is None:
             self._batch_size = 0  # by a budget of pieces; transformers would take None for 1
@@ -154,8 +158,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 "`list(rows['text'])`, or one that is read on demand, "
                 "`transformers.pipelines.pt_utils.KeyDataset(rows, 'text')`."
             )
-        if isinstance(inputs, torch.utils.data.Dataset):
+        if isinstance(inputs, torch.utils.data.IterableDataset):
             return inputs, False
+        if isinstance(inputs, torch.utils.data.Dataset):  # which need not raise an IndexError at its end
+            return (inputs[n] for n in range(len(inputs))), False  # type: ignore[arg-type]
         if isinstance(inputs, str | bytes | Mapping) or is_pair(inputs):
             return inputs, True
         if isinstance(inputs, Iterator):  # the first one tells whether these are segments of one transcript

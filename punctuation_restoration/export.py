@@ -88,8 +88,10 @@ def export(
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
         for name in ("config.json", "tokenizer_config.json"):
             _forget_this_machine(folder / name)
+        # From what the folder gives back: 8 bits round, and a file holds for the weights that it lies beside alone.
+        stored = load_pipeline(str(folder), "cpu", dtype="float32").model if backends else None
         for backend in backends:
-            export_onnx(restore.model, folder / FILES[backend], restore.slots.pad_id, backend == "onnx-int8")
+            export_onnx(stored, folder / FILES[backend], restore.slots.pad_id, backend == "onnx-int8")
         for path in filter(Path.is_file, folder.rglob("*")):
             path.chmod(0o644)  # safetensors writes for the owner alone
     return sorted(path for path in output.rglob("*") if path.is_file())

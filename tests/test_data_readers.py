@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from punctuation_restoration.data.readers import read_documents
+from punctuation_restoration.data.readers import id_of_text, read_documents
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -15,10 +15,10 @@ def write(path: Path, content: str | bytes) -> Path:
 
 
 def test_jsonl_gives_one_document_a_line_with_its_id(tmp_path: Path) -> None:
-    lines = '{"id": "a", "text": "Hello there."}\n\n{"text": "你好。"}\n'
+    lines = '{"id": "a", "text": "Hello there."}\n\n{"text": "你好。", "id": null}\n'
     plain = list(read_documents(write(tmp_path / "x.jsonl", "\ufeff" + lines)))  # a byte order mark is none of the text
     packed = list(read_documents(write(tmp_path / "x.jsonl.gz", gzip.compress(lines.encode()))))
-    assert [(d.id, d.text) for d in plain] == [("a", "Hello there."), ("x.jsonl:3", "你好。")]
+    assert [(d.id, d.text) for d in plain] == [("a", "Hello there."), (id_of_text("你好。"), "你好。")]
     assert [d.text for d in packed] == [d.text for d in plain]
 
 
@@ -31,8 +31,10 @@ def test_another_text_field_can_be_named(tmp_path: Path) -> None:
 
 def test_plain_text_is_split_at_blank_lines_and_every_200_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "x.txt", "\nOne line.\nAnd more.\n\n\nSecond text.")
-    found = [(d.id, d.text) for d in read_documents(path)]
-    assert found == [("x.txt:2", "One line.\nAnd more."), ("x.txt:6", "Second text.")]
+    found = [(d.place, d.text) for d in read_documents(path)]
+    assert found == [(f"{path}, line 2", "One line.\nAnd more."), (f"{path}, line 6", "Second text.")]
+    moved = list(read_documents(write(tmp_path / "y.txt", "Another.\n\nSecond text.")))
+    assert moved[1].id == id_of_text("Second text."), "a text keeps its id, and with it its split, wherever it stands"
     write(path, "One line.\n" * 450)
     assert [d.text.count("One") for d in read_documents(path)] == [200, 200, 50]
 

@@ -133,3 +133,19 @@ def label(name, after, fill="_"):
 def test_a_configuration_that_cannot_work_is_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         PunctuationRestorationConfig(**fields)
+
+
+def test_signs_mean_the_label_that_writes_the_usual_sign_whatever_it_is_called():
+    labels = [label("NONE", ""), label("PAUSE", ","), label("STOP", "."), label("ASK", "?")]
+    meanings = PunctuationRestorationConfig(labels=labels).mark_labels
+    assert [meanings[sign] for sign in "，、。।۔؟!;"] == [
+        "PAUSE",
+        "PAUSE",
+        "STOP",
+        "STOP",
+        "STOP",
+        "ASK",
+        "STOP",
+        "STOP",
+    ]
+    assert PunctuationRestorationConfig(labels=labels[:3]).mark_labels["？"] is None

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import pipeline
+import torch
+from transformers import BertConfig, BertModel, pipeline
 
 from punctuation_restoration.pipeline.decisions import pause_lengths
+from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
 TEXT = "hello how are you 我们今天在北京 awak saya it's 3.5 the end"
@@ -233,3 +235,20 @@ def test_tables_are_refused_with_what_to_pass(tiny_pipeline: Any) -> None:
     for table in (rows, rows.to_iterable_dataset(), rows.to_pandas()):
         with pytest.raises(TypeError, match=r"list\(rows\['text'\]\).*KeyDataset"):
             tiny_pipeline(table)
+
+
+def test_a_data_set_ends_where_its_length_says(tiny_pipeline: Any) -> None:
+    class Computed(torch.utils.data.Dataset[str]):
+        def __len__(self) -> int:
+            return len(TEXTS)
+
+        def __getitem__(self, index: int) -> str:
+            return {0: TEXTS[0], 1: TEXTS[1], 2: TEXTS[2]}[index]
+
+    assert list(tiny_pipeline(Computed())) == tiny_pipeline(TEXTS)
+
+
+def test_a_model_of_another_kind_is_refused(tiny_tokenizer: Any) -> None:
+    other = BertModel(BertConfig(vocab_size=100, hidden_size=8, num_hidden_layers=1, num_attention_heads=1))
+    with pytest.raises(ValueError, match="Expected a model of type punctuation-restoration, got one of type bert"):
+        PunctuationRestorationPipeline(model=other, tokenizer=tiny_tokenizer)

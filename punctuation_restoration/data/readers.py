@@ -4,6 +4,7 @@ Everything is read as a stream, so a source may be larger than memory.
 """
 
 import gzip
+import hashlib
 import itertools
 import json
 import zlib
@@ -40,7 +41,7 @@ def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Sourc
         is_empty = True
         for line, found in _file_documents(file, text_field):
             is_empty = False
-            yield SourceDocument(**{"id": f"{file.name}:{line}", "place": f"{file}, line {line}", **found})
+            yield SourceDocument(**{"id": id_of_text(found["text"]), "place": f"{file}, line {line}", **found})
         if is_empty:
             raise ValueError(f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe.")
 
@@ -52,7 +53,7 @@ def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str
             if not isinstance(row.get(text_field), str):
                 wanted, got = f"the text key {text_field!r} in {path}, line {line}", sorted(row)
                 raise ValueError(f"Expected {wanted}, got {got}. Correct it, or text_field.")
-            own_id = {"id": str(row["id"])} if "id" in row else {}
+            own_id = {"id": str(row["id"])} if row.get("id") is not None else {}
             yield line, {"text": row[text_field], **own_id}
     elif plain_suffix(path) == ".tsv":
         for line, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
@@ -63,6 +64,11 @@ def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str
     else:
         for line, lines in paragraphs(path, LINES_PER_DOCUMENT):
             yield line, {"text": "\n".join(map(str.strip, lines))}
+
+
+def id_of_text(text: str) -> str:
+    """The id of a document that has none of its own: of its words alone, wherever in which file they stand."""
+    return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def list_files(path: Path) -> list[Path]:

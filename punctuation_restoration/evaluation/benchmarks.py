@@ -19,7 +19,6 @@ from punctuation_restoration.evaluation.examples import (
     example_from_text,
     example_from_tokens,
 )
-from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.words import WordFinder
 
 NEW_ROOT = Path("bench")  # where `tools.iwslt` writes
@@ -185,7 +184,7 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
         hashed = ((hash_id(one.id), one) for one in documents)
         kept = (one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation"))
         for example in _examples(kept, label_set, casing):
-            density = sum(label != NO_MARK for label in example.labels) / len(example.labels)
+            density = sum(label != label_set.names[0] for label in example.labels) / len(example.labels)
             is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
             if is_usual and (any(example.cased) or not casing):
                 found.append(example)

@@ -22,6 +22,7 @@ import regex
 from punctuation_restoration.data.casings import UNKNOWN, sentence_begins, written_casings
 from punctuation_restoration.data.readers import CLITICS
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
+from punctuation_restoration.pipeline.conventions import known_marks
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
 
@@ -160,7 +161,7 @@ def _without_marks(token: str, label_set: LabelSet) -> str:
 
     A mark between letters or digits belongs to the token: 1,000, 9:00, u.s.
     """
-    marks = f"[{''.join(map(regex.escape, label_set.mark_labels))}]"
+    marks = f"[{''.join(map(regex.escape, known_marks(label_set.mark_labels)))}]"
     outside = rf"(?<!{_LETTER_OR_DIGIT}){marks}|{marks}(?!{_LETTER_OR_DIGIT})"
     return regex.sub(outside, "", token) if regex.search(_LETTER_OR_DIGIT, token) else ""
 

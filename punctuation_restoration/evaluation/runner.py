@@ -20,7 +20,6 @@ from tqdm import tqdm
 
 from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.scores import BLOCK_WORDS, count_labels, count_reliability, mark_score
-from punctuation_restoration.modeling.configuration_punctuation import NO_MARK
 from punctuation_restoration.pipeline.edits import edited
 
 
@@ -49,11 +48,12 @@ def evaluate_examples(
     calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
     for example, result in _restored(restore, examples, (example.text for example in examples), title, **settings):
         found = align(example, result["words"], label_set)
-        blocks.setdefault(example.id, []).extend(count_blocks(example, found, label_set.names))
+        name = example.id if example.id not in blocks else f"{example.id}, {len(blocks)}"  # ids may repeat
+        blocks[name] = count_blocks(example, found, label_set.names)
         rows = zip(example.labels, found.labels, found.scores, strict=True)
         decided = [(score, label == own, label) for own, label, score in rows if score is not None]
         calibration["all_words"] += count_reliability([row[:2] for row in decided])
-        calibration["marks"] += count_reliability([row[:2] for row in decided if row[2] != NO_MARK])
+        calibration["marks"] += count_reliability([row[:2] for row in decided if row[2] != label_set.names[0]])
     return Evaluation(label_set.names, blocks, calibration)
 
 
@@ -87,7 +87,7 @@ def known_marks(restore: Any, example: Example, label_set: LabelSet) -> dict[str
     names = [*config.label_names, *(config.label_names[index] for index in config.basic_labels)]
     own = {label_set.renamed[name]: name for name in names}
     marks = dict(zip((end for _, end in example.spans), example.labels, strict=True))
-    labels = [marks.get(word.end, NO_MARK) for word in restore.find_words(example.text)]
+    labels = [marks.get(word.end, label_set.names[0]) for word in restore.find_words(example.text)]
     return {"text": example.text, "known": {n: own[label] for n, label in enumerate(labels)}}
 
 
@@ -114,14 +114,14 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
     """One predicted label a unit from the words of the pipeline (`start`, `end`, `label`, `score`, `source`)."""
     units = [index for index, (start, end) in enumerate(example.spans) if end > start]
     starts = [example.spans[index][0] for index in units]
-    found = Prediction([NO_MARK] * len(example.spans), [None] * len(example.spans), [])
+    found = Prediction([label_set.names[0]] * len(example.spans), [None] * len(example.spans), [])
     next_starts = [*(word["start"] for word in words[1:]), len(example.text)]
     for word, next_start in zip(words, next_starts, strict=False):
         unit = units[bisect_right(starts, word["end"] - 1) - 1]
         label = label_set.renamed[word["label"]]
         if next_start >= example.spans[unit][1]:
             found.labels[unit], found.scores[unit] = label, word["score"]
-        elif label != NO_MARK and word["source"] == "model":  # within a unit, where the reference has no mark
+        elif label != label_set.names[0] and word["source"] == "model":  # inside a unit, where no mark belongs
             found.stray.append((unit, label))
     return found
 
@@ -134,6 +134,6 @@ def count_blocks(example: Example, prediction: Prediction, label_names: Sequence
         labels = example.labels[first:end], prediction.labels[first:end]
         stray = [label for unit, label in prediction.stray if first <= unit < end]
         counts = count_labels(*labels, label_names, ends_text=example.ends_text and end == n_units)
-        counts[2] = count_labels([NO_MARK] * len(stray), stray, label_names)[0]
+        counts[2] = count_labels([label_names[0]] * len(stray), stray, label_names)[0]
         blocks.append(counts)
     return blocks
