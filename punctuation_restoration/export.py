@@ -69,7 +69,7 @@ def export(
     from .pipeline.onnx_export import export_onnx
 
     output, source = Path(output).absolute(), find_model(str(model) if model else None)
-    check_place(output, source, replace, ("config.json", "restoration_pipeline.py"))
+    check_place(output, source, replace, ("config.json", "restoration_pipeline.py", "LICENSE"))
     config = AutoConfig.from_pretrained(source)
     if config.model_type != TASK:
         what_to_do = "Train one from it with train.py, or give the folder of a trained one."
@@ -143,7 +143,8 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
         raise FileExistsError(f"Expected another folder than the model's own, got {output}. Name a new one.")
     if not replace:
         raise FileExistsError(f"Expected a new folder, {output} exists. Name another, or replace it with --force.")
-    if not all((output / name).is_file() for name in expected):
+    has_more = any(path.name.startswith(".") for path in output.iterdir())  # such as `.git`
+    if has_more or not all((output / name).is_file() for name in expected):
         raise FileExistsError(f"Expected an earlier export in {output}, it holds something else. Name another folder.")
 
 

@@ -209,6 +209,12 @@ def test_an_earlier_export_is_replaced_when_asked_and_nothing_else_ever(exported
     exporting.export(out, tiny_checkpoint, replace=True)
     assert {path.name for path in out.iterdir()} == {path.name for path in exported.iterdir()}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    for foreign in (out / ".git", tmp_path / "trained"):  # what is under version control, and the result of a training
+        shutil.copytree(tiny_checkpoint, foreign)
+        shutil.copy(out / "restoration_pipeline.py", foreign)
+        with pytest.raises(FileExistsError, match="it holds something else"):
+            exporting.export(foreign.parent if foreign.name == ".git" else foreign, tiny_checkpoint, replace=True)
+        shutil.rmtree(foreign)
     with pytest.raises(FileExistsError, match="the model's own"):
         exporting.export(out, out, replace=True)
     (tmp_path / "thesis.txt").write_text("years of work")
