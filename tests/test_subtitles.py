@@ -1,5 +1,7 @@
 """Subtitles: marks cross cue borders, and nothing but marks ever changes."""
 
+from pathlib import PurePath
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -242,3 +244,9 @@ def test_line_breaks_part_words(end: str) -> None:
     restored = restore_transcript(read_source(source, "srt"), marking({"live": "?"}))
     assert restored.source() == source.replace("live", "live?")
     assert write_as(restored, "txt") == "where do you live?\nin london\n"
+
+
+@pytest.mark.parametrize("name", ["calls.csv", "page.html", "talk.smi"])
+def test_tables_and_markup_are_refused_rather_than_read_as_text(name: str) -> None:
+    with pytest.raises(FormatError, match=PurePath(name).suffix):
+        read_bytes(b"id,text\n1,hello you\n", name=name)

@@ -13,7 +13,10 @@ from .json_files import read_json, read_json_lines
 from .subtitles import read_srt, read_vtt
 
 # What people try; read as plain text, it would be garbled.
-FOREIGN = tuple(".tsv .ass .ssa .sub .sbv .ttml .dfxp .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split())
+FOREIGN = tuple(
+    ".csv .tsv .xlsx .parquet .html .htm .xml .ass .ssa .sub .sbv .smi .sami .ttml .dfxp .eaf .textgrid .stm .ctm "
+    ".rttm .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split()
+)
 
 
 def read_text(source: str) -> Transcript:

@@ -33,7 +33,7 @@ _NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)\Z")
 _FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)\Z")
 # What was meant to be cue times: two times with another sign between them, or a time below a number of its own.
 _DAMAGED_TIMES = re.compile(
-    r"^[ \t]*\d+:\d+(?::\d+|[.,]\d{3})[\d:.,]*[^\w\r\n]{1,6}\d+:\d+.*$"
+    r"^[ \t]*\d++:\d++(?::\d++|[.,]\d{3})[\d:.,]*[^\w\r\n]{1,6}\d+:\d+.*$"
     r"|(?:(?<=\n\n)|(?<=\n\r\n))[ \t]*\d+[ \t]*\r?\n[ \t]*\d+:\d+:\d+.*$",
     re.MULTILINE,
 )
