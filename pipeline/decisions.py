@@ -58,6 +58,7 @@ class PreparedItem:
     words: list[Word]
     found: list[FoundMark | None]  # the mark that the text has after each word
     fixed: list[Decision | None]  # what is decided already
+    borders: list[int]  # where another speaker or a paragraph begins
     forms: Forms  # numbers, times and addresses as they are spoken
     replaced: Set[str] = frozenset()  # the signs that are taken out first
     times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
@@ -118,7 +119,7 @@ def decide(
         doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
         probabilities[:, 1:] *= 2.0 ** doublings[:, None]
         probabilities /= probabilities.sum(axis=1, keepdims=True)
-    last = last_words(item.spoken, item.turns, words)
+    last = last_words(prepared.borders, words)
     probabilities = end_sentences(probabilities, last, config)
     nothing = np.eye(len(config.labels))[0]
     probabilities[sorted({*prepared.forms.unbroken, *tied(item.spoken, words)} - {*last})] = nothing
@@ -143,11 +144,15 @@ def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def last_words(text: str, turns: Sequence[int], words: Sequence[Word]) -> list[int]:
-    """The words before a change of speaker or an empty line, in order."""
+def borders_of(text: str, turns: Sequence[int]) -> list[int]:
+    """Where another speaker or a paragraph begins, in order: at changes of speaker and empty lines."""
+    return sorted([*turns, *(match.start() for match in EMPTY_LINE.finditer(text))])
+
+
+def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
+    """The words before a border, in order."""
     ends = [word.end for word in words]
-    places = [*turns, *(match.start() for match in EMPTY_LINE.finditer(text))]
-    return sorted({bisect_right(ends, place) - 1 for place in places} - {-1, len(ends) - 1})
+    return sorted({bisect_right(ends, place) - 1 for place in borders} - {-1, len(ends) - 1})
 
 
 def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:

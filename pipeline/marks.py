@@ -6,7 +6,7 @@ labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
 
 import functools
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -27,20 +27,21 @@ class FoundMark:
 
 
 def find_marks(
-    text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str], borders: Iterable[int] = ()
+    text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str], borders: Sequence[int] = ()
 ) -> list[FoundMark | None]:
     """The mark of each word: in the gap after it, or what opens there for the next word (`¿`).
 
     Of several together (`?!`, `."—`) the label that comes last in `label_names`, all labels in the order of their ids,
     counts: a question mark outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them,
     is a typed dash. `mark_labels` gives the label of each mark, or None, and that of a pair around one word (`¿?`).
-    What stands behind one of the `borders`, where another speaker or paragraph begins, is no mark of the word before.
+    What stands behind one of the `borders`, where another speaker or paragraph begins, is no mark of the word before;
+    they are in order.
     """
     rank, opening, closing = _tables(tuple(mark_labels.items()), tuple(label_names))
     ends = [*(word.mark_from for word in words[1:]), len(text)]
-    if places := sorted(borders):
-        nearest = (bisect_left(places, word.end) for word in words)
-        ends = [min([end, *places[n : n + 1]]) for n, end in zip(nearest, ends, strict=False)]
+    if borders:
+        nearest = (bisect_left(borders, word.end) for word in words)
+        ends = [min([end, *borders[n : n + 1]]) for n, end in zip(nearest, ends, strict=False)]
     marks = [_mark_between(text, word.end, end, closing, rank) for word, end in zip(words, ends, strict=False)]
     if not opening:
         return marks

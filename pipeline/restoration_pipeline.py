@@ -16,7 +16,7 @@ from transformers.pipelines.base import ChunkPipeline
 
 from .backends import make_backend
 from .casing import capital_edits
-from .decisions import EMPTY_LINE, PreparedItem, decide, fix, make_choice, word_times
+from .decisions import PreparedItem, borders_of, decide, fix, make_choice, word_times
 from .edits import ascending, edited, edited_between, marks_of, restoring_edits, sentence_ranges, without_marks
 from .items import read_item
 from .marks import find_marks
@@ -205,7 +205,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         given = given if final else replace(given, unfinished=True)
         words = self.find_words(given.spoken) if given.words is None else list(given.words)
         spoken = [word.spoken for word in words]
-        borders = [*given.turns, *(match.end() for match in EMPTY_LINE.finditer(given.spoken))]
+        borders = borders_of(given.spoken, given.turns)
         found = find_marks(given.spoken, words, config.mark_labels, config.label_names, borders)
         replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
         kept = found
@@ -214,7 +214,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             kept = find_marks(left, words, config.mark_labels, config.label_names, borders)
         fixed = fix(config, kept, given.known)
         times = None if given.spans is None else word_times(words, given.spans)
-        prepared = PreparedItem(given, words, found, fixed, find_forms(spoken), replaced, times)
+        prepared = PreparedItem(given, words, found, fixed, borders, find_forms(spoken), replaced, times)
         known = range(len(words)) if existing == "condition" else given.known
         shown = [one.label if one and n in known else None for n, one in enumerate(fixed)]
         pieces = self.slots.pieces(spoken)

@@ -14,9 +14,9 @@ from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
 from punctuation_restoration.data.preparation import prepare, prepared_folders, recipe_for_texts
-from punctuation_restoration.data.readers import read_documents
+from punctuation_restoration.data.readers import hash_id, read_documents
 from punctuation_restoration.data.recipe import build_recipe, held_out_shares, load_recipe
-from punctuation_restoration.data.shards import hash_id, open_shard, read_hashes, read_index, split_of
+from punctuation_restoration.data.shards import open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.benchmarks import load_examples, named
 from punctuation_restoration.evaluation.examples import own_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig

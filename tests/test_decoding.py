@@ -93,7 +93,7 @@ def test_a_higher_threshold_never_adds_a_mark(rows, one, other, rest):
 def test_where_a_sentence_must_end_the_likeliest_end_is_written():
     rows = np.array([[0.7, 0.2, 0.04, 0.06], [0.7, 0.2, 0.06, 0.04], [1.0, 0.0, 0.0, 0.0], [0.7, 0.2, 0.06, 0.04]])
     words = WordFinder(CONFIG.mark_labels)("a b c d")
-    changed = end_sentences(rows.copy(), last_words("a b c d", [1, 3, 5, 7], words), CONFIG)
+    changed = end_sentences(rows.copy(), last_words([1, 3, 5, 7], words), CONFIG)
     np.testing.assert_allclose(changed[0], [0, 0, 0.4, 0.6])
     np.testing.assert_array_equal(changed[3], rows[3])
     labels, _ = decode(changed, make_choice(CONFIG, thresholds={"PERIOD": 0.5}))

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from punctuation_restoration.data.readers import read_documents
-from punctuation_restoration.data.shards import hash_id, split_of
+from punctuation_restoration.data.readers import hash_id, read_documents
+from punctuation_restoration.data.shards import split_of
 from punctuation_restoration.evaluation.benchmarks import load_examples, named, read_examples
 from punctuation_restoration.evaluation.examples import standard_labels
 from punctuation_restoration.evaluation.result_files import digest_of

@@ -20,9 +20,9 @@ from punctuation_restoration.data.casings import casing_targets, sentence_begins
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.openings import with_openings
-from punctuation_restoration.data.readers import CLITICS, SourceDocument
+from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_id
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
-from punctuation_restoration.data.shards import PackedDocument, hash_id, hash_words, make_words
+from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 from punctuation_restoration.pipeline.items import join_words, places_of

@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter, start_workers
-from punctuation_restoration.data.readers import SourceDocument, list_files, plain_stem, read_documents
+from punctuation_restoration.data.readers import SourceDocument, hash_id, list_files, plain_stem, read_documents
 from punctuation_restoration.data.recipe import LABEL_KEYS, Filters, Recipe, Source, held_out_shares
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
@@ -112,7 +112,7 @@ def made_from(recipe: Recipe, tokenizer: str) -> str:
     """A hash of what prepared data are made from: recipe, tokenizer, and the names, sizes and times of the files."""
     found = [(str(file), file.stat()) for file in text_files(recipe)]
     files = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in found]
-    return f"{shards.hash_id(repr((recipe, tokenizer, files))):016x}"
+    return f"{hash_id(repr((recipe, tokenizer, files))):016x}"
 
 
 def prepare_source(
@@ -128,8 +128,8 @@ def prepare_source(
 
     def usable() -> Iterator[tuple[SourceDocument, Source]]:
         for document in read_documents(source.path, source.text_field):
-            key = shards.hash_id("".join(document.text.split()).lower())  # texts that differ in blanks and case are one
-            reason = "held out for a benchmark" if shards.hash_id(document.id) in left_out else "duplicate"
+            key = hash_id("".join(document.text.split()).lower())  # texts that differ in blanks and case are one
+            reason = "held out for a benchmark" if hash_id(document.id) in left_out else "duplicate"
             if reason == "duplicate" and key not in seen:
                 seen.add(key)
                 ahead.append(key)

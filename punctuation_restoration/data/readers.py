@@ -41,7 +41,8 @@ def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Sourc
         is_empty = True
         for line, found in _file_documents(file, text_field):
             is_empty = False
-            yield SourceDocument(**{"id": id_of_text(found["text"]), "place": f"{file}, line {line}", **found})
+            own_id = {} if "id" in found else {"id": id_of_text(found["text"])}
+            yield SourceDocument(**{"place": f"{file}, line {line}", **found, **own_id})
         if is_empty:
             raise ValueError(f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe.")
 
@@ -66,9 +67,14 @@ def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str
             yield line, {"text": "\n".join(map(str.strip, lines))}
 
 
+def hash_id(document_id: str) -> int:
+    """A 64-bit hash of a document's id, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(document_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
 def id_of_text(text: str) -> str:
     """The id of a document that has none of its own: of its words alone, wherever in which file they stand."""
-    return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{hash_id(' '.join(text.split())):016x}"
 
 
 def list_files(path: Path) -> list[Path]:

@@ -25,7 +25,7 @@ from safetensors.numpy import save_file
 from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
 from punctuation_restoration.data.casings import UNKNOWN
-from punctuation_restoration.data.readers import numbered_lines
+from punctuation_restoration.data.readers import hash_id, numbered_lines
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
@@ -220,11 +220,6 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
 def distinct_names(names: Sequence[str]) -> list[str]:
     """Names, those that are there several times with their number behind them."""
     return [f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)]
-
-
-def hash_id(document_id: str) -> int:
-    """A 64-bit hash of a document's id, the same on every machine."""
-    return int.from_bytes(hashlib.blake2b(document_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def hash_words(words: Sequence[str]) -> int:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from punctuation_restoration.data import readers
-from punctuation_restoration.data.readers import SourceDocument
+from punctuation_restoration.data.readers import SourceDocument, hash_id
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
-from punctuation_restoration.data.shards import INDEX_NAME, hash_id, open_shard, read_hashes, read_index, split_of
+from punctuation_restoration.data.shards import INDEX_NAME, open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.examples import (
     Example,
     LabelSet,
