@@ -1,63 +1,14 @@
-"""Kinds of input that users report: what is not said, layouts of recognisers, numbers of any kind, endless signs."""
+"""What recognisers and services give, and users hand in: every layout comes back in its own shape with marks."""
 
-import contextlib
 import json
-import string
-import sys
-import time
-import unicodedata
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from restorers import mark_everything, marking, marks_alone, srt
 
 from punctuation_restoration.pipeline.items import read_item
-from punctuation_restoration.pipeline.unspoken import find_hidden
-from punctuation_restoration.transcripts import read_bytes, read_source, restore_transcript, write_as
-
-
-def said(source: str, file_format: str) -> str:
-    (speech,) = read_source(source, file_format).speeches
-    return " ".join(speech.text.split())
-
-
-def signs_of_all_classes() -> list[str]:
-    """A sign of each of Unicode's classes, and all of ASCII that are neither letters nor digits."""
-    by_class = {unicodedata.category(sign): sign for sign in map(chr, range(sys.maxunicode, -1, -1))}
-    del by_class["Cs"]
-    return sorted({*string.punctuation, *string.whitespace, *"♪♫【】（）“”—–…\u3000", *by_class.values()})
-
-
-PATTERNS = ["{0}", "{0} ", "a{0}", "{0}1", "[{0}", "<{0}", "{0}:", "&{0}", "1:{0}", "({0}", "- {0}"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file_format", ["txt", "srt", "json"])
-def test_no_repeated_sign_takes_long(file_format: str) -> None:
-    """100 kB within a second: 4 kB of each in a share of it, and where that takes long, the whole.
-
-    Other tests run beside this one, so the whole has two seconds more.
-    """
-    slow = []
-    for sign in signs_of_all_classes():
-        for pattern in PATTERNS:
-            for n_characters in (4_000, 100_000):
-                text = pattern.format(sign) * (n_characters // len(pattern.format(sign)))
-                segments = {"segments": [{"start": 0, "end": 1, "text": text}], "text": text}
-                source = {"txt": text, "srt": srt(text), "json": json.dumps(segments)}[file_format]
-                begins = time.process_time()
-                with contextlib.suppress(ValueError):
-                    [speech.source_edits([]) for speech in read_source(source, file_format).speeches]
-                seconds = time.process_time() - begins
-                if seconds < (0.08 if n_characters < 100_000 else 3.0):
-                    break
-            else:
-                slow.append((pattern, sign, seconds))
-    assert not slow
+from punctuation_restoration.transcripts import read_bytes
 
 
 @pytest.mark.parametrize("empty", ["segments", "chunks", "words"])
@@ -83,127 +34,6 @@ def test_times_may_be_numbers_of_any_kind(restore: Any, number: Any) -> None:
     assert [word["timestamp"] for word in ours["words"]] == [(0, 1), (1, 2)]
     chunks = [{"text": word, "timestamp": time} for word, time in zip(["hello", " you"], times, strict=True)]
     assert restore({"text": "hello you", "chunks": chunks})["text"] == text
-
-
-LINES = [
-    "[SPEAKER_00]: hello you", "[Ahmad bin Ali]: hello you", "SPEAKER_1: hello you", "Speaker 1: hello you",
-    "Speaker A: hello you", "JOHN [whispering]: hello you", "WOMAN (ON PHONE): hello you", "MAN #1: hello you",
-    "- hello you", "— hello you",
-    ">> hello you", "[CROWD CHEERING] hello you", "(sighs) hello you", "♪♪ hello you ♪♪", "<|ms|><|SAD|>hello you",
-    "<|1.20|> hello you<|3.40|>",
-]  # fmt: skip
-KEPT = [
-    "[the] man came", "(see below)", "it began at 12:30 sharp", "we met ANNA: she left", "from 3 - 4 people came",
-    "minus -5 degrees", "-5 degrees", "a (b c) d", "well—no", "the time is 12:30", "Note: hello", "3 < 5 and 7 > 6",
-    "the cat(s) came, (a) one (2020) and (b) more", "it goes a --> b",
-]  # fmt: skip
-
-
-def in_every_layout(*texts: str) -> list[tuple[str, str]]:
-    """The same lines as text, as subtitles, and as segments of a recogniser."""
-    segments = [{"start": n, "end": n + 1, "text": f" {text}"} for n, text in enumerate(texts)]
-    return [("\n".join(texts), "txt"), (srt(*texts), "srt"), (json.dumps({"segments": segments}), "json")]
-
-
-@pytest.mark.parametrize("shown", LINES)
-def test_what_is_not_said_is_read_nowhere(restore: Any, shown: str) -> None:
-    for source, file_format in in_every_layout("so", shown, "yes"):
-        assert said(source, file_format) == "so hello you yes"
-        marked = marks_alone(restore_transcript(read_source(source, file_format), mark_everything))
-        marked = marked.replace("\\u2021", "‡")
-        assert marked.replace("‡", "") == source
-        assert [marked.count(f"{word}‡") for word in ("so", "hello", "you", "yes", "")] == [1, 1, 1, 1, 4]
-    result = restore(f"so\n{shown}\nyes")
-    assert [word["word"] for word in result["words"]] == ["so", "hello", "you", "yes"]
-    assert "".join(sign for sign in result["text"] if sign not in ",.?") == f"so\n{shown}\nyes".replace(".", "")
-
-
-@pytest.mark.parametrize("text", KEPT)
-def test_in_the_middle_of_a_text_they_are_text(text: str) -> None:
-    assert find_hidden(text) == []
-    assert said(f"{text}\n", "txt") == text
-    assert text == "(see below)" or said(srt(text), "srt") == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[00:00.000 --> 00:02.500]  hello you\n[00:02.500 --> 00:04.000]  are the",
-        "[0.00 - 2.50] SPEAKER_00: hello you\n[2.50 - 4.00] SPEAKER_01: are the",
-        "[0.00s -> 2.50s] hello you\n[2.50s -> 4.00s] are the",
-        "0:00\nhello you\n0:04\nare the",
-        "[00:12.50] hello you\n[00:14.10] are the",
-        "00:00:01 - 00:00:03\nhello you\n\n00:00:03 - 00:00:05\nare the",
-        "Ann Lee  0:02\nhello you\n\nBo Li  0:05\nare the",
-        "Ann Lee  3:45 PM\nhello you\n\nBo Li  3:46 PM\nare the",
-        "[12/05/2024, 3:45:12 PM] hello you\n[12/05/2024, 3:45:20\u202fPM] are the",
-        "12/05/24, 15:45 - Ann: hello\n12/05/24, 15:46 - Bo: you\n12/05/24, 15:47 - Ann: are the",
-    ],
-)
-def test_times_in_plain_text_are_not_read(restore: Any, text: str) -> None:
-    assert said(text, "txt") == "hello you are the"
-    result = restore(text)
-    assert [word["word"] for word in result["words"]] == ["hello", "you", "are", "the"]
-    assert restore_transcript(read_source(text, "txt"), restore).source() == result["text"]
-
-
-def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
-    told = ["[SPEAKER_00]: are you", "[SPEAKER_01]: saya", "[SPEAKER_01]: awak"]
-    for source, file_format in in_every_layout(*told):
-        (speech,) = read_source(source, file_format).speeches
-        assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["saya"]
-        assert [name for _, name in speech.speakers] == ["SPEAKER_00", "SPEAKER_01"]
-    assert len(read_item("\n".join(told)).turns) == 2  # the first name begins a turn as well, before any word
-    assert len(read_item("JOHN: are you\nJOHN [low]: saya\nJOHN (LOW): awak").turns) == 1
-    assert [find_hidden(text) for text in ("FIG (a): x", "USA (2020): x", "I AM (John): x")] == [[], [], []]
-
-
-CALL = "Agent: hello how are you\n[00:04] Mary Lee: i am ill\r\nvery ill\n\nAgent (0:09): oh no\nMary Lee： 我 很 好\n"
-
-
-def test_names_and_times_are_not_read_and_stay_where_they_are() -> None:
-    transcript, _ = read_bytes(CALL.encode(), name="call.txt")
-    (speech,) = transcript.speeches
-    assert " ".join(speech.text.split()) == "hello how are you i am ill very ill oh no 我 很 好"
-    assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["i", "oh", "我"]
-    restored = restore_transcript(transcript, marking({"you": "?", "ill": ".", "no": "!"}))
-    assert restored.source() == CALL.replace("you\n", "you?\n").replace("ill", "ill.").replace("no\n", "no!\n")
-    assert [f"{one.speaker}: {one.text}" for one in restored.speeches[0].sentences] == [
-        "Agent: hello how are you?", "Mary Lee: i am ill.", "Mary Lee: very ill.", "Agent: oh no!",
-        "Mary Lee: 我 很 好",
-    ]  # fmt: skip
-    assert write_as(restored, "txt").splitlines()[:2] == ["AGENT: hello how are you?", "MARY LEE: i am ill."]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Price: ten\nColour: red\nSize: big\nWeight: none\n",  # a list: no name comes back
-        "Agent: hello\nand more\nand more\nAgent: bye\nand more\nAgent: so\nand more\n",  # fewer than half
-        "Agent: hello\nAgent: bye\n",
-        "see http://a.b\nsee http://a.b\nsee http://a.b\n",
-        "at 10:30 we met\nat 10:45 we left\nat 10:50 we slept\n",
-    ],
-)
-def test_what_only_looks_like_turns_is_read_as_it_stands(text: str) -> None:
-    transcript, _ = read_bytes(text.encode(), name="a.txt")
-    assert (transcript.format, transcript.speeches[0].text) == ("txt", text)
-
-
-@given(st.lists(st.tuples(st.sampled_from(["A: ", "Bo Li: ", "[1:02] A: ", ""]), st.text("a b:é你\t", max_size=8))))
-def test_only_marks_are_added(turns: list[tuple[str, str]]) -> None:
-    source = "\n".join(name + said for name, said in turns)
-    restored = restore_transcript(read_bytes(source.encode(), "txt")[0], marking({"*": "‡"})).source()
-    assert restored.replace("‡", "") == source
-
-
-def test_a_copy_of_the_whole_text_gets_its_marks_beside_dashes_and_sounds(restore: Any) -> None:
-    texts = [" - hello you", " (applause)", " - saya [door] awak"]
-    segments = [{"start": n, "end": n + 1, "text": text} for n, text in enumerate(texts)]
-    result = restore({"text": "".join(texts), "segments": segments})
-    assert result["text"] == "".join(segment["text"] for segment in result["segments"])
-    assert result["segments"][1]["text"] == " (applause)"
-    assert result["segments"][2]["text"].startswith(" - saya")
 
 
 class Computed:
