@@ -171,6 +171,10 @@ def test_wrong_calls_end_in_one_line(train: Train, more: str, message: str) -> N
     assert said.startswith("train: ")
 
 
+def test_an_encoder_given_as_a_model_is_told_from_one(train: Train, tiny_encoder: Path) -> None:
+    assert "Give an encoder to start from as --encoder" in train("out", "--model", str(tiny_encoder), code=1)[1]
+
+
 def test_a_misspelt_field_of_the_model_in_a_recipe_is_named(train: Train, tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("name: wrong\nmodel: {open_end: true}\n")
     said = train("out", "--recipe", str(tmp_path / "wrong.yaml"), code=1)[1]

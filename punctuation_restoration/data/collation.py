@@ -13,7 +13,7 @@ from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.recipe import Augmentation, Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
-from punctuation_restoration.data.shards import Words, check_same_pieces, read_index
+from punctuation_restoration.data.shards import Words, check_same_pieces, check_same_words, read_index
 from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -135,6 +135,7 @@ def windows_for_trainer(
     """
     slots, index = SlotEncoder(tokenizer, config), read_index(folder)
     check_same_pieces(index, tokenizer)
+    check_same_words(index, config)
     sampling = Sampling(lengths={config.max_window_pieces: 1.0})
     stops = stop_label_ids(config.labels)
     sampler = WindowSampler(index, sampling, 1, int(slots.has_masks), stops, seed=1)

@@ -184,6 +184,20 @@ def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
         raise ValueError(f"Expected {wanted}, got {got}. Prepare them again with this model as --tokenizer.")
 
 
+def check_same_words(index: Mapping[str, Any], config: Any, name: str = "the model") -> None:
+    """Check that data have the labels of a model, and its form of words."""
+    expected, got = config.label_names, [label["name"] for label in index["labels"]]
+    if expected != got:
+        raise ValueError(
+            f"Expected data with the labels {expected}, got {got}. Train with the data's own labels (train.py --labels "
+            f"FILE, or a recipe that names them), or prepare the data again with --tokenizer {name} and the labels of "
+            "this run."
+        )
+    for key in WORD_KEYS:
+        if (own := getattr(config, key)) != index[key]:
+            raise ValueError(f"Expected data with {key}={own}, got {index[key]}. Prepare it with --tokenizer {name}.")
+
+
 def read_index(*folders: str | Path) -> dict[str, Any]:
     """Read the index of prepared folders, as if they were one; a `ValueError` if one has none, or they do not fit."""
     indexes = [_read_one_index(Path(folder)) for folder in folders]

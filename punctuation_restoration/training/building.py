@@ -9,7 +9,8 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.preparation import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
-from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS, PunctuationRestorationConfig
+from punctuation_restoration.data.shards import check_same_words
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
@@ -48,7 +49,11 @@ def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, 
 
 def load_own_model(name: str, **settings: Any) -> Any:
     """A punctuation model of ours, folder or Hub id, in fp32."""
+    wanted = PunctuationRestorationConfig.model_type
     try:
+        if (kind := PunctuationRestorationConfig.get_config_dict(name)[0].get("model_type")) != wanted:
+            got = f"a model of type {kind!r}. Give an encoder to start from as --encoder"
+            raise ValueError(f"Expected a punctuation model at {name!r}, got {got}.")
         return PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32, **settings)
     except OSError as error:
         raise ValueError(f"Expected a punctuation model at {name!r}, could not load it: {error}") from error
@@ -124,17 +129,7 @@ def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> 
 
 def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
     """Check that data were prepared with the pieces and labels of a model."""
-    config = model.config
-    expected, got = config.label_names, [label["name"] for label in index["labels"]]
-    if expected != got:
-        raise ValueError(
-            f"Expected data with the labels {expected}, got {got}. Train with the data's own labels (train.py --labels "
-            f"FILE, or a recipe that names them), or prepare the data again with --tokenizer {name} and the labels of "
-            "this run."
-        )
-    for key in WORD_KEYS:
-        if (own := getattr(config, key)) != index[key]:
-            raise ValueError(f"Expected data with {key}={own}, got {index[key]}. Prepare it with --tokenizer {name}.")
+    check_same_words(index, model.config, name)
     check_pieces_fit(model, index, name)
 
 

@@ -20,7 +20,7 @@ from accelerate.utils import gather_object
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import WordStream, read_index
+from punctuation_restoration.data.shards import WordStream, check_same_words, read_index
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
@@ -64,6 +64,7 @@ class Validation:
     accelerator: Accelerator | None = None  # of a run, whose processes share the windows; None reads all
 
     def __post_init__(self) -> None:
+        check_same_words(self.index, self.slots.config)
         self.windows: list[ScoredWindow] = []
         for language in self.index["languages"]:
             rows = [row for row in self.index["sources"] if row["language"] == language]
