@@ -88,7 +88,17 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     run.tell(f"{where}, mixed precision: {accelerator.mixed_precision}; {n_trained:,} trained parameters")
     if resumed:
         run.tell(f"Resuming from {resumed} (step {run.state.step}).")
+        if accelerator.is_main_process:
+            forget_later_rows(out / "log.jsonl", run.state.step)
     return run
+
+
+def forget_later_rows(log: Path, step: int) -> None:
+    """Remove what a run that was killed had logged after the step from which it resumes: it comes again."""
+    rows = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.is_file() else []
+    kept = [row for row in rows if row.endswith("\n") and json.loads(row)["step"] <= step]  # the last may be cut off
+    if kept != rows:
+        write_whole(log, "".join(kept).encode(), force=True)
 
 
 def check_same_run(out: Path, about: Mapping[str, Any]) -> None:
