@@ -1,5 +1,6 @@
 """Subtitles: marks cross cue borders, and nothing but marks ever changes."""
 
+import re
 from pathlib import PurePath
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from restorers import ANY_WORD, SIGN, mark_everything, marking, patient, srt
 
 from punctuation_restoration.transcripts import FormatError, read_bytes, read_source, restore_transcript, write_as
+from punctuation_restoration.transcripts.reading import sniff_format
 
 
 def spoken(source: str, file_format: str = "srt") -> str:
@@ -215,6 +217,19 @@ def test_signs_stay_with_their_words_in_new_cues(text: str) -> None:
 def test_a_number_that_ends_a_cue_without_a_number_of_its_own_is_said() -> None:
     without = srt("the year was\n1984", "and it rained").replace("1\n00:", "00:").replace("2\n00:", "00:")
     assert spoken(without).split() == "the year was 1984 and it rained".split()
+
+
+@pytest.mark.parametrize("texts", [("hello", "in 1984"), ("the year was\n\n1984", "", "and\n\n2\nit rained")])
+@pytest.mark.parametrize("below", ["\n\n", "\r\n\r\n", "\n \n"])
+def test_empty_lines_below_a_cues_number_are_passed_over(texts: tuple[str, ...], below: str) -> None:
+    said = spoken(srt(*texts)).split()
+    apart = re.sub(r"(?m)^(\d+)\n(?=00:)", rf"\1{below}", srt(*texts))
+    for source in (apart, srt(*texts).replace("\n", "\n\n"), srt(*texts).replace("\n", "\r\r\n")):
+        assert spoken(source).split() == said
+        assert marked(source).replace(SIGN, "") == source
+        assert sniff_format(source) == "srt"
+    twice = "WEBVTT\n\n00:01.000 --> 00:02.000\nhello\nyou\n".replace("\n", "\r\r\n")
+    assert marked(twice, "vtt") == twice.replace("hello", f"hello{SIGN}").replace("you", f"you{SIGN}")
 
 
 def test_zooms_names_in_webvtt() -> None:

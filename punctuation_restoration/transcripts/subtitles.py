@@ -28,9 +28,10 @@ _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
 _SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
 _LINE = re.compile(r"([^\r\n]+)(?:\r\n|\n|\r)?")
-_BLOCK = re.compile(r"(?:[^\r\n]+(?:\r\n|\n|\r|$))+")  # lines up to an empty one
+_BLOCK = re.compile(r"(?:[^\r\n]+(?:\r{0,2}\n|\r|$))+")  # lines up to an empty one; `\r\r\n` is an end converted twice
 _NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)\Z")
 _FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)\Z")
+_NUMBER_APART = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r\n?)[ \t]*(\d+)\s*\Z")  # with empty lines above and below
 # What was meant to be cue times: two times with another sign between them, or a time below a number of its own.
 _DAMAGED_TIMES = re.compile(
     r"^[ \t]*\d++:\d++(?::\d++|[.,]\d{3})[\d:.,]*[^\w\r\n]{1,6}\d+:\d+.*$"
@@ -95,8 +96,10 @@ def _srt_cues(source: str) -> Iterator[Cue]:
         if following and not (_TIME_LIKE.search(following[1]) or _FIRST_IN_BLOCK.search(source, near, end)):
             continue
         next_number = _NUMBER_ABOVE.search(source, max(start, near), end) if following else None
+        if following and not next_number and (number or not times):  # of cues without numbers it may be said
+            next_number = _NUMBER_APART.search(source, max(start, near), end)
         if number and not following:  # a file may break off below a number
-            next_number = re.compile(rf"(?<=\n)\r?\n[ \t]*({int(number[1]) + 1})\s*\Z").search(source, start)
+            next_number = re.compile(rf"(?<=\n)\r*\n[ \t]*({int(number[1]) + 1})\s*\Z").search(source, start)
         if times is None:
             _check_head(source, end)
         else:
