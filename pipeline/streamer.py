@@ -286,11 +286,16 @@ def _checked(text: str) -> str:
 
 
 def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
-    """The same text in blocks of about this many characters, and whether each is the last."""
-    waiting = ""
+    """The same text in blocks of `size` letters and digits, and whether each is the last.
+
+    Marks do not count, so a restored text is cut where it was cut before. What has few letters is cut all the same.
+    """
+    waiting, room = "", size
     for part in (text[at : at + size] for text in map(_checked, texts) for at in range(0, len(text), size)):
-        if len(waiting) >= size:
-            yield waiting, False
-            waiting = ""
-        waiting += part
+        places = [place for place, sign in enumerate(part) if sign.isalnum()]
+        if len(places) > room or len(waiting) > 8 * size:
+            cut = (places[room:] or [len(part)])[0]
+            yield waiting + part[:cut], False
+            waiting, part, room = "", part[cut:], room + size
+        waiting, room = waiting + part, room - len(places)
     yield waiting, True

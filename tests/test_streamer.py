@@ -207,6 +207,12 @@ def test_parts_cut_anywhere_give_the_text_with_marks(tiny_pipeline, places):
     assert without_marks(restored) == without_marks(LONG)
 
 
+def test_a_restored_text_of_many_blocks_does_not_change(tiny_pipeline):
+    restored = "".join(tiny_pipeline.stream([LONG]))
+    assert "".join(tiny_pipeline.stream([restored])) == restored
+    assert len(list(tiny_pipeline.stream([LONG, "... " * 9000]))) > 12  # what has few letters is cut as well
+
+
 def test_an_endless_stream_gives_text_and_keeps_little(tiny_pipeline):
     stream = tiny_pipeline.stream(f"hello{number} you are " for number in itertools.count())
     assert all(len(text) > 100 for text in [next(stream) for _ in range(6)][1:])
