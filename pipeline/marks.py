@@ -92,16 +92,16 @@ def mark_places(text: str, start: int, end: int, marks: Container[str]) -> list[
 
 def typed_dashes(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where hyphens stand for a dash between two words, given the offsets of the gap between them."""
-    if end == len(text) or "-" not in text[start:end]:
+    if "-" not in text[start:end]:
         return []
-    return [match.span() for match in _TYPED_DASH.finditer(text, start, end + 1)]
+    return [match.span() for match in _TYPED_DASH.finditer(text, start, end + 2)]  # ` -5`: what follows must be seen
 
 
 _NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words
 _FACE = regex.compile(EMOTICON)
 _MINUS = regex.compile(r"(?<!\S)[–—](?=\d)")
 # `word - word`, `word -- word`, `word--word` and `wor-- word`: at the start of a line a hyphen is a list or a speaker.
-_TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?=[^\S\n])|(?<=[^\s-])--+")
+_TYPED_DASH = regex.compile(r"(?<=[^\S\n])-{1,3}(?![^\s\p{Pe}\p{Pf}\"])|(?<=[^\s-])--+")
 
 
 def strip_marks(
