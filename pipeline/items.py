@@ -151,9 +151,9 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
     text = join_words(words)
     places = list(places_of(words, text))
     hidden = [one.moved(place) for word, place in zip(words, places, strict=True) for one in find_hidden(word, "word")]
-    spoken = Line(text, hidden=hidden).spoken
+    spoken, turns = Line(text, hidden=hidden).spoken, tuple(turns_in(hidden))
     if timestamps is None:
-        return Item(text, known, spoken=spoken)
+        return Item(text, known, turns=turns, spoken=spoken)
     times = listed(timestamps)
     if times is None or len(times) != len(words):
         got = timestamps if times is None else len(times)
@@ -166,4 +166,4 @@ def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
             problem = f"Expected word {index} to have a time (start, end) in seconds, got {time!r}. Pass two numbers."
             raise ValueError(problem) from error
         spans.append(TimedSpan(place, place + len(word), moments))
-    return Item(text, known, spans, spoken=spoken)
+    return Item(text, known, spans, turns, spoken=spoken)

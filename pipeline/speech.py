@@ -203,7 +203,7 @@ class SpeechBuilder:
                 self.introduce(one.speaker, one.name or "")
             if one.kind in ("dash", "sound"):
                 shown = line.text[one.start : one.end].strip()
-                self.speech.asides.append(Aside(self.length, shown, leads=not parts))
+                self.speech.asides.append(Aside(self.length, shown, leads=one.begins_turn or not parts))
             done = max(done, one.end)
         return Said(line, parts)
 

@@ -1,7 +1,7 @@
 """What a transcript shows and nobody says: names, dashes, sounds, times, tags. One reader for files, calls and text.
 
     [0:04] Mary Lee: hello            name, shown before what she says
-    - hello   >> hello   — hello      another speaker begins
+    - hello   >> hello   — hello      another speaker begins; at `>>` also inside a line
     [MUSIC PLAYING]  (applause)  ♪    sounds
     <|zh|>  <|0.00|>  <br>            tags of recognisers and subtitles
 
@@ -45,10 +45,13 @@ class Hidden(NamedTuple):
 _B = r"[ \t\ufeff\u200e\u200f]*+"
 _END = rf"(?={_B}(?:[\r\n]|\Z))"
 _TIME = r"\d{1,3}+:\d\d(?::\d\d)?+(?:[.,]\d{1,3}+)?+"
-_DATED = rf"(?:\d{{1,4}}+[/.\-]\d{{1,2}}+[/.\-]\d{{2,4}}+,?+{_B})?+{_TIME}(?:[ \u202f]?+[AaPp]\.?+[Mm]\.?+(?!\w))?+"
+_DATE = rf"\d{{1,4}}+[/.\-]\d{{1,2}}+[/.\-]\d{{2,4}}+,?+{_B}"
+# As machines write it and nobody says it: neither brackets nor a name need tell that it is shown.
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9}+)?+)?+(?:Z|[+\-]\d\d(?::?+\d\d)?+)?+(?!\w)"
+_DATED = rf"(?:{_ISO}|(?:{_DATE})?+{_TIME}(?:[ \u202f]?+[AaPp]\.?+[Mm]\.?+(?!\w))?+)"
 _MOMENT = rf"(?:{_TIME}|\d{{1,6}}+\.\d{{1,3}}+s?+)"
 _TO = rf"{_B}(?:-->|->|[-–—]){_B}"
-_STAMP = rf"\[{_B}(?:{_DATED}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_DATED}\)"
+_STAMP = rf"\[{_B}(?:{_DATED}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_DATED}\)|{_ISO}"
 _ALONE = rf"{_TIME}(?:{_TO}{_TIME})?+{_END}"
 
 _COLON = r"(?:[:：](?=\s|\Z)|：)"
@@ -100,9 +103,10 @@ def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
 
 
 _LEADS = {(layout, named): _leads(layout, named) for layout in ("text", "line") for named in (False, True)}
+_TAG_OR_TURN = rf"(?P<tag>{_TAG})|(?P<dash>(?<!\S)>{{2,3}}+(?!\S)[ \t]*+)"
 _ANYWHERE = {
-    "text": regex.compile(rf"(?P<tag>{_TAG})|(?P<sound>{_NOTES})"),
-    "line": regex.compile(rf"(?P<tag>{_TAG})|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES})"),
+    "text": regex.compile(rf"{_TAG_OR_TURN}|(?P<sound>{_NOTES})"),
+    "line": regex.compile(rf"{_TAG_OR_TURN}|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES})"),
 }
 _LINE = regex.compile(r"[^\r\n]++")
 _LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")

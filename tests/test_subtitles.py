@@ -84,7 +84,7 @@ def test_a_file_is_one_text_and_what_was_said_twice_is_read_twice() -> None:
     ("text", "expected"),
     [
         ("hel<b>lo</b>", "hello"), ("<I>hello</I> <p class='x'><00:00:01.000>you</p> a <b> c", "hello you a c"),
-        (r"{\an8}hello", "hello"), (">> hello >>> there", "hello >>> there"),
+        (r"{\an8}hello", "hello"), (">> hello >>> there", "hello there"),
         ("- DR. SMITH 2: hello", "hello"), ("[door\nopens]\nhello", "hello"),
         ("(laughs)\nhello (as I said)", "hello (as I said)"), ("so (laughs) hello (APPLAUSE)", "so hello"),
         ("谢谢大家(掌声)我很高兴（开心地笑）再说一次（声明）", "谢谢大家 我很高兴 再说一次（声明）"),

@@ -23,11 +23,12 @@ LINES = [
     "Speaker A: hello you", "JOHN [whispering]: hello you", "WOMAN (ON PHONE): hello you", "MAN #1: hello you",
     "- hello you", "— hello you",
     ">> hello you", "[CROWD CHEERING] hello you", "(sighs) hello you", "♪♪ hello you ♪♪", "<|ms|><|SAD|>hello you",
-    "<|1.20|> hello you<|3.40|>",
+    "<|1.20|> hello you<|3.40|>", "2024-01-01T12:00:05Z hello you", ">> hello >> you", "hello >>> you",
 ]  # fmt: skip
 KEPT = [
     "[the] man came", "(see below)", "it began at 12:30 sharp", "we met ANNA: she left", "from 3 - 4 people came",
     "minus -5 degrees", "-5 degrees", "a (b c) d", "well—no", "the time is 12:30", "Note: hello", "3 < 5 and 7 > 6",
+    "see a>>b", "at 2024-01-01T12:00:05Z he came",
     "the cat(s) came, (a) one (2020) and (b) more", "it goes a --> b",
 ]  # fmt: skip
 
@@ -70,6 +71,7 @@ def test_in_the_middle_of_a_text_they_are_text(text: str) -> None:
         "Ann Lee  0:02\nhello you\n\nBo Li  0:05\nare the",
         "Ann Lee  3:45 PM\nhello you\n\nBo Li  3:46 PM\nare the",
         "[12/05/2024, 3:45:12 PM] hello you\n[12/05/2024, 3:45:20\u202fPM] are the",
+        "2024-01-01T12:00:05Z Ann: hello\n[2024-01-01T12:00:06+01:00] Bo: you\n2024-01-01T12:00:07.125 Ann: are the",
         "12/05/24, 15:45 - Ann: hello\n12/05/24, 15:46 - Bo: you\n12/05/24, 15:47 - Ann: are the",
     ],
 )
@@ -88,6 +90,9 @@ def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
         assert [name for _, name in speech.speakers] == ["SPEAKER_00", "SPEAKER_01"]
     assert len(read_item("\n".join(told)).turns) == 2  # the first name begins a turn as well, before any word
     assert len(read_item("JOHN: are you\nJOHN [low]: saya\nJOHN (LOW): awak").turns) == 1
+    for item in ("are you >> saya", {"words": ["are", "you", ">>", "saya"]}):
+        (turn,) = read_item(item).turns
+        assert read_item(item).text[turn:].split() == ["saya"]
     assert [find_hidden(text) for text in ("FIG (a): x", "USA (2020): x", "I AM (John): x")] == [[], [], []]
 
 
