@@ -186,7 +186,7 @@ def test_nothing_usable_and_foreign_folders_are_errors(
 
 def test_stops_are_found_by_the_signs_that_labels_write() -> None:
     labels = [{"after": ""}, {"after": ","}, {"after": "?"}, {"after": "."}, {"after": "!"}]
-    assert stop_label_ids(labels) == [3, 4, 2]
+    assert stop_label_ids(labels) == [2, 3, 4]
 
 
 def test_shares_are_of_all_ids_validation_stays_as_it_was_and_a_source_may_have_its_own():

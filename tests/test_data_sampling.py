@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.sampling import CutWindow, WindowSampler
+from punctuation_restoration.data.sampling import CutWindow, WindowSampler, find_questions
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.training.batches import BatchSource, read_ahead
 
 STOPS = [2, 3]
@@ -30,7 +31,13 @@ def prepared(folder: Path, languages: dict[str, list[shards.PackedDocument]]) ->
     for language, documents in sorted(languages.items()):
         splits = {"train": shards.write_split(folder, language, documents)}
         rows.append({"name": f"{language}-source", "language": language, "weight": 1.0, "splits": splits})
-    index = {"labels": [], "lowercase": True, "n_vocabulary": 1 << 16, "languages": sorted(languages), "sources": rows}
+    index = {
+        "labels": DEFAULT_LABELS,
+        "lowercase": True,
+        "n_vocabulary": 1 << 16,
+        "languages": sorted(languages),
+        "sources": rows,
+    }
     index |= {"words_alone": False, "digits_as_zero": False}
     shards.write_index(folder, index)
     return shards.read_index(folder)
@@ -169,6 +176,9 @@ def test_questions_are_put_in_after_a_sentence(tmp_path: Path) -> None:
         assert all(place < 2 or window.words.labels[place - 2] in STOPS for place in places)
         assert n_places(window) <= 64
         assert len(window.words.piece_ids) == window.words.piece_counts.sum()
+    index["labels"][3]["after"] = "!"
+    (found,) = find_questions(sampler(index).streams, STOPS, index["labels"]).values()
+    assert len(found) == 0  # what another label ends is no question
 
 
 def test_a_word_longer_than_the_window_is_cut(tmp_path: Path) -> None:

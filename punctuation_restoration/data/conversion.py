@@ -167,7 +167,5 @@ def mapped_ahead(pool: Executor, function: Callable[..., Any], items: Iterable[A
 
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
-    """Ids of the labels that end a sentence, questions last: those that write a sentence-ending sign after a word."""
-    written = [{SENTENCE_ENDS[sign] for sign in label["after"] if sign in SENTENCE_ENDS} for label in labels]
-    ends = [index for index, names in enumerate(written) if names]
-    return sorted(ends, key=lambda index: "QUESTION" in written[index])
+    """Ids of the labels that end a sentence: those that write a sentence-ending sign after a word."""
+    return [index for index, label in enumerate(labels) if not SENTENCE_ENDS.keys().isdisjoint(label["after"])]

@@ -13,6 +13,7 @@ import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.shards import Words, WordStream, joined
+from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 
 SEARCH_WORDS = 120  # the next sentence start is looked for within this many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
@@ -51,7 +52,7 @@ class WindowSampler:
     sampling: Sampling
     pieces_per_step: int  # all processes and accumulated batches together
     slot_cost: int  # pieces that a slot takes: 1 for masks among them, 0 where none stands there
-    stop_ids: Sequence[int]  # label ids that end a sentence; the last of them is the question's
+    stop_ids: Sequence[int]  # label ids that end a sentence
     seed: int  # of the whole run
     # Weight of each source by name, times its number of words; sources left out keep the index's.
     weights: Mapping[str, float] | None = None
@@ -72,7 +73,8 @@ class WindowSampler:
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
         self._edges = np.cumsum(self.probabilities)
         self._sentences = cache(lambda stream_id: sentence_borders(self.streams[stream_id], self.stop_ids))
-        self._questions = find_questions(self.streams, self.stop_ids) if any(self.sampling.questions.values()) else {}
+        are_asked = any(self.sampling.questions.values())
+        self._questions = find_questions(self.streams, self.stop_ids, self.index["labels"]) if are_asked else {}
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -211,16 +213,19 @@ def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.isin(stream.labels, stop_ids).nonzero()[0] + 1])
 
 
-def find_questions(streams: Sequence[WordStream], stop_ids: Sequence[int]) -> dict[str, np.ndarray]:
+def find_questions(
+    streams: Sequence[WordStream], stop_ids: Sequence[int], labels: Sequence[Mapping[str, str]]
+) -> dict[str, np.ndarray]:
     """Language -> its questions, (n_questions, 3): stream, first word, end word; none of pseudo-labelled streams.
 
-    They are added where a source has few, as the MLM-Punct paper does for Malay. The last of `stop_ids` is theirs.
+    They are added where a source has few, as the MLM-Punct paper does for Malay; without a label of theirs, none.
     """
+    question_ids = [n for n in stop_ids if "QUESTION" in map(SENTENCE_ENDS.get, labels[n]["after"])]
     found: dict[str, list[np.ndarray]] = {}
     for stream_id, stream in enumerate(streams):
         borders = sentence_borders(stream, stop_ids)
         starts, ends = borders[:-1], borders[1:]
-        is_question = (ends - starts <= QUESTION_WORDS) & (stream.labels[ends - 1] == stop_ids[-1])
+        is_question = (ends - starts <= QUESTION_WORDS) & np.isin(stream.labels[ends - 1], question_ids)
         if not stream.is_pseudo:
             rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_question]
             found.setdefault(stream.language, []).append(rows)
