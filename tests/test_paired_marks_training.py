@@ -14,7 +14,7 @@ from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
-from punctuation_restoration.data.shards import open_shard
+from punctuation_restoration.data.shards import open_shard, read_index
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
 from punctuation_restoration.training.building import with_labels
@@ -96,6 +96,9 @@ def test_labels_that_no_source_has_are_left_out_with_a_warning_and_the_others_ar
     split = index["sources"][0]["splits"]["train"]
     counted = np.bincount(np.concatenate([open_shard(shard["file"])["labels"] for shard in split["shards"]]))
     assert counted.tolist() == split["n_labels"]
+    prepare(recipe(english, opening_signs=["en"]), tmp_path / "all", tiny_checkpoint, 1)
+    with pytest.raises(ValueError, match="prepare them as sources of one recipe"):
+        read_index(tmp_path / "all", tmp_path / "out")
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps(LABEL_KEYS))
     call = arguments(str(tmp_path / "out"), tmp_path / "run", tiny_checkpoint, "--labels", str(labels))

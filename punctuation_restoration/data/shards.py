@@ -204,7 +204,10 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
     for key in ("labels", "pieces", *WORD_KEYS):
         if any(index.get(key) != indexes[0].get(key) for index in indexes):
             wanted = f"prepared data with the same {key}, those in {', '.join(map(str, folders))} differ"
-            raise ValueError(f"Expected {wanted}. Prepare all with the same --tokenizer and recipe.")
+            what_to_do = "Prepare all with the same --tokenizer and recipe"
+            if key == "labels" and any(index.get("left_out") for index in indexes):
+                what_to_do = "Each leaves out labels that none of its texts has: prepare them as sources of one recipe"
+            raise ValueError(f"Expected {wanted}. {what_to_do}.")
     sources = [row for index in indexes for row in index["sources"]]
     for row, name in zip(sources, distinct_names([row["name"] for row in sources]), strict=True):
         row["name"] = name  # the same source prepared twice is two sources
