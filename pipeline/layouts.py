@@ -92,7 +92,7 @@ TEXTS = (
     "Lexical", "DisplayText", "combinedRecognizedPhrases.0.lexical", "combinedPhrases.0.text",
 )  # fmt: skip
 PART_TEXTS = (
-    "word", "text", "segment", "sentence", "transcript", "value", "content", "utf8", "Word",
+    "punctuated_word", "word", "text", "segment", "sentence", "transcript", "value", "content", "utf8", "Word",
     "alternatives.0.transcript", "alternatives.0.content", "nBest.0.lexical", "FinalSentence", "Text", "Content",
     "result.text", "body",
 )  # fmt: skip

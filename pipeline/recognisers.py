@@ -15,7 +15,7 @@ from typing import Any
 
 from .edits import Edit
 from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, TIMES, Listed, Part, listed
-from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan
+from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan, lacks_signs
 from .unspoken import Layout, find_hidden, names_speakers
 
 SLOWEST = 20  # seconds for a letter; whole numbers that would make speech slower are milliseconds
@@ -129,6 +129,11 @@ def _are_spaced(words: Sequence[Part]) -> bool:
     return any(text.value[:1].isspace() and text.value.strip() for word in words if (text := word.said()))
 
 
+def _joined(parts: Sequence[Part]) -> str:
+    """What parts say, without blanks."""
+    return "".join(said for part in parts if (text := part.said()) for said in text.value.split())
+
+
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
@@ -192,7 +197,12 @@ class _Reader:
         self.said = []
         if lists:
             (row, parts), *others = lists
-            self._read_parts(parts, row)
+            words, whole = _joined(parts), _joined(texts[:1])
+            are_words = row.holds == "words" and all(map(Part.said, parts))
+            if are_words and words != whole and lacks_signs(words, whole):  # OpenAI: the text alone has marks
+                self._read_text(texts.pop(0), parts, root, row.unit, "text")
+            else:
+                self._read_parts(parts, row)
             for other, copies in others:
                 self._read_copies(copies, other)
         else:
@@ -212,10 +222,9 @@ class _Reader:
             self.are_spaced = _are_spaced(parts)
         before = parts[:-1]
         # Google with speakers: the last entry has all words again.
-        if again := parts[-1].inner_words() if before and not parts[-1].said() else []:
-            all_said = "".join(text.value for part in before if (text := part.said()))
-            if _letters(all_said) == _letters("".join((word.said() or word).value for word in again)):
-                parts = before
+        again = parts[-1].inner_words() if before and not parts[-1].said() else []
+        if again and _letters(_joined(before)) == _letters(_joined(again)):
+            parts = before
         for part in parts:
             if not part.says() and not (row.holds == "words" and isinstance(part.value, str)):
                 raise part.fault(f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list.")
@@ -225,8 +234,6 @@ class _Reader:
 
     def _read_part(self, part: Part, row: Listed) -> None:
         text, words = part.said(), part.inner_words()
-        are_told = self._tell_speakers(words, text)
-        self._introduce(words[0] if are_told else part)
         if text is None and not words:
             if part.is_silent():
                 return
@@ -235,32 +242,37 @@ class _Reader:
             text = None
         elif row.holds == "words" and not words:
             text, words = None, [part]
-        if text is None:
-            is_alone = words[:1] == [part]
-            are_spaced = self.are_spaced if is_alone else _are_spaced(words)
-            for n, word in enumerate(words):
-                if are_told:
-                    self._introduce(word)
-                continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
-                self._time(word, self._say(word, "word", continues).place, row.unit, part)
-        else:
-            said = self._say(text, "line")
-            lines = [self._line(word, "word") for word in words]
-            ranges = self._repeat(lines, part, "the words of a segment do not spell its text; they get", [said])
-            for word, place in zip(words, ranges, strict=True) if ranges else [(part, said.place)]:
-                if are_told and place[0] < place[1]:
-                    self._introduce(word, place[0])
-                self._time(word, place, row.unit, part if ranges else None)
+        if text:
+            self._read_text(text, words, part, row.unit)
+            return
+        are_told = bool(words) and words[0].speaker() is not None
+        self._introduce(words[0] if are_told else part)
+        is_alone = words[:1] == [part]
+        are_spaced = self.are_spaced if is_alone else _are_spaced(words)
+        for n, word in enumerate(words):
+            if are_told:
+                self._introduce(word)
+            continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
+            self._time(word, self._say(word, "word", continues).place, row.unit, part)
 
-    def _tell_speakers(self, words: Sequence[Part], text: Part | None) -> bool:
+    def _read_text(self, text: Part, words: list[Part], owner: Part, unit: float, layout: Layout = "line") -> None:
+        """A text and its words, which tell times and speakers where they spell it."""
+        are_told = self._tell_speakers(words, text)
+        self._introduce(words[0] if are_told else owner)
+        said = self._say(text, layout)
+        lines = [self._line(word, "word") for word in words]
+        ranges = self._repeat(lines, owner, "the words of a segment do not spell its text; they get", [said])
+        for word, place in zip(words, ranges, strict=True) if ranges else [(owner, said.place)]:
+            if are_told and place[0] < place[1]:
+                self._introduce(word, place[0])
+            self._time(word, place, unit, owner if ranges else None)
+
+    def _tell_speakers(self, words: Sequence[Part], text: Part) -> bool:
         """Whether the words of a segment say who speaks: they spell its text, which shows no names and no dashes."""
         if not words or words[0].speaker() is None:
             return False
-        if text is None:
-            return True
-        said = "".join((word.said() or word).value for word in words)
         shown = find_hidden(text.value, "line", self.are_named)
-        return _letters(said) == _letters(text.value) and not any(one.begins_turn for one in shown)
+        return _letters(_joined(words)) == _letters(text.value) and not any(one.begins_turn for one in shown)
 
     def _introduce(self, part: Part, at: int | None = None) -> None:
         """Note who says a part, which begins at this offset of the text, or else comes next."""

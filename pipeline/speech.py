@@ -9,6 +9,7 @@ This module knows nothing about formats or models.
 """
 
 import itertools
+import operator
 import re
 from array import array
 from bisect import bisect_left, bisect_right
@@ -17,8 +18,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from .conventions import CLOSERS
-from .edits import Edit, follows
+from .conventions import CLOSERS, known_marks
+from .edits import Edit, edited_between, follows
 from .unspoken import Hidden
 
 Span = tuple[int, int]  # start and end, in characters
@@ -27,13 +28,15 @@ Time = float | None  # seconds; None where nobody tells
 # Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
 _HANG_ON = CLOSERS | {*".,!?;:%…،؟।"}  # words of a recogniser that begin so belong to the one before
+_MARKS = known_marks(",.?!;:…、")
 _UNPARTED = re.compile(f"[{UNSPACED_SIGNS}]{{2}}")  # by a blank
 
 
 class Run(NamedTuple):
     """`text[start:end]` is `source[source_start:source_end]`.
 
-    The two are equally long, or the run is one character that the file writes as several (`&amp;`).
+    The two are equally long, or the run is one character that the file writes as several (`&amp;`), or the source is
+    empty: the place for the marks of this stretch in a copy that lacks them.
     """
 
     start: int
@@ -119,12 +122,12 @@ class Said(NamedTuple):
         start, end, at = self.parts[-1]
         return self.parts[0][2], at + end - start
 
-    def letters(self, with_hidden: bool) -> list[int | None]:
-        """Where its letters and signs stand in the text; what is hidden stands nowhere."""
+    def letters(self, with_hidden: bool) -> list[tuple[str, int | None]]:
+        """Its letters and signs, and where they stand in the text; what is hidden stands nowhere."""
         places: list[int | None] = [None] * len(self.line.text)
         for start, end, at in self.parts:
             places[start:end] = range(at, at + end - start)
-        return [places[n] for n in self.line.letters(with_hidden)]
+        return [(self.line.text[n].casefold(), places[n]) for n in self.line.letters(with_hidden)]
 
 
 @dataclass(slots=True)
@@ -155,6 +158,10 @@ class Speech:
         found = []
         for at in range(0, len(self.runs), 4):
             run = Run(*self.runs[at : at + 4])
+            if run.source_start == run.source_end:
+                behind = re.split(r"\s", edited_between(self.text, edits, run.start, run.end), maxsplit=1)[0]
+                found.append((run.source_start, run.source_end, "".join(filter(_MARKS.__contains__, behind))))
+                continue
             first = bisect_left(edits, run.start, key=itemgetter("start"))
             for edit in edits[first : bisect_right(edits, run.end, lo=first, key=itemgetter("start"))]:
                 is_behind = follows(edit) and edit["start"] > 0
@@ -231,23 +238,31 @@ class SpeechBuilder:
     def repeat(self, copies: Sequence[Line], originals: Sequence[Said]) -> list[Span] | None:
         """Say that these lines are a copy of some that were said, blanks aside, which gets the same marks.
 
-        Either what is said in both is the same, or all that is written. Returns each copy's range in the text; None,
-        and nothing is noted, where the letters differ.
+        Either what is said in both is the same, or all that is written; copies may lack signs, and get the marks that
+        follow them. Returns each copy's range in the text; None, and nothing is noted, where the letters differ.
         """
         lines = [said.line for said in originals]
-        with_hidden = _spelled(copies, False) != _spelled(lines, False)
-        if with_hidden and _spelled(copies, True) != _spelled(lines, True):
+        ways = itertools.product((operator.eq, lacks_signs), (False, True))
+        fits = (way for way in ways if way[0](_spelled(copies, way[1]), _spelled(lines, way[1])))
+        compare, with_hidden = next(fits, (None, False))
+        if compare is None:
             return None
-        own = (place for said in originals for place in said.letters(with_hidden))
+        own = (letter for said in originals for letter in said.letters(with_hidden))
         ranges: list[Span] = []
         for line in copies:
-            pairs = zip(line.letters(with_hidden), own, strict=False)
+            signs = ((n, line.text[n].casefold()) for n in line.letters(with_hidden))
+            pairs = ((n, next(place for other, place in own if other == sign)) for n, sign in signs)
             found = [(n, place) for n, place in pairs if place is not None]
             for _, group in itertools.groupby(found, key=lambda pair: pair[1] - pair[0]):
                 stretch = list(group)
                 first, at = stretch[0]
                 self.speech.add_runs(line.cut(first, stretch[-1][0] + 1, at))
             ranges.append((found[0][1], found[-1][1] + 1) if found else (0, 0))
+        following = [*(start for start, _ in ranges[1:]), originals[-1].place[1]]
+        for line, (_, end), until in zip(copies, ranges, following, strict=True):
+            if compare is lacks_signs and line.runs and 0 < end < until:
+                place = line.runs[-1].source_end - len(line.text) + len(line.text.rstrip())
+                self.speech.runs.extend((end, until, place, place))
         return ranges
 
     def build(self) -> Speech:
@@ -255,6 +270,13 @@ class SpeechBuilder:
         self.speech.text = "".join(self._parts)
         self.speech.spans.sort(key=attrgetter("start"))
         return self.speech
+
+
+def lacks_signs(copy: str, original: str) -> bool:
+    """Whether the copy has all letters of the original in turn, whatever their case, and no signs but those of it."""
+    own = map(str.casefold, original)
+    n_letters = (sum(map(str.isalnum, text)) for text in (copy, original))
+    return operator.eq(*n_letters) and all(sign in own for sign in map(str.casefold, copy))
 
 
 def _spelled(lines: Iterable[Line], with_hidden: bool) -> str:

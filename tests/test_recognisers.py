@@ -211,6 +211,42 @@ OTHERS: dict[str, Any] = {
 }  # fmt: skip
 
 
+BARE = pieces("Hello", "how", "are", "you", "it's", "5")
+MARKED = "Hello, how are “you?” It's $5."
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": MARKED, "words": BARE},
+        {"text": MARKED, "segments": [{"text": f" {MARKED}", "start": 0, "end": 9}], "words": BARE},
+        {"segments": [{"text": MARKED, "start": 0, "end": 9, "words": BARE}]},
+    ],
+)
+def test_words_without_the_marks_of_their_text_tell_its_times_and_get_its_marks(restore: Any, given: Any) -> None:
+    item = read_item(given)
+    assert item.text.strip() == MARKED
+    assert [item.text[start:end] for start, end, _ in item.spans] == ["Hello", "how", "are", "you", "It's", "5"]
+    assert [time for *_, time in item.spans] == [(n, n + 1) for n in range(6)]
+    assert not item.recognised.warnings
+    for options in ({}, {"existing": "replace"}):
+        result = restore(given, **options)
+        words = (result.get("words") or result["segments"][0]["words"])[:]
+        marked = restore(MARKED, **options)["text"].replace("“", "").replace("”", "").replace("$", "").lower()
+        assert " ".join(word["word"] for word in words).lower() == marked
+
+
+def test_words_with_other_letters_or_marks_than_their_text_are_told() -> None:
+    for words in (["Hello", "who"], ["Hello", "how", "are"], ["hello!", "how"]):
+        item = read_item({"text": "Hello, how", "words": pieces(*words)})
+        assert item.text.split() == words
+        assert "'text' does not spell the words" in str(item.recognised.warnings)
+    spoken = [{**word, "speaker": n} for n, word in enumerate(pieces("Hello", "how"))]
+    assert read_item({"text": "Hello, how?", "words": spoken}).turns == (7,)
+    deepgram = [{"word": "hello", "punctuated_word": "Hello,"}, {"word": "five", "punctuated_word": "$5."}]
+    assert read_item({"transcript": "Hello, $5.", "words": deepgram}).recognised.warnings == []
+
+
 @pytest.mark.parametrize(
     ("written", "wanted"), [("PT1M", 60), ("PT1H3.5S", 3603.5), ("PT1H2M", 3720), ("PT2M0,5S", 120.5), ("1:02", 62)]
 )
