@@ -60,7 +60,7 @@ async def start(restore: Any, look_ahead: int, port: int) -> Server:
                 answer = {"committed": step.committed, "tail": step.tail}
             except (ValueError, TypeError, RecursionError) as error:  # of JSON that is too deep
                 answer = {"error": str(error)}
-            await connection.send(json.dumps(answer, ensure_ascii=False))
+            await connection.send(json.dumps(answer))
 
     return await serve(handle, "127.0.0.1", port, max_size=MAX_MESSAGE)
 

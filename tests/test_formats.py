@@ -75,6 +75,14 @@ def test_whisperx_words_without_times_take_them_from_their_neighbours() -> None:
     assert 2.3 <= value["sentences"][0]["end"] <= 3.1
 
 
+def test_half_a_character_comes_back_as_its_escape() -> None:
+    transcript = read_source('["大家", "a\\ud83d"]', "json")
+    restored = restore_transcript(transcript, marking({}))
+    assert restored.source() == '["大家", "a\\ud83d"]'
+    for target in ("json", "jsonl"):
+        assert json.loads(write_as(restored, target).encode())["text"] == "大家 a\ud83d"
+
+
 def test_vosk_results_are_one_transcript_and_stay_several() -> None:
     source = restored_source("vosk.json", {"it": "?", "almost": ",", "noon": "."})
     assert all(part in source for part in ('"text": "what time is it?"', '"word": "noon."', '"conf": 0.9812'))

@@ -44,7 +44,7 @@ class JsonDocument:
         values = [restored(row) for row in self.rows]
         values = values[0] if self.are_parts else values
         return (
-            self.between.join(json.dumps(value, **self.dump).replace("\n", self.between) for value in values)
+            self.between.join(json_text(value, **self.dump).replace("\n", self.between) for value in values)
             + self.behind
         )
 
@@ -55,6 +55,11 @@ def _may_be_ours(sentences: Any) -> bool:
     return all(
         isinstance(row, Mapping) and {"text"} <= row.keys() <= {"text", "start", "end", "speaker"} for row in rows
     )
+
+
+def json_text(value: Any, **keywords: Any) -> str:
+    """A value as JSON; half a pair of surrogates, which no encoding writes, is an escape."""
+    return json.dumps(value, **keywords).encode(errors="backslashreplace").decode()
 
 
 def read_json(source: str) -> Transcript:
@@ -86,9 +91,7 @@ def _transcript(
 ) -> Transcript:
     """What was read of a file's values, and how they are laid out."""
     found = [one for row in rows for one in (row if isinstance(row, list) else [row])]
-    # Half a pair of surrogates, which only an escape can write, is an escape in the source too.
-    is_escaped = "\\u" in source and (source.isascii() or "\\ud" in source.lower())
-    dump: dict[str, Any] = {"ensure_ascii": is_escaped, "indent": None}
+    dump: dict[str, Any] = {"ensure_ascii": "\\u" in source and source.isascii(), "indent": None}
     if file_format == "json" and (indented := _INDENT.search(source, 0, _LOOKED_AT)):
         dump["indent"] = indented[1] if "\t" in indented[1] else len(indented[1])
     elif not re.search(r'": |["\d\]}], ', source[:_LOOKED_AT]):

@@ -6,7 +6,6 @@ place by `RestoredTranscript.source` instead.
 
 import html
 import itertools
-import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from unicodedata import combining, east_asian_width
 
 from ..pipeline.conventions import known_marks
 from .file_text import Encoding
+from .json_files import json_text
 from .reading import FORMATS
 from .restoring import RestoredSpeech, RestoredTranscript, SpokenWord
 
@@ -74,9 +74,9 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
             return "\n".join(blocks)
         case "json":
             rows = [_row(speech) for speech in speeches] or [{"text": "", "words": [], "sentences": []}]
-            return json.dumps(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
+            return json_text(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
         case "jsonl":
-            return "".join(json.dumps(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
+            return "".join(json_text(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
     raise ValueError(f"Expected a format to write among {', '.join(FORMATS)}, got {file_format!r}.")
 
 
