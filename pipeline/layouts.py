@@ -154,6 +154,7 @@ LOOK_LIKE = {
 _TEXT_KEYS = {path.split(".")[-1] for path in (*TEXTS, *PART_TEXTS)} - {"value", "content", "Content", "DisplayText"}
 ATTRIBUTES = ("text", "segments", "word", "words", "transcript")  # any of these makes an object a part of what was said
 _CLOCK = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DURATION = re.compile(r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?")  # of ISO 8601: PT2M3.5S
 
 
@@ -256,8 +257,13 @@ class Part:
 
     def speaker(self) -> Any:
         """Who speaks; None where nobody tells."""
-        found = next(filter(None, map(self.at, SPEAKERS)), None)
-        return found.value if found and isinstance(found.value, str | int | float) else None
+        told = (found.value for found in map(self.at, SPEAKERS) if found)
+        return next((one for one in told if isinstance(one, str | int | float) and str(one).strip()), None)
+
+    def begins(self) -> bool:
+        """Whether it says when it begins, in a recording: a date says when that was made."""
+        starts = (start.value for row in TIMES if (start := self.at(row.start)))
+        return any(listed(start) is None and not _DATE.match(str(start)) for start in starts)
 
     def moments(self, unit: float) -> tuple[float | None, float | None] | None:
         """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""

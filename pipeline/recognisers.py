@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .edits import Edit
-from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, TIMES, Listed, Part, listed
+from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, Listed, Part, listed
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan, lacks_signs
 from .unspoken import Layout, find_hidden, names_speakers
 
@@ -87,8 +87,7 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
 def opens_transcript(value: Any) -> bool:
     """Whether this is a word or a segment of a recogniser, so that a list which begins with it is one transcript."""
     part = Part(value)
-    has_start = any(listed(start.value) is None for row in TIMES if (start := part.at(row.start)))
-    return part.at("word") is not None or (has_start and any(part.strings(["text"])))
+    return part.at("word") is not None or (part.begins() and any(part.strings(["text"])))
 
 
 def is_pair(value: Any) -> bool:
@@ -194,22 +193,24 @@ class _Reader:
             got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
             wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
             raise value.fault(f"Expected {wanted}, got {got:.90}. Name the text's key 'text'.")
-        self.said = []
+        self.said, begins_at = [], self.builder.length
         if lists:
             (row, parts), *others = lists
-            words, whole = _joined(parts), _joined(texts[:1])
-            are_words = row.holds == "words" and all(map(Part.said, parts))
-            if are_words and words != whole and lacks_signs(words, whole):  # OpenAI: the text alone has marks
+            # OpenAI: the text alone has marks.
+            if row.holds == "words" and all(map(Part.said, parts)) and lacks_signs(_joined(parts), _joined(texts[:1])):
                 self._read_text(texts.pop(0), parts, root, row.unit, "text")
             else:
+                self._introduce(root if parts[0].speaker() is None else parts[0])
                 self._read_parts(parts, row)
             for other, copies in others:
                 self._read_copies(copies, other)
         else:
-            self._say(texts.pop(0), "text")
+            self._read_text(texts.pop(0), [], root, 1.0, "text")
             self._note_keys(root)
         if not self.builder.speech.spans:
             self._read_aligned(root)
+        if not self.builder.speech.spans and root.begins() and None not in (root.moments(1.0) or [None]):
+            self._time(root, (begins_at, self.builder.length), 1.0)
         for text in texts:
             problem = f"the {text.way[-1]!r} does not spell the words; it gets"
             self._repeat([self._line(text, "text")], text, problem, self.said)
@@ -234,6 +235,7 @@ class _Reader:
 
     def _read_part(self, part: Part, row: Listed) -> None:
         text, words = part.said(), part.inner_words()
+        n_timed, begins_at = len(self.builder.speech.spans), self.builder.length
         if text is None and not words:
             if part.is_silent():
                 return
@@ -244,16 +246,17 @@ class _Reader:
             text, words = None, [part]
         if text:
             self._read_text(text, words, part, row.unit)
-            return
-        are_told = bool(words) and words[0].speaker() is not None
-        self._introduce(words[0] if are_told else part)
-        is_alone = words[:1] == [part]
-        are_spaced = self.are_spaced if is_alone else _are_spaced(words)
-        for n, word in enumerate(words):
-            if are_told:
+        else:
+            if not words or words[0].speaker() is None:
+                self._introduce(part)
+            is_alone = words[:1] == [part]
+            are_spaced = self.are_spaced if is_alone else _are_spaced(words)
+            for n, word in enumerate(words):
                 self._introduce(word)
-            continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
-            self._time(word, self._say(word, "word", continues).place, row.unit, part)
+                continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
+                self._time(word, self._say(word, "word", continues).place, row.unit, part)
+        if len(self.builder.speech.spans) == n_timed:
+            self._time(part, (begins_at, self.builder.length), row.unit)
 
     def _read_text(self, text: Part, words: list[Part], owner: Part, unit: float, layout: Layout = "line") -> None:
         """A text and its words, which tell times and speakers where they spell it."""
@@ -262,10 +265,10 @@ class _Reader:
         said = self._say(text, layout)
         lines = [self._line(word, "word") for word in words]
         ranges = self._repeat(lines, owner, "the words of a segment do not spell its text; they get", [said])
-        for word, place in zip(words, ranges, strict=True) if ranges else [(owner, said.place)]:
+        for word, place in zip(words, ranges or (), strict=False):
             if are_told and place[0] < place[1]:
                 self._introduce(word, place[0])
-            self._time(word, place, unit, owner if ranges else None)
+            self._time(word, place, unit, owner)
 
     def _tell_speakers(self, words: Sequence[Part], text: Part) -> bool:
         """Whether the words of a segment say who speaks: they spell its text, which shows no names and no dashes."""

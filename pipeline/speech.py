@@ -273,10 +273,10 @@ class SpeechBuilder:
 
 
 def lacks_signs(copy: str, original: str) -> bool:
-    """Whether the copy has all letters of the original in turn, whatever their case, and no signs but those of it."""
+    """Whether the copy is another text: the letters of the original, in any case, and some of its signs."""
     own = map(str.casefold, original)
-    n_letters = (sum(map(str.isalnum, text)) for text in (copy, original))
-    return operator.eq(*n_letters) and all(sign in own for sign in map(str.casefold, copy))
+    is_whole = sum(map(str.isalnum, copy)) == sum(map(str.isalnum, original))
+    return copy != original and is_whole and all(sign in own for sign in map(str.casefold, copy))
 
 
 def _spelled(lines: Iterable[Line], with_hidden: bool) -> str:

@@ -141,6 +141,24 @@ def timed(text: str = "word", start: str = "start", end: str = "end", unit: floa
     return [{text: word, start: round(a * unit, 3), end: round(b * unit, 3), **more} for word, a, b in heard]
 
 
+SEGMENT = {"text": "hello you", "start": 1.0, "end": 2.0, "speaker": "A"}
+
+
+def test_a_row_may_be_one_segment_and_words_without_times_leave_it_its_own() -> None:
+    bare = {**SEGMENT, "words": [{"word": "hello"}, {"word": "you"}]}
+    for row in (SEGMENT, {**SEGMENT, "words": ["hello", "you"]}, bare, {"segments": [bare]}):
+        (speech,) = read_bytes(json.dumps(row).encode(), "jsonl")[0].speeches
+        assert ([span.time for span in speech.spans], speech.speakers) == ([(1.0, 2.0)], [(0, "A")])
+    assert read_item({"text": "hello you", "offset": 12}).spans is None  # of characters, perhaps
+
+
+def test_a_speaker_without_a_name_is_none_and_a_date_is_no_time_of_what_is_said() -> None:
+    rows = [{**SEGMENT, "speaker": name} for name in ("", None, " ")]
+    assert read_bytes(json.dumps(rows).encode(), name="a.json")[0].speeches[0].speakers == []
+    calls = [{"text": text, "start_time": "2024-05-01T10:00:00Z"} for text in ("hello", "you")]
+    assert len(read_bytes(json.dumps(calls).encode(), name="a.json")[0].speeches) == 2
+
+
 SAID = "hello you"
 HEARD = timed()
 OTHERS: dict[str, Any] = {
@@ -163,7 +181,8 @@ OTHERS: dict[str, Any] = {
         for one in HEARD
     ]},
     "AssemblyAI": {"audio_duration": 1, "text": SAID, "utterances": None, "words": timed("text", unit=1000)},
-    "sherpa-onnx": {"text": " hello you", "tokens": [" hel", "lo", " you", ""], "timestamps": [0.1, 0.2, 0.5, 0.9]},
+    "sherpa-onnx": {"text": " hello you", "tokens": [" hel", "lo", " you", ""], "start_time": 0,
+                    "timestamps": [0.1, 0.2, 0.5, 0.9]},
     "Azure, batch": {"timestamp": "2026-01-01", "durationInTicks": 1e7, "recognizedPhrases": [
         {"offset": "PT0.1S", "duration": "PT0.8S", "offsetInTicks": 1e6, "durationInTicks": 8e6, "nBest": [
             {"lexical": SAID, "display": "Hello you.", "words": [
@@ -218,20 +237,19 @@ MARKED = "Hello, how are “you?” It's $5."
 @pytest.mark.parametrize(
     "given",
     [
-        {"text": MARKED, "words": BARE},
-        {"text": MARKED, "segments": [{"text": f" {MARKED}", "start": 0, "end": 9}], "words": BARE},
+        {"text": MARKED, "words": BARE}, {"text": MARKED, "segments": [{"text": f" {MARKED}"}], "words": BARE},
         {"segments": [{"text": MARKED, "start": 0, "end": 9, "words": BARE}]},
     ],
-)
+)  # fmt: skip
 def test_words_without_the_marks_of_their_text_tell_its_times_and_get_its_marks(restore: Any, given: Any) -> None:
     item = read_item(given)
     assert item.text.strip() == MARKED
-    assert [item.text[start:end] for start, end, _ in item.spans] == ["Hello", "how", "are", "you", "It's", "5"]
-    assert [time for *_, time in item.spans] == [(n, n + 1) for n in range(6)]
+    told = [(item.text[start:end].lower(), *time) for start, end, time in item.spans]
+    assert told == [(word["word"].lower(), word["start"], word["end"]) for word in BARE]
     assert not item.recognised.warnings
     for options in ({}, {"existing": "replace"}):
         result = restore(given, **options)
-        words = (result.get("words") or result["segments"][0]["words"])[:]
+        words = result.get("words") or result["segments"][0]["words"]
         marked = restore(MARKED, **options)["text"].replace("“", "").replace("”", "").replace("$", "").lower()
         assert " ".join(word["word"] for word in words).lower() == marked
 
