@@ -303,6 +303,7 @@ def listed(value: Any) -> Any:
 def seconds(value: Any, unit: float = 1.0) -> float | None:
     """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
     value = value.item() if hasattr(value, "item") else value
+    value = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
     if isinstance(value, str) and (found := _DURATION.fullmatch(value.strip()) or _CLOCK.fullmatch(value.strip())):
         hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in found.groups())
         in_seconds = found.re is _DURATION or found[2]

@@ -351,10 +351,10 @@ class _Reader:
             return
         self.read_kinds.add("times")
         begins, ends = times
-        if begins is not None and ends is not None and ends < begins:
-            self._warn(part, f"it ends ({ends}) before it begins ({begins}); its times are not used")
+        if ends is not None and ends < max(0, begins or 0):
+            self._warn(part, f"it ends ({ends}) before it or the recording begins ({begins}); its times are not used")
             begins = ends = None
-        self.builder.time(place, begins, ends)
+        self.builder.time(place, None if begins is None else max(0, begins), ends)
 
     def _note_keys(self, part: Part) -> None:
         self.other_keys |= set(map(str, part.value)) if isinstance(part.value, Mapping) else set()

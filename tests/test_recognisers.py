@@ -94,6 +94,20 @@ def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptu
     assert "the 3 times are not one for each word" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "wanted", "warning"),
+    [
+        ("1000", "1900", (1.0, 1.9), "read as milliseconds"), ("1", "2", (1, 2), ""), (-0.02, 0.5, (0, 0.5), ""),
+        (-1, -1, (None, None), "before it or the recording begins"), (2, 1, (None, None), "it ends (1) before it"),
+    ],
+)  # fmt: skip
+def test_times_may_be_text_or_below_zero(start: Any, end: Any, wanted: Any, warning: str) -> None:
+    item = read_item({"segments": [{"text": "hello you", "start": start, "end": end}]})
+    assert item.spans[0].time == wanted
+    assert warning in " ".join(item.recognised.warnings)
+    assert bool(warning) == bool(item.recognised.warnings)
+
+
 def pieces(*texts: str, key: str = "word", **more: Any) -> list[Any]:
     return [{key: text, "start": n, "end": n + 1, **more} for n, text in enumerate(texts)]
 
