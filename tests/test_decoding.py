@@ -44,12 +44,10 @@ def test_a_label_is_chosen_among_those_allowed_by_probability_and_threshold(row,
     ("marks", "thresholds", "message"),
     [
         ("commas", None, "'basic', 'all', 'sentence-ends' or labels"),
-        (["COMMA", "STOP"], None, "STOP"),
-        ("all", {"O": 0.5}, "labels among"),
-        ("all", {"COMMA": 1.5}, "from 0 to 1"),
-        ("all", {"COMMA": "high"}, "from 0 to 1"),
+        (["COMMA", "STOP"], None, "STOP"), ("all", {"O": 0.5}, "labels among"),
+        ("all", {"COMMA": 1.5}, "from 0 to 1"), ("all", {"COMMA": "high"}, "from 0 to 1"),
     ],
-)
+)  # fmt: skip
 def test_a_wish_that_cannot_be_met_is_refused(marks, thresholds, message):
     with pytest.raises(ValueError, match=message):
         make_choice(CONFIG, marks, thresholds)

@@ -70,13 +70,11 @@ def index(tmp_path: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("shares", "expected"),
     [
-        ({"sentence_ends": 1.0}, "stop"),
-        ({"utterances": 1.0}, "stop"),
+        ({"sentence_ends": 1.0}, "stop"), ({"utterances": 1.0}, "stop"),
         ({"document_ends": 1.0}, "stop"),  # one of three documents breaks off
-        ({"document_starts": 1.0}, "open"),
-        ({}, "open"),
+        ({"document_starts": 1.0}, "open"), ({}, "open"),
     ],
-)
+)  # fmt: skip
 def test_a_window_is_over_where_it_was_cut_behind_a_sentence(
     index: dict[str, Any], shares: dict[str, float], expected: str
 ) -> None:

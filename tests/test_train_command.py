@@ -155,19 +155,15 @@ def test_tagging_goes_on_as_slot_filling_with_its_weights(train: Train) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("--model nowhere", "nowhere"),
-        ("--max-steps 0", "max_steps of 1 or more"),
-        ("--label-smoothing 1", "label_smoothing from 0 to 0.99999"),
-        ("--data missing", "no such file or folder"),
+        ("--model nowhere", "nowhere"), ("--max-steps 0", "max_steps of 1 or more"), ("--head crfs", "'crfs'"),
+        ("--label-smoothing 1", "label_smoothing from 0 to 0.99999"), ("--data missing", "no such file or folder"),
         ("--recipe missing.yaml", "Expected a recipe file at missing.yaml"),
-        ("--dtype float16", "Choose --dtype float32"),
-        ("--head crfs", "'crfs'"),
+        ("--dtype float16", "Choose --dtype float32"), ("--layers 1", "Expected --layers without --model"),
         ("--soft-labels nowhere", "Expected a folder that the command label wrote"),
         ("--encoder-rate 1e30", "Expected a finite loss at step 1, got nan"),
-        ("--layers 1", "Expected --layers without --model"),
         ("--device nothing", "Expected a device that is here"),
     ],
-)
+)  # fmt: skip
 def test_wrong_calls_end_in_one_line(train: Train, more: str, message: str) -> None:
     said = train("out", *more.split(), code=1)[1]
     assert message in said
