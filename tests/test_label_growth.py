@@ -176,8 +176,8 @@ def test_a_model_with_other_weights_drops_the_thresholds_and_temperature_of_its_
 
 def tuned(model, tokenizer, prepared, labels, rows):
     """The temperature and the thresholds that a run finds where its model says `rows` of words with these labels."""
-    config = copy.deepcopy(model.config)
-    validation, n_words = Validation(read_index(prepared), SlotEncoder(tokenizer, config), 50), len(labels)
+    config, n_words = copy.deepcopy(model.config), len(labels)
+    validation = Validation({**read_index(prepared), "labels": config.labels}, SlotEncoder(tokenizer, config), 50)
     casings = np.full((n_words, 2), -100)
     set_tuned(config, validation, Reading(np.full(n_words, "en"), np.array(labels), np.array(rows), casings))
     return config.calibration_temperature, config.thresholds

@@ -184,7 +184,7 @@ def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
         raise ValueError(f"Expected {wanted}, got {got}. Prepare them again with this model as --tokenizer.")
 
 
-def check_same_words(index: Mapping[str, Any], config: Any, name: str = "the model") -> None:
+def check_same_words(index: Mapping[str, Any], config: Any, name: str = "MODEL") -> None:
     """Check that data have the labels of a model, and its form of words."""
     expected, got = config.label_names, [label["name"] for label in index["labels"]]
     if expected != got:
