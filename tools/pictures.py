@@ -1,6 +1,6 @@
-"""Takes the pictures of the page in this folder: serves it with the default model, and photographs what a visitor sees.
+"""Takes the pictures of the page in docs/images: serves it with the default model, photographs what a visitor sees.
 
-python docs/images/make.py            needs Chromium and Playwright; CJK fonts for readable Mandarin
+python -m tools.pictures            needs Chromium and Playwright; CJK fonts for readable Mandarin
 """
 
 import shutil
@@ -10,9 +10,9 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "space")]
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+sys.path.insert(0, str(ROOT / "space"))
 
 import app  # noqa: E402  (the page is no package)
 from restorer import PageRestorer  # noqa: E402
@@ -44,8 +44,8 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": height}, color_scheme="light")
             page.goto(f"{url}?__theme=light")
             show(page)
-            page.screenshot(path=HERE / f"{name}.png")
-            Image.open(HERE / f"{name}.png").quantize(64).save(HERE / f"{name}.png", optimize=True)
+            page.screenshot(path=IMAGES / f"{name}.png")
+            Image.open(IMAGES / f"{name}.png").quantize(64).save(IMAGES / f"{name}.png", optimize=True)
             page.close()
         browser.close()
     served.close()
