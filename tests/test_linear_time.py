@@ -26,14 +26,14 @@ PATTERNS = ["{0}", "{0} ", "a{0}", "{0}1", "[{0}", "<{0}", "{0}:", "&{0}", "1:{0
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["txt", "srt", "json"])
 def test_no_repeated_sign_takes_long(file_format: str) -> None:
-    """100 kB within a second: 4 kB of each in a share of it, and where that takes long, the whole.
+    """100 kB within a second: 2 kB of each in a share of it, and where that takes long, the whole.
 
     Other tests run beside this one, so the whole has two seconds more.
     """
     slow = []
     for sign in signs_of_all_classes():
         for pattern in PATTERNS:
-            for n_characters in (4_000, 100_000):
+            for n_characters in (2_000, 100_000):
                 text = pattern.format(sign) * (n_characters // len(pattern.format(sign)))
                 segments = {"segments": [{"start": 0, "end": 1, "text": text}], "text": text}
                 source = {"txt": text, "srt": srt(text), "json": json.dumps(segments)}[file_format]
@@ -41,7 +41,7 @@ def test_no_repeated_sign_takes_long(file_format: str) -> None:
                 with contextlib.suppress(ValueError):
                     [speech.source_edits([]) for speech in read_source(source, file_format).speeches]
                 seconds = time.process_time() - begins
-                if seconds < (0.08 if n_characters < 100_000 else 3.0):
+                if seconds < (0.04 if n_characters < 100_000 else 3.0):
                     break
             else:
                 slow.append((pattern, sign, seconds))
