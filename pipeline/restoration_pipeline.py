@@ -145,9 +145,10 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, several, or a stream of them; see the class."""
         inputs, is_one = self._read_inputs(inputs)
-        if is_one:
-            return super().__call__([inputs], **kwargs)[0]
-        return super().__call__(inputs, **kwargs) if inputs != [] else []
+        if inputs == []:  # which transformers cannot take; it does take what gives nothing
+            return list(super().__call__((item for item in inputs), **kwargs))
+        results = super().__call__([inputs] if is_one else inputs, **kwargs)
+        return results[0] if is_one else results
 
     @staticmethod
     def _read_inputs(inputs: Any) -> tuple[Any, bool]:

@@ -61,8 +61,9 @@ def test_a_bad_item_is_named_with_its_position(tiny_pipeline, item, message):
     ],
 )  # fmt: skip
 def test_settings_that_cannot_work_are_refused(tiny_pipeline, keywords, error, message):
-    with pytest.raises(error, match=message):
-        tiny_pipeline("hello", **keywords)
+    for inputs in ("hello", []):
+        with pytest.raises(error, match=message):
+            tiny_pipeline(inputs, **keywords)
 
 
 def test_known_labels_are_written_and_shown_to_the_model(tiny_pipeline):
