@@ -27,6 +27,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+import torch
 import yaml
 from dacite import Config, DaciteError, from_dict
 
@@ -325,7 +326,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--encoder", help="pretrained encoder, in place of the file's")
     parser.add_argument("--limit", type=int, help="words of each set (default: all)")
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
-    parser.add_argument("--threads", type=int, default=1, help="threads of a CPU (1)")
+    parser.add_argument("--threads", type=int, default=1, help="threads of a CPU, of training and of scoring (1)")
     parser.add_argument("--work", type=Path, default=Path("runs/papers"), help="folder of the runs")
     parser.add_argument("--output", type=Path, default=Path("results/papers"), help="folder of the JSON files")
     args = parser.parse_args(argv)
@@ -333,6 +334,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         papers = {path.stem: read_paper(path) for path in args.papers}
     except (OSError, ValueError, yaml.YAMLError) as error:
         parser.error(str(error))
+    torch.set_num_threads(args.threads)  # of the scoring, which happens here
     names = {name for paper in papers.values() for name in paper.arms}
     if unknown := sorted({*(args.arms or ())} - names):
         parser.error(f"Expected --arms among {sorted(names)}, got {unknown}. Choose some.")
