@@ -135,10 +135,9 @@ def test_onnx_runtime_computes_an_encoder_like_gemma_with_casings(name, layers, 
 
 
 @pytest.mark.slow
-def test_another_encoder_gives_with_onnx_what_it_gives_with_torch(tiny_tokenizer):
-    """The others were tried by hand; each takes 4 s."""
-    encoder = encoder_of("deberta-v2", tiny_tokenizer).config
-    config = PunctuationRestorationConfig(encoder_config=encoder, max_window_pieces=64)
+@pytest.mark.parametrize("kind", ["deberta-v2", "modernbert"])  # the others were tried by hand; each takes 4 s
+def test_other_encoders_give_with_onnx_what_they_give_with_torch(kind, tiny_tokenizer):
+    config = PunctuationRestorationConfig(encoder_config=encoder_of(kind, tiny_tokenizer).config, max_window_pieces=64)
     model, scores = PunctuationRestorationModel(config).eval(), []
     for backend in ("torch", "onnx"):
         restore = pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, backend=backend)

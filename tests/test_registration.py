@@ -1,4 +1,4 @@
-"""What transformers knows of us after the import; where ours comes first, `test_wheel.py` and the programs show it."""
+"""What transformers knows of us after the import."""
 
 import json
 import subprocess
@@ -25,6 +25,14 @@ try:
 except Exception as error:
     print(json.dumps({"new": new, "tasks": tasks, "error": str(error)}))
 """
+OURS_FIRST = """
+import punctuation_restoration.pipeline.restoration_pipeline
+from transformers import AutoConfig, AutoModelForTokenClassification
+from transformers.pipelines import PIPELINE_REGISTRY
+config = AutoConfig.for_model("punctuation-restoration")
+assert type(config) in AutoModelForTokenClassification._model_mapping
+print(*PIPELINE_REGISTRY.get_supported_tasks())
+"""
 HELP = """
 import contextlib, io, sys
 from punctuation_restoration.cli import commands, punctuate
@@ -43,6 +51,12 @@ def test_where_transformers_is_imported_first_the_task_is_there_and_nothing_heav
     assert "punctuation_restoration" in found["new"]
     assert not set(found["new"]) & {"jieba", "accelerate", "datasets", "gradio", "matplotlib", "onnxruntime"}
     assert "hf download" in found["error"].splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_the_task_is_there_where_ours_is_imported_first():
+    """With all that it imports; `test_wheel.py` imports the package alone before transformers."""
+    assert "punctuation-restoration" in _output(OURS_FIRST).split()
 
 
 def test_neither_torch_nor_transformers_is_loaded_by_the_import_and_by_help():
