@@ -22,17 +22,23 @@ from punctuation_restoration.whole_files import write_whole, written_whole
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("archive", type=Path, help="JSONL or Parquet file")
     parser.add_argument("output", type=Path, help="folder for the parts")
     parser.add_argument("--column", default="text", help="column of the text")
     parser.add_argument("--part-rows", type=int, default=2000, help="rows in a part")
-    parser.add_argument("--worker", default="1/1", metavar="I/N", help="do every N-th part, from the I-th on")
+    parser.add_argument(
+        "--worker", default="1/1", metavar="I/N", help="do every N-th part, from the I-th on"
+    )
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
     args = parser.parse_args(argv)
     worker, n_workers = (int(n) if n.isdecimal() else 0 for n in args.worker.partition("/")[::2])
     if not 1 <= worker <= n_workers or args.part_rows < 1:
-        parser.error(f"expected --worker from 1/N to N/N and --part-rows above 0, got {args.worker}, {args.part_rows}")
+        parser.error(
+            f"expected --worker from 1/N to N/N and --part-rows above 0, got {args.worker}, {args.part_rows}"
+        )
     restore = pipeline("punctuation-restoration", model=args.model)
     for number, part in enumerate(read_parts(args.archive, args.part_rows)):
         target = args.output / f"part-{number:05}{args.archive.suffix}"
@@ -45,7 +51,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         # Failures first: once the part is there, it counts as done.
         rows = ({"row": number * args.part_rows + n, "error": error} for n, error in failures)
         if failures:
-            write_whole(args.output / "failures" / f"{target.name}.jsonl", json_lines(rows), force=True)
+            write_whole(
+                args.output / "failures" / f"{target.name}.jsonl", json_lines(rows), force=True
+            )
         with written_whole(target) as place:
             write_part(part, args.column, texts, place)
         print(f"{target.name}: {len(texts)} rows, {len(failures)} failed")
@@ -55,7 +63,10 @@ def read_parts(archive: Path, n_rows: int) -> Iterator[Any]:
     """The rows in parts. Those of JSON stay as they are: a table would give all of them the same keys and types."""
     if archive.suffix == ".parquet":
         table = Dataset.from_parquet(str(archive))
-        yield from (table.select(range(n, min(n + n_rows, len(table)))) for n in range(0, len(table), n_rows))
+        yield from (
+            table.select(range(n, min(n + n_rows, len(table))))
+            for n in range(0, len(table), n_rows)
+        )
     else:
         with archive.open(encoding="utf-8") as lines:
             rows = (read_row(line, n) for n, line in enumerate(lines, 1) if line.strip())
@@ -79,11 +90,15 @@ def write_part(part: Any, column: str, texts: Sequence[str], place: Path) -> Non
         table.select_columns(part.column_names).to_parquet(place)
     else:
         rows = zip(part, texts, strict=True)
-        place.write_bytes(json_lines({**row, column: text} if column in row else row for row, text in rows))
+        place.write_bytes(
+            json_lines({**row, column: text} if column in row else row for row, text in rows)
+        )
 
 
 def json_lines(rows: Iterable[Any]) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(errors="backslashreplace")
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(
+        errors="backslashreplace"
+    )
 
 
 def restored_texts(restore: Any, texts: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:

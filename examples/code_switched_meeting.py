@@ -23,7 +23,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     restore = pipeline("punctuation-restoration", model=args.model)
     utterances = [json.loads(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]
-    for utterance, restored in zip(utterances, restore([u["text"] for u in utterances]), strict=True):
+    for utterance, restored in zip(
+        utterances, restore([u["text"] for u in utterances]), strict=True
+    ):
         print(f"{utterance['speaker']}: {restored['text']}")
 
 

@@ -46,7 +46,9 @@ def main() -> None:
     words = restore(text)["words"]
     seconds = time.perf_counter() - started
     found = f"{len(words):,} words and {sum(word['mark'] != '' for word in words)} marks"
-    print(f"The whole speech: {found} in {seconds:.1f} s, {len(words) / seconds:,.0f} words a second.")
+    print(
+        f"The whole speech: {found} in {seconds:.1f} s, {len(words) / seconds:,.0f} words a second."
+    )
 
 
 if __name__ == "__main__":

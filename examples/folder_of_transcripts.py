@@ -12,7 +12,12 @@ from pathlib import Path
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.transcripts import FormatError, format_of_name, read_bytes, restore_transcript
+from punctuation_restoration.transcripts import (
+    FormatError,
+    format_of_name,
+    read_bytes,
+    restore_transcript,
+)
 
 RECORDED = Path(__file__).parent / "inputs" / "meetings"
 
@@ -34,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             continue
         target = args.output / path.relative_to(args.folder)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(encoding.encode(restore_transcript(transcript, restore, keep_words=False).source()))
+        target.write_bytes(
+            encoding.encode(restore_transcript(transcript, restore, keep_words=False).source())
+        )
         print(f"{path.name}: {target.read_text(encoding=encoding.name).strip()[:70]}")
 
 

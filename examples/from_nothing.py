@@ -31,7 +31,12 @@ from punctuation_restoration.pipeline.slots import as_shown
 from punctuation_restoration.pipeline.words import WordFinder
 from punctuation_restoration.training.settings import MODEL_KEYS
 
-SPECIAL = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}  # ids 0 to 3
+SPECIAL = {
+    "bos_token": "<s>",
+    "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+}  # ids 0 to 3
 SIZES = {  # of the encoder: what each is, and what it is in a model of a few MB
     "embedding_size": ("width of the embedding", 256),
     "hidden_size": ("width of the LSTM", 512),
@@ -49,11 +54,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     torch.manual_seed(args.seed)
     PunctuationRestorationModel(config).save_pretrained(args.output)
     tokenizer.save_pretrained(args.output)
-    print(f"{args.output}: {len(tokenizer):,} pieces, a shift of {args.shift}, random weights. Train it.")
+    print(
+        f"{args.output}: {len(tokenizer):,} pieces, a shift of {args.shift}, random weights. Train it."
+    )
     return 0
 
 
-def start_config(recipe: Recipe, shift: int, sizes: Mapping[str, Any]) -> PunctuationRestorationConfig:
+def start_config(
+    recipe: Recipe, shift: int, sizes: Mapping[str, Any]
+) -> PunctuationRestorationConfig:
     """What the recipe says of the model, and an LSTM of these sizes as its encoder."""
     encoder = PunctuationLSTMConfig(**sizes)
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
@@ -62,7 +71,9 @@ def start_config(recipe: Recipe, shift: int, sizes: Mapping[str, Any]) -> Punctu
     return PunctuationRestorationConfig(encoder_config=encoder, **{**own, **fields})
 
 
-def recipe_words(recipe: Recipe, config: PunctuationRestorationConfig, max_words: int) -> Iterator[str]:
+def recipe_words(
+    recipe: Recipe, config: PunctuationRestorationConfig, max_words: int
+) -> Iterator[str]:
     """Words of all sources as the encoder sees them in running text: with the blank before them, where they have one.
 
     Held-out documents are among them: they, too, are text without marks. Each source gives `max_words` at most.
@@ -70,7 +81,11 @@ def recipe_words(recipe: Recipe, config: PunctuationRestorationConfig, max_words
     finder = WordFinder(config.mark_labels or ())
     for source in recipe.sources:
         documents = read_documents(Path(recipe.root) / source.path, source.text_field)
-        words = (word for text in documents for word in text.words or [word.spoken for word in finder(text.text)])
+        words = (
+            word
+            for text in documents
+            for word in text.words or [word.spoken for word in finder(text.text)]
+        )
         for word in as_shown(islice(words, max_words), config.lowercase, config.digits_as_zero):
             yield word if script_of(word) in UNSPACED else " " + word
 
@@ -82,7 +97,10 @@ def learn_pieces(words: Iterable[str], n_pieces: int) -> PreTrainedTokenizerFast
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="never")
     trainer = trainers.BpeTrainer(
-        vocab_size=n_pieces, special_tokens=list(SPECIAL.values()), limit_alphabet=n_pieces // 2, show_progress=False
+        vocab_size=n_pieces,
+        special_tokens=list(SPECIAL.values()),
+        limit_alphabet=n_pieces // 2,
+        show_progress=False,
     )
     tokenizer.train_from_iterator(words, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIAL)
@@ -96,11 +114,17 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     given.add_argument("--texts", nargs="+", help="files or folders of text, instead of a recipe")
     parser.add_argument("--output", required=True, type=Path, help="folder to write")
     parser.add_argument("--pieces", type=int, default=16_000, help="size of the vocabulary")
-    parser.add_argument("--max-words", type=int, default=300_000, help="of each source, to learn the pieces from")
+    parser.add_argument(
+        "--max-words", type=int, default=300_000, help="of each source, to learn the pieces from"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the weights")
-    parser.add_argument("--shift", type=int, default=4, help="pieces that are read after a word (4)")
+    parser.add_argument(
+        "--shift", type=int, default=4, help="pieces that are read after a word (4)"
+    )
     for name, (meaning, default) in SIZES.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default, help=f"{meaning} ({default})")
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=int, default=default, help=f"{meaning} ({default})"
+        )
     return parser.parse_args(argv)
 
 

@@ -21,7 +21,9 @@ SPOKEN = (
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--look-ahead", type=int, default=4, help="words that must follow a word before it is final")
+    parser.add_argument(
+        "--look-ahead", type=int, default=4, help="words that must follow a word before it is final"
+    )
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
     args = parser.parse_args(argv)
     restore = pipeline("punctuation-restoration", model=args.model)

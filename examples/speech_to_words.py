@@ -23,7 +23,13 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import torch
-from transformers import GenerationConfig, WhisperConfig, WhisperForConditionalGeneration, WhisperProcessor, pipeline
+from transformers import (
+    GenerationConfig,
+    WhisperConfig,
+    WhisperForConditionalGeneration,
+    WhisperProcessor,
+    pipeline,
+)
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 RATE = 16000  # samples a second that Whisper expects
@@ -35,22 +41,34 @@ class OnnxWhisper(WhisperForConditionalGeneration):
     def __init__(self, folder: Path):
         config = WhisperConfig.from_pretrained(folder)
         # The networks of transformers are never called: they are made as small as can be.
-        super().__init__(WhisperConfig(**{**config.to_dict(), "encoder_layers": 0, "decoder_layers": 0, "d_model": 12}))
+        super().__init__(
+            WhisperConfig(
+                **{**config.to_dict(), "encoder_layers": 0, "decoder_layers": 0, "d_model": 12}
+            )
+        )
         self.config = config
         self.generation_config = GenerationConfig.from_pretrained(folder)
         names = "encoder_model_quantized", "decoder_model_merged_quantized"
-        self.listener, self.writer = (onnxruntime.InferenceSession(folder / "onnx" / f"{name}.onnx") for name in names)
+        self.listener, self.writer = (
+            onnxruntime.InferenceSession(folder / "onnx" / f"{name}.onnx") for name in names
+        )
         self.model.encoder.forward = self.listen
         self.past: dict[str, np.ndarray] = {}
         self.said: list[int] = []
 
     def listen(self, input_features: torch.Tensor, **_: Any) -> BaseModelOutput:
         """Frames (1, 80, 3000) -> states (1, 1500, 768)."""
-        (states,) = self.listener.run(["last_hidden_state"], {"input_features": input_features.numpy()})
+        (states,) = self.listener.run(
+            ["last_hidden_state"], {"input_features": input_features.numpy()}
+        )
         return BaseModelOutput(torch.from_numpy(states))
 
     def forward(
-        self, input_features: Any = None, decoder_input_ids: Any = None, encoder_outputs: Any = None, **_: Any
+        self,
+        input_features: Any = None,
+        decoder_input_ids: Any = None,
+        encoder_outputs: Any = None,
+        **_: Any,
     ) -> Seq2SeqLMOutput:
         """The scores of the next token; the keys and values of those before are kept from one step to the next."""
         states = (encoder_outputs or self.listen(input_features))[0].numpy()
@@ -60,8 +78,15 @@ class OnnxWhisper(WhisperForConditionalGeneration):
         if not goes_on:
             n_heads = self.config.decoder_attention_heads
             nothing = np.zeros((1, n_heads, 0, self.config.d_model // n_heads), np.float32)
-            self.past = {node.name: nothing for node in self.writer.get_inputs() if node.name.startswith("past")}
-        given = {"input_ids": np.array([tokens[-1:] if goes_on else tokens]), "encoder_hidden_states": states}
+            self.past = {
+                node.name: nothing
+                for node in self.writer.get_inputs()
+                if node.name.startswith("past")
+            }
+        given = {
+            "input_ids": np.array([tokens[-1:] if goes_on else tokens]),
+            "encoder_hidden_states": states,
+        }
         given |= self.past | {"use_cache_branch": np.array([goes_on])}
         names = [node.name for node in self.writer.get_outputs()]
         found = dict(zip(names, map(torch.from_numpy, self.writer.run(names, given)), strict=True))
@@ -70,7 +95,9 @@ class OnnxWhisper(WhisperForConditionalGeneration):
             if name.startswith("present") and not (goes_on and ".encoder." in name):
                 self.past[name.replace("present", "past_key_values")] = found[name].numpy()
         weights: dict[str, Any] = {
-            kind: tuple(found[name] for name in names if name.startswith(kind))  # these tell when a word was said
+            kind: tuple(
+                found[name] for name in names if name.startswith(kind)
+            )  # these tell when a word was said
             for kind in ("decoder_attentions", "cross_attentions")
         }
         return Seq2SeqLMOutput(logits=found["logits"], **weights)
@@ -99,13 +126,19 @@ def recognise(samples: np.ndarray, folder: str | Path, language: str = "en") -> 
         feature_extractor=processor.feature_extractor,
     )
     how = {"language": language, "task": "transcribe", "num_beams": 1, "use_cache": False}
-    return listen({"raw": samples, "sampling_rate": RATE}, return_timestamps="word", generate_kwargs=how)
+    return listen(
+        {"raw": samples, "sampling_rate": RATE}, return_timestamps="word", generate_kwargs=how
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sound", type=Path, help="WAV file, one channel of 16 bits")
-    parser.add_argument("whisper", type=Path, help="folder of a Whisper model with onnx/*_quantized.onnx")
+    parser.add_argument(
+        "whisper", type=Path, help="folder of a Whisper model with onnx/*_quantized.onnx"
+    )
     parser.add_argument("--language", default="en", help="as Whisper abbreviates it")
     args = parser.parse_args(argv)
     heard = recognise(read_wave(args.sound), args.whisper, args.language)

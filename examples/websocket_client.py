@@ -15,7 +15,10 @@ from websockets.sync.client import ClientConnection, connect
 
 # What the recogniser hears as somebody speaks; it is sure of words only when the next ones are there.
 UTTERANCES = (
-    (["good", "good morning", "good mourning every", "good morning everyone"], "good morning everyone"),
+    (
+        ["good", "good morning", "good mourning every", "good morning everyone"],
+        "good morning everyone",
+    ),
     (["thank", "thank you four", "thank you for coming"], "thank you for coming"),
     (["how", "how was", "how was your", "how was your trip"], "how was your trip"),
 )
@@ -42,7 +45,9 @@ def talk(connection: ClientConnection) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--url", default="ws://127.0.0.1:8765")
     args = parser.parse_args(argv)
     with connect(args.url, proxy=None) as connection:

@@ -37,13 +37,21 @@ def take(streamer: PunctuationStreamer, message: str | bytes) -> StreamStep:
     """
     request = json.loads(message)
     if not isinstance(request, dict) or len(request) != 1:
-        raise ValueError('Expected an object with one of "words", "text", "hypothesis", "flush". Send one.')
+        raise ValueError(
+            'Expected an object with one of "words", "text", "hypothesis", "flush". Send one.'
+        )
     ((kind, value),) = request.items()
     if kind == "flush":
         return streamer.flush()
-    steps: dict[str, Any] = {"words": streamer.feed_words, "text": streamer.feed, "hypothesis": streamer.hypothesize}
+    steps: dict[str, Any] = {
+        "words": streamer.feed_words,
+        "text": streamer.feed,
+        "hypothesis": streamer.hypothesize,
+    }
     if kind not in steps or not isinstance(value, list if kind == "words" else str):
-        raise ValueError(f"Expected words as a list, or text or hypothesis as a string, got {request!r:.80}. Send one.")
+        raise ValueError(
+            f"Expected words as a list, or text or hypothesis as a string, got {request!r:.80}. Send one."
+        )
     return steps[kind](value)
 
 
@@ -72,7 +80,9 @@ async def run(restore: Any, look_ahead: int, port: int) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--look-ahead", type=int, default=4)
     parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)

@@ -45,12 +45,22 @@ WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
 
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = {
-    *("model_type", "auto_map", "custom_pipelines", "name_or_path", "num_labels", "torch_dtype", "output_attentions"),
+    *(
+        "model_type",
+        "auto_map",
+        "custom_pipelines",
+        "name_or_path",
+        "num_labels",
+        "torch_dtype",
+        "output_attentions",
+    ),
     *("attn_implementation", "experts_implementation", "per_layer_config", "quantization_config"),
     "use_cache",  # which its Trainer sets
 }
 
-IS_FROM_HUB = __name__.startswith("transformers_modules.")  # this code was loaded from a model's folder
+IS_FROM_HUB = __name__.startswith(
+    "transformers_modules."
+)  # this code was loaded from a model's folder
 # How transformers finds the pipeline in a model's folder: a file there, and the name of the class in it.
 PIPELINE_FILE = "restoration_pipeline.py"
 PIPELINE = {
@@ -139,7 +149,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         if unknown := self.unknown_keys(kwargs):
-            raise ValueError(f"Expected fields of {type(self).__name__}, got also {unknown}. Correct their names.")
+            raise ValueError(
+                f"Expected fields of {type(self).__name__}, got also {unknown}. Correct their names."
+            )
         self.encoder_config = _built(self.encoder_config)
         self.labels = [_checked(label) for label in self.labels or DEFAULT_LABELS]
         given = self._default_mark_labels() if self.mark_labels is None else self.mark_labels
@@ -178,7 +190,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """All fields as they are saved, with the name of the pipeline's class for the Hub."""
         return {**super().to_dict(), "custom_pipelines": {self.model_type: PIPELINE}}
 
-    def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
+    def save_pretrained(
+        self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any
+    ) -> None:
         """As in transformers, which copies the code of the model; that of the pipeline is copied beside it.
 
         So the folder loads where this package is not installed, whoever writes it: a model, a Trainer or a pipeline.
@@ -187,7 +201,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         entry = Path(__file__).parents[1] / "pipeline" / PIPELINE_FILE
         if IS_FROM_HUB:  # where it is beside the model, unless that is new or its folder is gone
             with contextlib.suppress(OSError):
-                entry = Path(HF_MODULES_CACHE, get_cached_module_file(str(self.name_or_path), PIPELINE_FILE))
+                entry = Path(
+                    HF_MODULES_CACHE, get_cached_module_file(str(self.name_or_path), PIPELINE_FILE)
+                )
         for path in (str(entry), *get_relative_import_files(entry)) if entry.is_file() else ():
             shutil.copy(path, save_directory)
         super().save_pretrained(save_directory, *args, **kwargs)
@@ -200,18 +216,27 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     @property
     def pairs(self) -> dict[str, str | None]:
         """Two signs around one word (`¿?`) -> the label that writes both."""
-        labels = [label for label in self.labels if len(label["before"]) == len(label["after"]) == 1]
+        labels = [
+            label for label in self.labels if len(label["before"]) == len(label["after"]) == 1
+        ]
         return {label["before"] + label["after"]: label["name"] for label in labels}
 
     @property
     def basic_labels(self) -> list[int]:
         """For each label that of `, . ?` which `DEFAULT_MARK_LABELS` gives its mark; 0 where there is none."""
         signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
-        ids = {label["after"]: index for index, label in enumerate(self.labels) if not label["before"]}
+        ids = {
+            label["after"]: index for index, label in enumerate(self.labels) if not label["before"]
+        }
         meanings = [DEFAULT_MARK_LABELS.get(label["after"][-1:]) for label in self.labels]
-        return [ids.get(signs[meaning], index) if meaning else 0 for index, meaning in enumerate(meanings)]
+        return [
+            ids.get(signs[meaning], index) if meaning else 0
+            for index, meaning in enumerate(meanings)
+        ]
 
-    def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> PreTrainedConfig:
+    def get_text_config(
+        self, decoder: bool | None = None, encoder: bool | None = None
+    ) -> PreTrainedConfig:
         """The encoder's configuration, where transformers looks for the vocabulary and the layers."""
         return self.encoder_config
 
@@ -219,7 +244,8 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """Refuse, by a ValueError, thresholds that are no probabilities, or of labels that write nothing."""
         names = self.label_names[1:]
         if not isinstance(thresholds, Mapping) or not all(
-            name in names and isinstance(limit, int | float) and 0 <= limit <= 1 for name, limit in thresholds.items()
+            name in names and isinstance(limit, int | float) and 0 <= limit <= 1
+            for name, limit in thresholds.items()
         ):
             raise ValueError(
                 f"Expected thresholds as {{label: probability}}, labels among {names} and probabilities from 0 to 1, "
@@ -234,34 +260,73 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self._expect("head_dropout", 0 <= self.head_dropout < 1, "from 0 to below 1")
         self._expect("shift", self.shift >= 0, "of 0 or more")
         self._expect("calibration_temperature", self.calibration_temperature > 0, "above 0")
-        self._expect("max_window_pieces", self.max_window_pieces >= 8 + self.shift, "of 8 or more beside the shift")
-        self._expect("stored_bits", self.stored_bits in (8, None), "of (8, None), which this version can read")
-        self._expect("lowercase", self.lowercase or not self.casings, "beside casings: the model must not see capitals")
+        self._expect(
+            "max_window_pieces",
+            self.max_window_pieces >= 8 + self.shift,
+            "of 8 or more beside the shift",
+        )
+        self._expect(
+            "stored_bits",
+            self.stored_bits in (8, None),
+            "of (8, None), which this version can read",
+        )
+        self._expect(
+            "lowercase",
+            self.lowercase or not self.casings,
+            "beside casings: the model must not see capitals",
+        )
         sizes = (self.window, self.left_context, self.right_context)
-        are_sizes = all(isinstance(size, int) and size >= 0 for size in sizes) and sizes[0] > sizes[1] + sizes[2]
-        self._expect("window", are_sizes, f"of whole words, more than in both contexts {sizes[1:]} together")
-        are_cased = all(isinstance(word, str) and word != word.lower() for word in self.mixed_case or ())
+        are_sizes = (
+            all(isinstance(size, int) and size >= 0 for size in sizes)
+            and sizes[0] > sizes[1] + sizes[2]
+        )
+        self._expect(
+            "window", are_sizes, f"of whole words, more than in both contexts {sizes[1:]} together"
+        )
+        are_cased = all(
+            isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()
+        )
         self._expect("mixed_case", are_cased, "as words with capitals, or None")
 
     def _check_labels(self) -> None:
         names, first = self.label_names, self.labels[0]
         self._expect("labels", len(set(names)) == len(names) >= 2, "of two or more different names")
-        self._expect("labels", not first["before"] + first["after"], "of which the first label writes nothing")
-        signs = [mark for mark in self.mark_labels if len(mark) == 1 and not mark.isalnum() and not mark.isspace()]
+        self._expect(
+            "labels",
+            not first["before"] + first["after"],
+            "of which the first label writes nothing",
+        )
+        signs = [
+            mark
+            for mark in self.mark_labels
+            if len(mark) == 1 and not mark.isalnum() and not mark.isspace()
+        ]
         wrong = self.mark_labels.keys() - signs - self.pairs.keys()
         wrong |= {mark for mark, name in self.mark_labels.items() if name not in (*names, None)}
-        self._expect("mark_labels", not wrong, f"from one sign to one of {names} or None, not so {sorted(wrong)},")
+        self._expect(
+            "mark_labels",
+            not wrong,
+            f"from one sign to one of {names} or None, not so {sorted(wrong)},",
+        )
         written = {sign for label in self.labels for sign in label["after"] + label["before"]}
         missing = sorted(written - self.mark_labels.keys())
-        self._expect("mark_labels", not missing, f"for each sign that a label writes, also for {missing},")
+        self._expect(
+            "mark_labels", not missing, f"for each sign that a label writes, also for {missing},"
+        )
 
     def _expect(self, name: str, holds: bool, expected: str) -> None:
         if not holds:
-            raise ValueError(f"Expected {name} {expected}, got {getattr(self, name)!r:.200}. Set {name} so.")
+            raise ValueError(
+                f"Expected {name} {expected}, got {getattr(self, name)!r:.200}. Set {name} so."
+            )
 
     def _default_mark_labels(self) -> dict[str, str | None]:
         own = {label["after"]: label["name"] for label in self.labels if not label["before"]}
-        opening = {label["before"]: label["name"] for label in self.labels if label["before"] and not label["after"]}
+        opening = {
+            label["before"]: label["name"]
+            for label in self.labels
+            if label["before"] and not label["after"]
+        }
         found: dict[str, str | None] = {}
         signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
         for mark, name in DEFAULT_MARK_LABELS.items():
@@ -272,7 +337,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
 
 def _checked(label: Mapping[str, str]) -> dict[str, str]:
-    has_texts = label.keys() == DEFAULT_LABELS[0].keys() and all(isinstance(text, str) for text in label.values())
+    has_texts = label.keys() == DEFAULT_LABELS[0].keys() and all(
+        isinstance(text, str) for text in label.values()
+    )
     if not has_texts or not label["name"] or not label["fill"]:
         raise ValueError(
             f"Expected a label with the texts name, before, after and fill, got {dict(label)!r}. Only before and after "

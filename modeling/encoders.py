@@ -21,7 +21,9 @@ SCALE = "_scale"  # follows the name of a matrix
 
 def without_pooler(encoder_config: Any) -> dict[str, bool]:
     """Arguments that leave out the weights for the pooled state of the first piece, which is never used."""
-    encoder_class: Any = MODEL_MAPPING.get(type(encoder_config), None)  # None where its code comes from the Hub
+    encoder_class: Any = MODEL_MAPPING.get(
+        type(encoder_config), None
+    )  # None where its code comes from the Hub
     takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class).parameters
     return {"add_pooling_layer": False} if takes_it else {}
 
@@ -30,17 +32,25 @@ def keep_first_layers(encoder: PreTrainedModel, n_layers: int) -> None:
     """Cut an encoder, in place, to its first layers."""
     n_there = encoder.config.num_hidden_layers
     if not 1 <= n_layers <= n_there:
-        raise ValueError(f"Expected n_layers from 1 to {n_there}, got {n_layers}. This encoder has no more layers.")
+        raise ValueError(
+            f"Expected n_layers from 1 to {n_there}, got {n_layers}. This encoder has no more layers."
+        )
     del layers_of(encoder)[n_layers:]
     encoder.config.num_hidden_layers = n_layers
-    if getattr(encoder.config, "layer_types", None):  # ModernBERT lists the kind of attention of each layer
+    if getattr(
+        encoder.config, "layer_types", None
+    ):  # ModernBERT lists the kind of attention of each layer
         encoder.config.layer_types = encoder.config.layer_types[:n_layers]
 
 
 def layers_of(encoder: PreTrainedModel) -> nn.ModuleList:
     """The list of an encoder's layers."""
     n_there = encoder.config.num_hidden_layers
-    stacks = [part for part in encoder.modules() if isinstance(part, nn.ModuleList) and len(part) == n_there]
+    stacks = [
+        part
+        for part in encoder.modules()
+        if isinstance(part, nn.ModuleList) and len(part) == n_there
+    ]
     if len(stacks) != 1:
         raise ValueError(
             f"Expected one list of {n_there} layers in {type(encoder).__name__}, found {len(stacks)}. Leave n_layers "
@@ -55,33 +65,43 @@ class PunctuationLSTM(PreTrainedModel):
     config_class = PunctuationLSTMConfig
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
-    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True  # it has none
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = (
+        True  # it has none
+    )
 
     def __init__(self, config: PunctuationLSTMConfig) -> None:
         super().__init__(config)
         widths = [config.embedding_size, *[config.hidden_size] * (config.num_hidden_layers - 1)]
         self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(nn.LSTM(width, config.hidden_size, batch_first=True) for width in widths)
+        self.layers = nn.ModuleList(
+            nn.LSTM(width, config.hidden_size, batch_first=True) for width in widths
+        )
         self.post_init()
 
     def forward(self, input_ids: torch.Tensor, **kwargs: Any) -> BaseModelOutput:
         """The states (B, P, H) of pieces (B, P); padding follows a text."""
         states = self.embed_tokens(input_ids)
-        with torch.autocast(states.device.type, enabled=False):  # which not every device has for an LSTM
+        with torch.autocast(
+            states.device.type, enabled=False
+        ):  # which not every device has for an LSTM
             for layer in self.layers:
                 states, _ = layer(self.dropout(states))
         return BaseModelOutput(last_hidden_state=states)
 
 
-def in_8_bits(weights: Mapping[str, torch.Tensor], encoder: nn.Module, prefix: str) -> dict[str, torch.Tensor]:
+def in_8_bits(
+    weights: Mapping[str, torch.Tensor], encoder: nn.Module, prefix: str
+) -> dict[str, torch.Tensor]:
     """Weights of a model whose encoder has that prefix, as they are stored."""
     stored = dict(weights)
     for _, path, own in _matrices(encoder):
         name = f"{prefix}{path}{own}"
         matrix = weights[name].detach().float()
         scale = matrix.abs().amax(dim=1, keepdim=True) / 127
-        steps = matrix / scale.clamp(min=torch.finfo(torch.float32).tiny)  # a row of zeros has a scale of 0
+        steps = matrix / scale.clamp(
+            min=torch.finfo(torch.float32).tiny
+        )  # a row of zeros has a scale of 0
         stored[name], stored[name + SCALE] = steps.round().to(torch.int8), scale
     return stored
 

@@ -48,7 +48,9 @@ class SlotClassifier(nn.Module):
         self.dense = nn.Linear(hidden_size, width)
         self.out_proj = nn.Linear(width, n_labels)
 
-    def forward(self, slot_states: torch.Tensor, is_slot: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(
+        self, slot_states: torch.Tensor, is_slot: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """`slot_states`: (..., H); returns logits (..., M)."""
         hidden = torch.relu(self.dense(self.dropout(slot_states)))
         return self.out_proj(self.dropout(hidden))
@@ -67,10 +69,17 @@ class BiLSTMClassifier(nn.Module):
     def forward(self, slot_states: torch.Tensor, is_slot: torch.Tensor) -> torch.Tensor:
         """`slot_states` (B, W, H), `is_slot` (B, W) of bool; returns logits (B, W, M)."""
         # Each text is turned round within its own slots.
-        places, n_slots = torch.arange(is_slot.shape[1], device=is_slot.device), is_slot.sum(1, keepdim=True)
-        turned = torch.where(places < n_slots, n_slots - 1 - places, places)  # (B, W), its own inverse
+        places, n_slots = (
+            torch.arange(is_slot.shape[1], device=is_slot.device),
+            is_slot.sum(1, keepdim=True),
+        )
+        turned = torch.where(
+            places < n_slots, n_slots - 1 - places, places
+        )  # (B, W), its own inverse
         turned = turned.unsqueeze(-1).expand_as(slot_states)
-        with torch.autocast(slot_states.device.type, enabled=False):  # which not every device has for an LSTM
+        with torch.autocast(
+            slot_states.device.type, enabled=False
+        ):  # which not every device has for an LSTM
             states = self.dropout(slot_states).to(self.projection.weight.dtype)
             ahead, _ = self.lstm(states)
             back, _ = self.lstm_reverse(states.gather(1, turned))
@@ -93,10 +102,14 @@ class LinearChain(nn.Module):
         steps = self._steps(scores.float().log_softmax(-1), is_slot)
         forward = self._products(steps)[:, :, 0]  # (B, W, M): all ways to a label
         backward = self._products(steps.flip(1).transpose(2, 3)).flip(1)[:, 1:].logsumexp(2)
-        backward = torch.cat([backward, torch.zeros_like(forward[:, :1])], dim=1)  # all ways on from a label
+        backward = torch.cat(
+            [backward, torch.zeros_like(forward[:, :1])], dim=1
+        )  # all ways on from a label
         return (forward + backward).log_softmax(-1)
 
-    def losses(self, scores: torch.Tensor, is_slot: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def losses(
+        self, scores: torch.Tensor, is_slot: torch.Tensor, labels: torch.Tensor
+    ) -> torch.Tensor:
         """Negative log-likelihood (B, W) of the scored labels, each window's spread evenly over its scored slots.
 
         A slot that is not scored may have any label.
@@ -104,7 +117,10 @@ class LinearChain(nn.Module):
         scores, is_scored = scores.float().log_softmax(-1), labels != NOT_SCORED
         is_other = labels.unsqueeze(-1) != torch.arange(scores.shape[-1], device=labels.device)
         right = scores.masked_fill(is_other & is_scored.unsqueeze(-1), BARRED)
-        whole, own = (self._products(self._steps(one, is_slot))[:, -1, 0].logsumexp(-1) for one in (scores, right))
+        whole, own = (
+            self._products(self._steps(one, is_slot))[:, -1, 0].logsumexp(-1)
+            for one in (scores, right)
+        )
         losses = whole - own  # (B,), of the summed weights of all sequences
         return is_scored * (losses / is_scored.sum(1).clamp(min=1)).unsqueeze(1)
 

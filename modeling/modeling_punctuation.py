@@ -17,11 +17,22 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import cached_file, can_return_tuple
 
 from .configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
-from .encoders import SCALE, PunctuationLSTM, apply_scales, expect_scales, in_8_bits, keep_first_layers, without_pooler
+from .encoders import (
+    SCALE,
+    PunctuationLSTM,
+    apply_scales,
+    expect_scales,
+    in_8_bits,
+    keep_first_layers,
+    without_pooler,
+)
 from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
 
 NOTICES = ("GEMMA_TERMS_OF_USE.txt", "NOTICE")
-MAY_BE_MISSING = ("_raise_exceptions_for_missing_entries", "_raise_exceptions_for_connection_errors")
+MAY_BE_MISSING = (
+    "_raise_exceptions_for_missing_entries",
+    "_raise_exceptions_for_connection_errors",
+)
 HUB_KEYWORDS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 
 
@@ -59,7 +70,9 @@ class PunctuationRestorationModel(PreTrainedModel):
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
-    accepts_loss_kwargs = False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
+    accepts_loss_kwargs = (
+        False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
+    )
     _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
     notices: Mapping[str, bytes] = {}  # files that are written beside the weights, by name
 
@@ -67,9 +80,13 @@ class PunctuationRestorationModel(PreTrainedModel):
         super().__init__(config)
         config.check_model()
         encoder: Any = config.encoder_config
-        is_ours = encoder.model_type == PunctuationLSTMConfig.model_type  # code from the Hub is not registered
+        is_ours = (
+            encoder.model_type == PunctuationLSTMConfig.model_type
+        )  # code from the Hub is not registered
         self.encoder: Any = (
-            PunctuationLSTM(encoder) if is_ours else AutoModel.from_config(encoder, **without_pooler(encoder))
+            PunctuationLSTM(encoder)
+            if is_ours
+            else AutoModel.from_config(encoder, **without_pooler(encoder))
         )
         self.classifier: Any = build_head(config, config.get_text_config().hidden_size)
         if not will_be_loaded:
@@ -80,7 +97,11 @@ class PunctuationRestorationModel(PreTrainedModel):
 
     @classmethod
     def from_encoder(
-        cls, name_or_path: str, n_layers: int | None = None, revision: str | None = None, **settings: Any
+        cls,
+        name_or_path: str,
+        n_layers: int | None = None,
+        revision: str | None = None,
+        **settings: Any,
     ) -> "PunctuationRestorationModel":
         """Start from a pretrained encoder, with a new classifier.
 
@@ -100,7 +121,9 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "from_pretrained; to train it further, give it to train.py as --model."
             )
         pooler = without_pooler(config)
-        encoder = AutoModel.from_pretrained(name_or_path, revision=revision, dtype=torch.float32, **pooler)
+        encoder = AutoModel.from_pretrained(
+            name_or_path, revision=revision, dtype=torch.float32, **pooler
+        )
         if any(getattr(module, "is_causal", False) is True for module in encoder.modules()):
             raise ValueError(
                 f"Expected an encoder that reads both ways, {name_or_path} is a {type(encoder).__name__}, which reads "
@@ -108,8 +131,13 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
-        local = ("_name_or_path", "dtype")  # a path of this machine, and how the weights were stored
-        encoder_config: Any = {key: value for key, value in encoder.config.to_dict().items() if key not in local}
+        local = (
+            "_name_or_path",
+            "dtype",
+        )  # a path of this machine, and how the weights were stored
+        encoder_config: Any = {
+            key: value for key, value in encoder.config.to_dict().items() if key not in local
+        }
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
         model.encoder.load_state_dict(encoder.state_dict())
         model.notices = notices_beside(name_or_path, revision=revision)
@@ -124,14 +152,20 @@ class PunctuationRestorationModel(PreTrainedModel):
         """
         place, wants_info = pretrained_model_name_or_path, kwargs.pop("output_loading_info", False)
         try:
-            loaded: Any = super().from_pretrained(place, *args, output_loading_info=True, will_be_loaded=True, **kwargs)
+            loaded: Any = super().from_pretrained(
+                place, *args, output_loading_info=True, will_be_loaded=True, **kwargs
+            )
         except SafetensorError as error:
             raise OSError(
                 f"Expected safetensors weights in {place}, could not read them: {error}. Download or copy the "
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
         model, report = loaded
-        new = {"classifier.casings.weight", "classifier.casings.bias"} if kwargs.get("casings") else set()
+        new = (
+            {"classifier.casings.weight", "classifier.casings.bias"}
+            if kwargs.get("casings")
+            else set()
+        )
         if missing := sorted(report["missing_keys"] - new):
             raise ValueError(
                 f"Expected weights for all of this model in {place}, {len(missing)} are missing, such as "
@@ -151,7 +185,9 @@ class PunctuationRestorationModel(PreTrainedModel):
             model.notices = notices_beside(place, **where)
         return loaded if wants_info else model
 
-    def save_pretrained(self, save_directory: Any, *args: Any, stored_bits: int | None = None, **kwargs: Any) -> None:
+    def save_pretrained(
+        self, save_directory: Any, *args: Any, stored_bits: int | None = None, **kwargs: Any
+    ) -> None:
         """As in transformers; `stored_bits=8` stores the encoder's matrices in 8 bits, other numbers are a ValueError.
 
         Such a file has a quarter of the size. This model itself stays as it is. The notice and the terms that lay
@@ -163,7 +199,10 @@ class PunctuationRestorationModel(PreTrainedModel):
             if stored_bits:
                 weights = kwargs.get("state_dict") or self.state_dict()
                 kwargs["state_dict"] = in_8_bits(weights, self.encoder, "encoder.")
-            for name, content in self.notices.items():  # first: `push_to_hub=True` sends what is there
+            for (
+                name,
+                content,
+            ) in self.notices.items():  # first: `push_to_hub=True` sends what is there
                 Path(save_directory).mkdir(parents=True, exist_ok=True)
                 if not (place := Path(save_directory, name)).exists():
                     place.write_bytes(content)
@@ -211,16 +250,26 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         crf, casing_head = self.classifier.crf, self.classifier.casings
         if casings is not None and casing_head is None:
-            raise ValueError("Expected no casings, the model knows none. Leave them out, or load it with casings=True.")
-        read = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **{**kwargs, "return_dict": True})
+            raise ValueError(
+                "Expected no casings, the model knows none. Leave them out, or load it with casings=True."
+            )
+        read = self.encoder(
+            input_ids=input_ids, attention_mask=attention_mask, **{**kwargs, "return_dict": True}
+        )
         states, is_slot = read.last_hidden_state, slot_positions != 0
-        slot_states = states.gather(1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))  # (B, W, H)
+        slot_states = states.gather(
+            1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+        )  # (B, W, H)
         scores = self.classifier(slot_states, is_slot)
         logits = scores if crf is None else crf(scores, is_slot)
         casing_logits = None if casing_head is None else casing_head(slot_states)
         losses = []
         if labels is not None:
-            each = cross_entropies(logits, labels) if crf is None else crf.losses(scores, is_slot, labels)
+            each = (
+                cross_entropies(logits, labels)
+                if crf is None
+                else crf.losses(scores, is_slot, labels)
+            )
             losses.append(mean_loss(each, labels))
         if casings is not None and casing_logits is not None:
             losses.append(mean_loss(cross_entropies(casing_logits, casings), casings))

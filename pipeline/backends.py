@@ -41,11 +41,15 @@ def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., torch.Tens
         ImportError: if a package is missing; with what to install.
     """
     if name not in BACKENDS:
-        raise ValueError(f"Expected backend to be one of {BACKENDS}, got {name!r}. Pass one of these.")
+        raise ValueError(
+            f"Expected backend to be one of {BACKENDS}, got {name!r}. Pass one of these."
+        )
     if name != "torch":
         if model.dtype != torch.float32:
             got = str(model.dtype).removeprefix("torch.")
-            raise ValueError(f"Expected dtype float32 for backend {name!r}, got {got}. Leave dtype out.")
+            raise ValueError(
+                f"Expected dtype float32 for backend {name!r}, got {got}. Leave dtype out."
+            )
         source = _file_beside(FILES[name], model) or _written(name, model, pad_id)
         return functools.partial(_compute_with_onnx, source)
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
@@ -64,7 +68,9 @@ def check_device(name: str | None) -> None:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:
         said = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"Expected a device that is here, such as cpu, got {name}: {said}. Name another.") from error
+        raise ValueError(
+            f"Expected a device that is here, such as cpu, got {name}: {said}. Name another."
+        ) from error
 
 
 def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
@@ -109,12 +115,20 @@ def _file_beside(name: str, model: Any) -> str | None:
     try:
         known = {"revision": revision, "_raise_exceptions_for_connection_errors": False}
         file = cached_file(source, name, **known) if source else None
-        made = _session(file, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map if file else {}
+        made = (
+            _session(file, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map
+            if file
+            else {}
+        )
     except ImportError:
         raise
     except Exception:  # no such file, or no whole one, for which ONNX Runtime has errors of its own
         return None
-    return file if (made.get("weights"), made.get("format")) == (fingerprint(model), str(FORMAT)) else None
+    return (
+        file
+        if (made.get("weights"), made.get("format")) == (fingerprint(model), str(FORMAT))
+        else None
+    )
 
 
 def _written(name: str, model: Any, pad_id: int) -> bytes:

@@ -44,7 +44,9 @@ def agreed(probabilities: np.ndarray, words: Sequence[str]) -> np.ndarray:
 
     A name is a name throughout a text, and some places show it better than others (Krishnan & Manning 2006).
     """
-    _, kinds, counts = np.unique(np.array(words, dtype=object), return_inverse=True, return_counts=True)
+    _, kinds, counts = np.unique(
+        np.array(words, dtype=object), return_inverse=True, return_counts=True
+    )
     sums = np.zeros((len(counts), probabilities.shape[1]))
     np.add.at(sums, kinds, probabilities)
     others = (sums[kinds] - probabilities) / np.maximum(counts[kinds] - 1, 1)[:, None]
@@ -102,7 +104,9 @@ def capital_edits(
     forms = plain = without_shouting([word.text for word in words])
     if probabilities.shape[1]:
         mixed = {form.lower(): form for form in reversed(mixed_case)}
-        kinds = agreed(probabilities, [word.spoken.lower() for word in words]).argmax(axis=1).tolist()
+        kinds = (
+            agreed(probabilities, [word.spoken.lower() for word in words]).argmax(axis=1).tolist()
+        )
         kinds = [AS_IS if index in unchanged else kind for index, kind in enumerate(kinds)]
         forms = [recased(word, kind, mixed) for word, kind in zip(plain, kinds, strict=True)]
     edits = []
@@ -130,7 +134,11 @@ def without_shouting(words: Sequence[str]) -> list[str]:
     plain = list(words)
     for is_shouted, group in itertools.groupby(told, key=lambda index: words[index].isupper()):
         stretch = list(group)
-        if is_shouted and len(stretch) >= (LEAST_WORDS if len(stretch) == len(told) else LEAST_STRETCH):
+        if is_shouted and len(stretch) >= (
+            LEAST_WORDS if len(stretch) == len(told) else LEAST_STRETCH
+        ):
             for index in stretch:
-                plain[index] = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in words[index])
+                plain[index] = "".join(
+                    sign.lower() if len(sign.lower()) == 1 else sign for sign in words[index]
+                )
     return plain

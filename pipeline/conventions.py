@@ -25,18 +25,30 @@ WRITTEN_MARKS: dict[str, dict[str, str]] = {
 }
 # Han and kana alone have a comma between the parts of a list (Chinese) or of a sentence (Japanese).
 WRITTEN_MARKS |= {
-    script: {"、": row.get(",", ","), **row} for script, row in WRITTEN_MARKS.items() if script not in ("Han", "Kana")
+    script: {"、": row.get(",", ","), **row}
+    for script, row in WRITTEN_MARKS.items()
+    if script not in ("Han", "Kana")
 }
-UNSPACED = ("Han", "Kana")  # written without blanks: a blank ends their say in how a number beside them is treated
+UNSPACED = (
+    "Han",
+    "Kana",
+)  # written without blanks: a blank ends their say in how a number beside them is treated
 
 # Embedding and isolate controls of right-to-left text are brackets that nobody sees.
-OPENERS = frozenset("([{（［｛〈《「『【〔〖〘〚｢⟨⟪“‘„‚«‹〝❝¿¡" + "\u2066\u2067\u2068\u202a\u202b\u202d\u202e")
+OPENERS = frozenset(
+    "([{（［｛〈《「『【〔〖〘〚｢⟨⟪“‘„‚«‹〝❝¿¡" + "\u2066\u2067\u2068\u202a\u202b\u202d\u202e"
+)
 CLOSERS = frozenset(")]}）］｝〉》」』】〕〗〙〛｣⟩⟫”’»›〞〟❞" + "\u2069\u202c")
 EITHER = frozenset("\"'`´＂＇")  # the same sign opens and closes
-TURNED_CLOSERS = frozenset("“‘«‹")  # „German“ and »Danish« quotes close with signs that open elsewhere
+TURNED_CLOSERS = frozenset(
+    "“‘«‹"
+)  # „German“ and »Danish« quotes close with signs that open elsewhere
 TURNED_OPENERS = frozenset("”’»›")
 ENCLOSING, OPENS = OPENERS | CLOSERS | EITHER, OPENERS | EITHER
-CLOSES_APART, OPENS_APART = CLOSERS | TURNED_CLOSERS, OPENS | TURNED_OPENERS  # where no word touches the other side
+CLOSES_APART, OPENS_APART = (
+    CLOSERS | TURNED_CLOSERS,
+    OPENS | TURNED_OPENERS,
+)  # where no word touches the other side
 
 # What opens a question or an exclamation -> the mark that closes it, as Spanish, Galician and Asturian write them.
 PAIRS = {"¿": "?", "¡": "!"}
@@ -52,7 +64,9 @@ _LETTERS_OF = {
     "Kana": KANA,
     "Latin": r"\p{L}",
 }
-_LAST_LETTER = regex.compile("(?r)" + "|".join(f"(?P<{name}>[{_LETTERS_OF[name]}])" for name in WRITTEN_MARKS))
+_LAST_LETTER = regex.compile(
+    "(?r)" + "|".join(f"(?P<{name}>[{_LETTERS_OF[name]}])" for name in WRITTEN_MARKS)
+)
 _KANA_LETTER = regex.compile(f"[{KANA}]")
 
 
@@ -80,13 +94,24 @@ def known_marks(marks: Iterable[str]) -> dict[str, str]:
     Those are the given marks of one sign, the forms in which some script writes them, and those that are only read.
     """
     given = [mark for mark in marks if len(mark) == 1]
-    forms = {form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given}
+    forms = {
+        form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given
+    }
     read = {form: mark for mark, signs in ALSO_READ.items() for form in signs if mark in given}
     return forms | read | {mark: mark for mark in given}
 
 
 # Other forms of a mark, which are not written: half and full width, small and vertical ones, and other scripts' own.
-ALSO_READ = {".": "．｡﹒॥۔", "?": "፧﹖\u037e‽⁇", "!": "﹗", "…": "⋯‥", ",": "﹐", "、": "､﹑", ";": "﹔", ":": "﹕"}
+ALSO_READ = {
+    ".": "．｡﹒॥۔",
+    "?": "፧﹖\u037e‽⁇",
+    "!": "﹗",
+    "…": "⋯‥",
+    ",": "﹐",
+    "、": "､﹑",
+    ";": "﹔",
+    ":": "﹕",
+}
 # What ends a sentence: every sign, and the usual name of its label.
 _ENDS = {".": "PERIOD", "?": "QUESTION", "!": "EXCLAMATION", "…": "ELLIPSIS"}
 SENTENCE_ENDS = {sign: name for mark, name in _ENDS.items() for sign in known_marks(mark)}

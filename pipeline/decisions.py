@@ -34,7 +34,9 @@ from .spoken_forms import Forms, tied
 from .words import Word
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
-LEAST_CHANCE = 0.01  # of a word to open its sentence; where all have less, its `?` stays alone, as in English
+LEAST_CHANCE = (
+    0.01  # of a word to open its sentence; where all have less, its `?` stays alone, as in English
+)
 OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; times are rounded
 MAX_DOUBLINGS = 3.0  # of the odds of a mark
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
@@ -61,18 +63,26 @@ class PreparedItem:
     borders: list[int]  # where another speaker or a paragraph begins
     forms: Forms  # numbers, times and addresses as they are spoken
     replaced: Set[str] = frozenset()  # the signs that are taken out first
-    times: Sequence[tuple[Time, Time]] | None = None  # when the words were said; None where nobody knows
+    times: Sequence[tuple[Time, Time]] | None = (
+        None  # when the words were said; None where nobody knows
+    )
 
 
 class Choice(NamedTuple):
     """Which labels may be chosen."""
 
-    goes_to: np.ndarray  # (M,) the label that gets a label's probability: itself, if it may be chosen
-    thresholds: np.ndarray  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
+    goes_to: (
+        np.ndarray
+    )  # (M,) the label that gets a label's probability: itself, if it may be chosen
+    thresholds: (
+        np.ndarray
+    )  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
 
 
 def make_choice(
-    config: ModelConfig, marks: str | Sequence[str] = "basic", thresholds: Mapping[str, float] | None = None
+    config: ModelConfig,
+    marks: str | Sequence[str] = "basic",
+    thresholds: Mapping[str, float] | None = None,
 ) -> Choice:
     """What `marks` and `thresholds` allow, a ValueError for what cannot be; sets have what opens with what closes."""
     names, basic = config.label_names, config.basic_labels
@@ -84,14 +94,22 @@ def make_choice(
         raise ValueError(f"Expected marks to be {known}, got {marks!r}. Pass one of these.")
     if isinstance(marks, str) and marks in sets:
         signs = {label["after"] for label in config.labels if label["name"] in wanted}
-        wanted = [*wanted, *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs)]
-    goes_to = [next((n for n in (index, basic[index]) if names[n] in wanted), 0) for index in range(len(names))]
+        wanted = [
+            *wanted,
+            *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs),
+        ]
+    goes_to = [
+        next((n for n in (index, basic[index]) if names[n] in wanted), 0)
+        for index in range(len(names))
+    ]
     config.check_thresholds(thresholds or {})
     limits = [(thresholds or {}).get(name, np.inf) for name in names]
     return Choice(np.array(goes_to), np.array(limits))
 
 
-def fix(config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[int, str]) -> list[Decision | None]:
+def fix(
+    config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[int, str]
+) -> list[Decision | None]:
     """For each word what a mark of the text or the caller decides; a ValueError for an unknown label or word."""
     ids: dict[str | None, int] = {name: index for index, name in enumerate(config.label_names)}
     fixed = [Decision(ids.get(mark.label, 0), 1.0, "input") if mark else None for mark in found]
@@ -106,7 +124,11 @@ def fix(config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[i
 
 
 def decide(
-    prepared: PreparedItem, probabilities: np.ndarray, config: ModelConfig, choice: Choice, pause: float | None = None
+    prepared: PreparedItem,
+    probabilities: np.ndarray,
+    config: ModelConfig,
+    choice: Choice,
+    pause: float | None = None,
 ) -> tuple[list[Decision], np.ndarray]:
     """What is decided of each word, and its probabilities (W, M) after all that was weighed.
 
@@ -114,7 +136,9 @@ def decide(
     """
     item, words = prepared.item, prepared.words
     probabilities = calibrated(probabilities, config.calibration_temperature)
-    if pause is not None and prepared.times:  # each `pause` seconds of silence double the odds of a mark
+    if (
+        pause is not None and prepared.times
+    ):  # each `pause` seconds of silence double the odds of a mark
         lengths = pause_lengths(prepared.times)
         doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
         probabilities[:, 1:] *= 2.0 ** doublings[:, None]
@@ -126,15 +150,24 @@ def decide(
     if words and item.unfinished and not (item.decides_last or config.open_ends):
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)
-    for index in last:  # before an empty line or another speaker a sentence ends, whatever the thresholds
+    for (
+        index
+    ) in last:  # before an empty line or another speaker a sentence ends, whatever the thresholds
         likeliest = 1 + shared[index, 1:].argmax()
-        if not labels[index] and shared[index, likeliest] and is_sentence_end(config.labels[likeliest]):
+        if (
+            not labels[index]
+            and shared[index, likeliest]
+            and is_sentence_end(config.labels[likeliest])
+        ):
             labels[index] = likeliest
     is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
     labels[~is_free] = [given.label for given in prepared.fixed if given]
     labels = match_pairs(labels, shared, config.labels, is_free, item.unfinished)
     scores = shared[np.arange(len(labels)), labels].tolist()
-    made = (Decision(label, score, "model") for label, score in zip(labels.tolist(), scores, strict=True))
+    made = (
+        Decision(label, score, "model")
+        for label, score in zip(labels.tolist(), scores, strict=True)
+    )
     return [given or own for given, own in zip(prepared.fixed, made, strict=True)], probabilities
 
 
@@ -160,7 +193,9 @@ def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfi
     is_end = [is_sentence_end(label) for label in config.labels]
     if last and any(is_end):
         probabilities[last] *= is_end
-        probabilities[last] /= np.maximum(probabilities[last].sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        probabilities[last] /= np.maximum(
+            probabilities[last].sum(axis=1, keepdims=True), np.finfo(float).tiny
+        )
     return probabilities
 
 
@@ -177,18 +212,29 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     without a threshold must be the most probable of all.
     """
     n_labels = len(choice.goes_to)
-    scores = np.array(probabilities, dtype=np.float64).reshape(-1, n_labels) @ np.eye(n_labels)[choice.goes_to]
-    ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)  # (W, M); 0 for labels without a threshold
+    scores = (
+        np.array(probabilities, dtype=np.float64).reshape(-1, n_labels)
+        @ np.eye(n_labels)[choice.goes_to]
+    )
+    ratios = scores / np.maximum(
+        choice.thresholds, LEAST_THRESHOLD
+    )  # (W, M); 0 for labels without a threshold
     ratios[ratios < 1] = 0.0
     reached = ratios.argmax(axis=1)  # the first label, "no mark", where none reaches its threshold
     has_none = np.isinf(choice.thresholds)
     likeliest = np.where(has_none | (ratios > 0), scores, -1.0).argmax(axis=1)
     # A mark without a threshold that is the most probable stays, whatever else reaches its own.
-    return np.where((reached == 0) | (has_none[likeliest] & (likeliest > 0)), likeliest, reached), scores
+    return np.where(
+        (reached == 0) | (has_none[likeliest] & (likeliest > 0)), likeliest, reached
+    ), scores
 
 
 def match_pairs(
-    labels: np.ndarray, scores: np.ndarray, table: Sequence[Label], is_free: np.ndarray, unfinished: bool = False
+    labels: np.ndarray,
+    scores: np.ndarray,
+    table: Sequence[Label],
+    is_free: np.ndarray,
+    unfinished: bool = False,
 ) -> np.ndarray:
     """Label ids (W,) in which the signs of every sentence match.
 
@@ -208,7 +254,9 @@ def match_pairs(
     for first, end in itertools.pairwise([0, *(np.flatnonzero(ends) + 1)]):
         here, last = slice(first, end), end - 1
         matched[here][opens[here]] = 0
-        pair = next((pair for pair in PAIRS.items() if ids.get(("", pair[1])) == labels[last]), ("", ""))
+        pair = next(
+            (pair for pair in PAIRS.items() if ids.get(("", pair[1])) == labels[last]), ("", "")
+        )
         opening, both = ids.get((pair[0], ""), 0), ids.get(pair, 0)
         if not opening or opening in labels[here][~is_free[here]]:
             continue

@@ -34,7 +34,9 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
     marks = []
     for word, label in zip(words, labels, strict=True):
         before, after = written(label["before"], word.script), written(label["after"], word.script)
-        if after and word.text.endswith((after, label["after"])):  # an abbreviation's point ends the sentence too
+        if after and word.text.endswith(
+            (after, label["after"])
+        ):  # an abbreviation's point ends the sentence too
             after = ""
         marks.append((before, after))
     return marks
@@ -43,8 +45,14 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
 def without_marks(text: str, words: Sequence[Word], removed: Set[str]) -> str:
     """The text with blanks in the place of the signs that `restoring_edits` takes out; of `yes,no` none is."""
     starts, ends = [0, *(word.end for word in words)], [*(word.start for word in words), len(text)]
-    gone = {edit["start"] for gap in zip(starts, ends, strict=True) for edit in _removals(text, *gap, removed)[0]}
-    return "".join(" " if place in gone else sign for place, sign in enumerate(text)) if gone else text
+    gone = {
+        edit["start"]
+        for gap in zip(starts, ends, strict=True)
+        for edit in _removals(text, *gap, removed)[0]
+    }
+    return (
+        "".join(" " if place in gone else sign for place, sign in enumerate(text)) if gone else text
+    )
 
 
 def restoring_edits(
@@ -61,7 +69,9 @@ def restoring_edits(
     """
     edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
     for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):
-        if before and (removed or before not in text[word.mark_from : word.start]):  # else it is there already
+        if before and (
+            removed or before not in text[word.mark_from : word.start]
+        ):  # else it is there already
             edits.append(_insertion(word.mark_from, before, decided[index]))
         following = words[index + 1].start if index + 1 < len(words) else len(text)
         gone, stays_alone = _removals(text, word.end, following, removed)
@@ -72,27 +82,44 @@ def restoring_edits(
 
 
 def _insertion(start: int, mark: str, why: Mapping[str, Any]) -> Edit:
-    return Edit(start=start, removed="", inserted=mark, label=why["label"], score=why["score"], source=why["source"])
+    return Edit(
+        start=start,
+        removed="",
+        inserted=mark,
+        label=why["label"],
+        score=why["score"],
+        source=why["source"],
+    )
 
 
 def change(text: str, start: int, inserted: str, source: str) -> Edit:
     """The edit that puts something in the place of one character, for another reason than a label."""
-    return Edit(start=start, removed=text[start], inserted=inserted, label=None, score=None, source=source)
+    return Edit(
+        start=start, removed=text[start], inserted=inserted, label=None, score=None, source=source
+    )
 
 
 def _removals(text: str, start: int, end: int, marks: Container[str]) -> tuple[list[Edit], bool]:
     """The edits that empty a gap of marks; and whether what stays after the word before it wants no mark beside it."""
     places = set(mark_places(text, start, end, marks))
     if not places:
-        return [], bool(marks) and bool(typed_dashes(text, start, end))  # dashes are not in the table, and stay
+        return [], bool(marks) and bool(
+            typed_dashes(text, start, end)
+        )  # dashes are not in the table, and stay
     edits: list[Edit] = []
     stays_alone = False
-    for is_run, group in itertools.groupby(range(start, end), lambda n: text[n] in marks or text[n] in ENCLOSING):
+    for is_run, group in itertools.groupby(
+        range(start, end), lambda n: text[n] in marks or text[n] in ENCLOSING
+    ):
         run = list(group)
         first, after = run[0], run[-1] + 1
         if is_run and (gone := [place for place in run if place in places]):
             # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
-            if first > 0 and after < len(text) and WORD_SIGNS.fullmatch(text[first - 1] + text[after]):
+            if (
+                first > 0
+                and after < len(text)
+                and WORD_SIGNS.fullmatch(text[first - 1] + text[after])
+            ):
                 stays_alone = stays_alone or first == start
             else:
                 edits += [change(text, place, "", "removal") for place in gone]
@@ -118,7 +145,9 @@ def edited(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = N
     return "".join([*parts, text[start:end]])
 
 
-def edited_between(text: str, edits: Sequence[Edit], start: int, end: int, with_marks: bool = False) -> str:
+def edited_between(
+    text: str, edits: Sequence[Edit], start: int, end: int, with_marks: bool = False
+) -> str:
     """`text[start:end]` with those of the text's edits that belong to it: a mark belongs to its word.
 
     `with_marks` adds the marks at `start` itself, of the word that ends there.
@@ -128,7 +157,11 @@ def edited_between(text: str, edits: Sequence[Edit], start: int, end: int, with_
     inside = []
     for edit in edits[first:last]:
         place = edit["start"]
-        if (place > start or with_marks) if follows(edit) else place + max(1, len(edit["removed"])) <= end:
+        if (
+            (place > start or with_marks)
+            if follows(edit)
+            else place + max(1, len(edit["removed"])) <= end
+        ):
             inside.append(edit)
     return edited(text, inside, start, end)
 

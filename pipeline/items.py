@@ -22,7 +22,10 @@ from .words import Word
 
 logger = logging.getLogger(__name__)
 
-KEYS = {"text": {"text", "turns", "spans", "unfinished", "known"}, "words": {"words", "timestamps", "known"}}
+KEYS = {
+    "text": {"text", "turns", "spans", "unfinished", "known"},
+    "words": {"words", "timestamps", "known"},
+}
 _HAN_END, _HAN_START = regex.compile(r"\p{Han}\p{M}*+\Z"), regex.compile(r"\p{Han}")
 
 
@@ -35,10 +38,14 @@ class Item:
     spans: list[TimedSpan] | None = None  # when its parts were said, in order; None without times
     turns: tuple[int, ...] = ()  # characters where another speaker begins, in order
     unfinished: bool = False  # whether the text goes on
-    decides_last: bool = False  # whether its last word is decided although it goes on, by any model: in a stream
+    decides_last: bool = (
+        False  # whether its last word is decided although it goes on, by any model: in a stream
+    )
     words: Sequence[Word] | None = None  # those of the text, where they are found already
     recognised: Recognised | None = None  # what a recogniser gave, to be given back
-    spoken: str = ""  # the text with blanks in the place of all that is not said, the text itself by default
+    spoken: str = (
+        ""  # the text with blanks in the place of all that is not said, the text itself by default
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spoken", self.spoken or self.text)
@@ -54,10 +61,16 @@ def read_item(item: Any) -> Item:
         return _read_recognised(item, {})
     known = item.get("known") or {}
     if not isinstance(known, Mapping) or not all(isinstance(index, int) for index in known):
-        raise ValueError(f"Expected 'known' as {{word index: label name}}, got {known!r}. Pass such a dictionary.")
+        raise ValueError(
+            f"Expected 'known' as {{word index: label name}}, got {known!r}. Pass such a dictionary."
+        )
     words = listed(item.get("words"))
     has_objects = bool(words) and not isinstance(words[0], str)
-    if has_objects or not set(item) <= KEYS["text"] | KEYS["words"] or {"text", "words"} <= set(item):
+    if (
+        has_objects
+        or not set(item) <= KEYS["text"] | KEYS["words"]
+        or {"text", "words"} <= set(item)
+    ):
         return _read_recognised(item, known)
     if not any(name in item and set(item) <= keys for name, keys in KEYS.items()):
         raise ValueError(
@@ -69,18 +82,34 @@ def read_item(item: Any) -> Item:
         return _read_words(listed(item["words"]), item.get("timestamps"), known)
     text, turns, spans = item["text"], item.get("turns", ()), item.get("spans")
     if not isinstance(text, str):
-        raise ValueError(f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string.")
-    if isinstance(turns, str) or not isinstance(turns, Sequence) or not all(isinstance(turn, int) for turn in turns):
-        raise ValueError(f"Expected 'turns' as a list of character offsets, got {turns!r:.80}. Pass integers.")
-    return _read_text(text, turns, known=known, spans=_read_spans(spans), unfinished=bool(item.get("unfinished")))
+        raise ValueError(
+            f"Expected 'text' to be a string, got {type(text).__name__}. Pass a string."
+        )
+    if (
+        isinstance(turns, str)
+        or not isinstance(turns, Sequence)
+        or not all(isinstance(turn, int) for turn in turns)
+    ):
+        raise ValueError(
+            f"Expected 'turns' as a list of character offsets, got {turns!r:.80}. Pass integers."
+        )
+    return _read_text(
+        text, turns, known=known, spans=_read_spans(spans), unfinished=bool(item.get("unfinished"))
+    )
 
 
 def _read_spans(given: Any) -> list[TimedSpan] | None:
     try:
-        spans = [TimedSpan(start, end, _read_time(time)) for start, end, time in listed(given) or ()]
+        spans = [
+            TimedSpan(start, end, _read_time(time)) for start, end, time in listed(given) or ()
+        ]
         are_places = all(isinstance(place, Integral) for span in spans for place in span[:2])
         in_order = [place for span in spans for place in span[:2]]
-        if are_places and (given is None or listed(given) is not None) and in_order == sorted(in_order):
+        if (
+            are_places
+            and (given is None or listed(given) is not None)
+            and in_order == sorted(in_order)
+        ):
             return spans or None
     except (TypeError, ValueError):
         pass
@@ -110,7 +139,14 @@ def _read_recognised(given: Any, known: Mapping[int, str]) -> Item:
     for warning in found.warnings:
         logger.warning(warning)
     speech, goes_on = found.speech, isinstance(given, Mapping) and bool(given.get("unfinished"))
-    return Item(speech.text, known, speech.spans or None, tuple(speech.turns), unfinished=goes_on, recognised=found)
+    return Item(
+        speech.text,
+        known,
+        speech.spans or None,
+        tuple(speech.turns),
+        unfinished=goes_on,
+        recognised=found,
+    )
 
 
 def _read_text(text: str, turns: Sequence[int] = (), **more: Any) -> Item:
@@ -133,7 +169,10 @@ def turns_in(hidden: Iterable[Hidden], speaker: str | None = None) -> list[int]:
 def join_words(words: Sequence[str]) -> str:
     """One text of words: with one space between them, with none between two Han words."""
     pairs = itertools.pairwise(words)
-    borders = ["" if _HAN_END.search(word) and _HAN_START.match(following) else " " for word, following in pairs]
+    borders = [
+        "" if _HAN_END.search(word) and _HAN_START.match(following) else " "
+        for word, following in pairs
+    ]
     return "".join(word + border for word, border in zip(words, [*borders, ""], strict=False))
 
 
@@ -146,18 +185,30 @@ def places_of(words: Iterable[str], text: str) -> Iterator[int]:
 
 
 def _read_words(words: Any, timestamps: Any, known: Mapping[int, str]) -> Item:
-    if isinstance(words, str) or not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
-        raise ValueError(f"Expected 'words' to be a list of strings, got {words!r:.80}. Pass one string a word.")
+    if (
+        isinstance(words, str)
+        or not isinstance(words, Sequence)
+        or not all(isinstance(word, str) for word in words)
+    ):
+        raise ValueError(
+            f"Expected 'words' to be a list of strings, got {words!r:.80}. Pass one string a word."
+        )
     text = join_words(words)
     places = list(places_of(words, text))
-    hidden = [one.moved(place) for word, place in zip(words, places, strict=True) for one in find_hidden(word, "word")]
+    hidden = [
+        one.moved(place)
+        for word, place in zip(words, places, strict=True)
+        for one in find_hidden(word, "word")
+    ]
     spoken, turns = Line(text, hidden=hidden).spoken, tuple(turns_in(hidden))
     if timestamps is None:
         return Item(text, known, turns=turns, spoken=spoken)
     times = listed(timestamps)
     if times is None or len(times) != len(words):
         got = timestamps if times is None else len(times)
-        raise ValueError(f"Expected one (start, end) a word: {len(words)} words, got {got}. Pair them first.")
+        raise ValueError(
+            f"Expected one (start, end) a word: {len(words)} words, got {got}. Pair them first."
+        )
     spans = []
     for index, (word, place, time) in enumerate(zip(words, places, times, strict=True)):
         try:

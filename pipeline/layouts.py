@@ -36,7 +36,9 @@ class Aligned(NamedTuple):
     """Times in a list of their own, one for each token: starts, or pairs of start and end."""
 
     times: str
-    tokens: str = ""  # words, or pieces that join to the text; "": words between blanks, or Han characters
+    tokens: str = (
+        ""  # words, or pieces that join to the text; "": words between blanks, or Han characters
+    )
     unit: float = 1.0
 
 
@@ -144,18 +146,51 @@ _MAY_BE_EMPTY = ("text", "word", "transcript", "alternatives", "nBest")
 _EMPTY: tuple[Any, ...] = (None, "", [], [{}])
 OTHER_READINGS = {"alternatives", "NBest", "nBest"}  # of the same words: all entries but the first
 # Keys that say more of what is read already, or another thing than it seems.
-NOT_MISSED = {"start_offset", "end_offset", "end_of_turn", "timestamp", "timestep", "timestamps", "offsets", "duration"}
+NOT_MISSED = {
+    "start_offset",
+    "end_offset",
+    "end_of_turn",
+    "timestamp",
+    "timestep",
+    "timestamps",
+    "offsets",
+    "duration",
+}
 KNOWN_KEYS = {path.split(".")[0] for row in (*TIMES, *AFTER_SEGMENT.values()) for path in row[:2]}
 KNOWN_KEYS |= {*SPEAKERS, *NOT_MISSED}
 LOOK_LIKE = {
-    "times": {"start", "begin", "end", "stop", "time", "times", "timestamp", "timestamps", "offset", "offsets"},
+    "times": {
+        "start",
+        "begin",
+        "end",
+        "stop",
+        "time",
+        "times",
+        "timestamp",
+        "timestamps",
+        "offset",
+        "offsets",
+    },
     "speakers": {"speaker", "spk", "talker"},
 }
-_TEXT_KEYS = {path.split(".")[-1] for path in (*TEXTS, *PART_TEXTS)} - {"value", "content", "Content", "DisplayText"}
-ATTRIBUTES = ("text", "segments", "word", "words", "transcript")  # any of these makes an object a part of what was said
+_TEXT_KEYS = {path.split(".")[-1] for path in (*TEXTS, *PART_TEXTS)} - {
+    "value",
+    "content",
+    "Content",
+    "DisplayText",
+}
+ATTRIBUTES = (
+    "text",
+    "segments",
+    "word",
+    "words",
+    "transcript",
+)  # any of these makes an object a part of what was said
 _CLOCK = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_DURATION = re.compile(r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?")  # of ISO 8601: PT2M3.5S
+_DURATION = re.compile(
+    r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?"
+)  # of ISO 8601: PT2M3.5S
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +209,9 @@ class Part:
                 values = listed(value)
                 value = values[step] if values is not None and step < len(values) else None
             else:
-                value = value.get(step) if isinstance(value, Mapping) else getattr(value, step, None)
+                value = (
+                    value.get(step) if isinstance(value, Mapping) else getattr(value, step, None)
+                )
             way = (*way, step)
             if value is None or callable(value):
                 return None
@@ -196,18 +233,26 @@ class Part:
                 elif isinstance(value, str) and key in _TEXT_KEYS and len(value.split()) > 1:
                     yield Part(value, (*self.way, key))
         elif isinstance(self.value, list | tuple):
-            for n, value in enumerate(self.value[:1] if {*self.way[-1:]} & OTHER_READINGS else self.value):
+            for n, value in enumerate(
+                self.value[:1] if {*self.way[-1:]} & OTHER_READINGS else self.value
+            ):
                 if isinstance(value, Mapping | list | tuple):  # there may be many numbers
                     yield from Part(value, (*self.way, n)).texts()
 
     def parts(self) -> "list[Part] | None":
         """The entries of a list or an array; None for another value."""
         values = listed(self.value)
-        return None if values is None else [Part(value, (*self.way, n)) for n, value in enumerate(values)]
+        return (
+            None
+            if values is None
+            else [Part(value, (*self.way, n)) for n, value in enumerate(values)]
+        )
 
     def strings(self, paths: Sequence[str] = TEXTS) -> "Iterator[Part]":
         """The strings under these paths, by default the texts of a transcript."""
-        return (one for one in map(self.at, paths) if one is not None and isinstance(one.value, str))
+        return (
+            one for one in map(self.at, paths) if one is not None and isinstance(one.value, str)
+        )
 
     def said(self) -> "Part | None":
         """The text of a segment or word, which may be it itself."""
@@ -219,11 +264,19 @@ class Part:
 
     def is_silent(self) -> bool:
         """Whether it is an entry in which nothing was heard."""
-        return isinstance(self.value, Mapping) and any(self.value.get(key, 0) in _EMPTY for key in _MAY_BE_EMPTY)
+        return isinstance(self.value, Mapping) and any(
+            self.value.get(key, 0) in _EMPTY for key in _MAY_BE_EMPTY
+        )
 
     def heard_nothing(self) -> bool:
         """Whether this transcript has an empty list, or a text that is null and no other."""
-        lists = (at for path in ROOTS for one in self.all(path) for row in LISTS if (at := one.at(row.path)))
+        lists = (
+            at
+            for path in ROOTS
+            for one in self.all(path)
+            for row in LISTS
+            if (at := one.at(row.path))
+        )
         values = self.value if isinstance(self.value, Mapping) else {}
         is_null = any(values.get(key, "") is None for key in TEXTS)
         has_other = any(isinstance(one, str) and " " in one.strip() for one in values.values())
@@ -236,9 +289,13 @@ class Part:
             found = self.at(row.path)
             parts = found.parts() if found else []
             if found and parts is None and row.path in ("segments", "chunks", "words"):
-                raise self.fault(f"Expected a list under {row.path!r}, got {found.value!r:.60}. Put one there.")
+                raise self.fault(
+                    f"Expected a list under {row.path!r}, got {found.value!r:.60}. Put one there."
+                )
             parts = [part for part in parts or [] if not row.each or part.at(row.each)]
-            if not parts or (row.beside and not self.at(row.beside)) or parts[0].at("mark"):  # our own output's
+            if (
+                not parts or (row.beside and not self.at(row.beside)) or parts[0].at("mark")
+            ):  # our own output's
                 continue
             if parts[0].says() or (row.path == "words" and isinstance(parts[0].value, str)):
                 rows.setdefault(row.path, (row, parts))
@@ -252,13 +309,17 @@ class Part:
             if words and all(word.said() for word in words):
                 return words
             if found and key == "words" and (words or words is None):
-                raise self.fault(f"Expected a list of words under 'words', got {found.value!r:.60}. Put one there.")
+                raise self.fault(
+                    f"Expected a list of words under 'words', got {found.value!r:.60}. Put one there."
+                )
         return []
 
     def speaker(self) -> Any:
         """Who speaks; None where nobody tells."""
         told = (found.value for found in map(self.at, SPEAKERS) if found)
-        return next((one for one in told if isinstance(one, str | int | float) and str(one).strip()), None)
+        return next(
+            (one for one in told if isinstance(one, str | int | float) and str(one).strip()), None
+        )
 
     def begins(self) -> bool:
         """Whether it says when it begins, in a recording: a date says when that was made."""
@@ -268,15 +329,26 @@ class Part:
     def moments(self, unit: float) -> tuple[float | None, float | None] | None:
         """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""
         whole = (row for row in TIMES if self.at(row.start) and self.at(row.end))
-        starts, ends = (row for row in TIMES if self.at(row.start)), (row for row in TIMES if self.at(row.end))
-        if row := next(itertools.chain(whole, starts, ends), None):  # start_time and begin_time both have an end_time
+        starts, ends = (
+            (row for row in TIMES if self.at(row.start)),
+            (row for row in TIMES if self.at(row.end)),
+        )
+        if row := next(
+            itertools.chain(whole, starts, ends), None
+        ):  # start_time and begin_time both have an end_time
             first, last = (self.seconds(self.at(path), unit * row.unit) for path in row[:2])
             if row.lasts and first is not None and last is not None:
                 last = round(first + last, 6)
             return first, last
         pair = self.at("timestamp")
-        if pair and not isinstance(pair.value, Mapping) and [part.value for part in pair.parts() or ()] != [None, None]:
-            raise self.fault(f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Write one, or none.')
+        if (
+            pair
+            and not isinstance(pair.value, Mapping)
+            and [part.value for part in pair.parts() or ()] != [None, None]
+        ):
+            raise self.fault(
+                f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Write one, or none.'
+            )
         return None
 
     def seconds(self, moment: "Part | None", unit: float) -> float | None:
@@ -288,7 +360,9 @@ class Part:
 
     def fault(self, problem: str) -> ValueError:
         """The error that names the place of a value."""
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way).lstrip(".")
+        place = "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way
+        ).lstrip(".")
         return ValueError(f"{place}: {problem}" if place else problem)
 
 
@@ -304,12 +378,18 @@ def seconds(value: Any, unit: float = 1.0) -> float | None:
     """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
     value = value.item() if hasattr(value, "item") else value
     value = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
-    if isinstance(value, str) and (found := _DURATION.fullmatch(value.strip()) or _CLOCK.fullmatch(value.strip())):
+    if isinstance(value, str) and (
+        found := _DURATION.fullmatch(value.strip()) or _CLOCK.fullmatch(value.strip())
+    ):
         hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in found.groups())
         in_seconds = found.re is _DURATION or found[2]
         return round(hours * 3600 + minutes * 60 + rest if in_seconds else rest * unit, 6)
-    if value is None or (isinstance(value, Real | Decimal) and not math.isfinite(value)):  # WhisperX writes NaN
+    if value is None or (
+        isinstance(value, Real | Decimal) and not math.isfinite(value)
+    ):  # WhisperX writes NaN
         return None
     if not isinstance(value, Real | Decimal) or isinstance(value, bool):
-        raise ValueError(f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?")
+        raise ValueError(
+            f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
+        )
     return value if unit == 1 and isinstance(value, int) else round(float(value) * unit, 6)

@@ -27,7 +27,11 @@ class FoundMark:
 
 
 def find_marks(
-    text: str, words: Sequence[Word], mark_labels: MarkLabels, label_names: Sequence[str], borders: Sequence[int] = ()
+    text: str,
+    words: Sequence[Word],
+    mark_labels: MarkLabels,
+    label_names: Sequence[str],
+    borders: Sequence[int] = (),
 ) -> list[FoundMark | None]:
     """The mark of each word: in the gap after it, or what opens there for the next word (`¿`).
 
@@ -42,7 +46,10 @@ def find_marks(
     if borders:
         nearest = (bisect_left(borders, word.end) for word in words)
         ends = [min([end, *borders[n : n + 1]]) for n, end in zip(nearest, ends, strict=False)]
-    marks = [_mark_between(text, word.end, end, closing, rank) for word, end in zip(words, ends, strict=False)]
+    marks = [
+        _mark_between(text, word.end, end, closing, rank)
+        for word, end in zip(words, ends, strict=False)
+    ]
     if not opening:
         return marks
     starts = [0, *(mark.end if mark else word.end for word, mark in zip(words, marks, strict=True))]
@@ -50,7 +57,11 @@ def find_marks(
         if places := mark_places(text, starts[index], word.start, opening):
             mark = marks[index] or FoundMark(None, places[0], places[-1] + 1)
             signs = [text[place] for place in places]
-            closed = [sign for sign in signs if mark.label and mark_labels.get(PAIRS.get(sign, "")) == mark.label]
+            closed = [
+                sign
+                for sign in signs
+                if mark.label and mark_labels.get(PAIRS.get(sign, "")) == mark.label
+            ]
             whole = [mark_labels.get(sign + PAIRS[sign]) for sign in closed]
             labels = whole if any(whole) else [mark.label, *map(mark_labels.__getitem__, signs)]
             label = max(filter(None, labels), key=rank.__getitem__)
@@ -70,23 +81,39 @@ def _tables(
     return {name: index for index, name in enumerate(label_names)}, opening, closing
 
 
-def _mark_between(text: str, start: int, end: int, labels_of: MarkLabels, rank: dict[str, int]) -> FoundMark | None:
+def _mark_between(
+    text: str, start: int, end: int, labels_of: MarkLabels, rank: dict[str, int]
+) -> FoundMark | None:
     """The mark in one gap, from the end of a word to the start of the next."""
     if text[start:end] in _NO_MARKS:
         return None
-    found = [(place, place + 1, labels_of[text[place]]) for place in mark_places(text, start, end, labels_of)]
+    found = [
+        (place, place + 1, labels_of[text[place]])
+        for place in mark_places(text, start, end, labels_of)
+    ]
     if "—" in labels_of:
         found += [(*span, labels_of["—"]) for span in typed_dashes(text, start, end)]
     if not found:
         return None
     starts, ends, labels = zip(*found, strict=True)
-    return FoundMark(max(filter(None, labels), key=rank.__getitem__, default=None), min(starts), max(ends))
+    return FoundMark(
+        max(filter(None, labels), key=rank.__getitem__, default=None), min(starts), max(ends)
+    )
 
 
 def mark_places(text: str, start: int, end: int, marks: Container[str]) -> list[int]:
     """Offsets of the marks between two offsets, where no word is; a minus and what belongs to a typed face are none."""
-    places = [place for place in range(start, end) if text[place] in marks and not _MINUS.match(text, place)]
-    faces = {sign for place in places if (face := _FACE.match(text, place)) for sign in range(*face.span())}
+    places = [
+        place
+        for place in range(start, end)
+        if text[place] in marks and not _MINUS.match(text, place)
+    ]
+    faces = {
+        sign
+        for place in places
+        if (face := _FACE.match(text, place))
+        for sign in range(*face.span())
+    }
     return [place for place in places if place not in faces] if faces else places
 
 
@@ -94,7 +121,9 @@ def typed_dashes(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where hyphens stand for a dash between two words, given the offsets of the gap between them."""
     if "-" not in text[start:end]:
         return []
-    return [match.span() for match in _TYPED_DASH.finditer(text, start, end + 2)]  # ` -5`: what follows must be seen
+    return [
+        match.span() for match in _TYPED_DASH.finditer(text, start, end + 2)
+    ]  # ` -5`: what follows must be seen
 
 
 _NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words
@@ -111,5 +140,7 @@ def strip_marks(
     marks = find_marks(text, words, mark_labels, label_names)
     labels = [mark.label if mark and mark.label else label_names[0] for mark in marks]
     if words and words[-1].text.endswith(".") and not marks[-1] and "." in mark_labels:
-        labels[-1] = mark_labels["."] or label_names[0]  # the point of an abbreviation that ends the text is both
+        labels[-1] = (
+            mark_labels["."] or label_names[0]
+        )  # the point of an abbreviation that ends the text is both
     return [word.spoken for word in words], labels

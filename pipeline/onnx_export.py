@@ -23,8 +23,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}  # settings that change no result
-FORMAT = 8  # raised when files made by an earlier version of this module should not be used any more
+NOT_COMPUTED = {
+    "_name_or_path",
+    "architectures",
+    "dtype",
+    "transformers_version",
+}  # settings that change no result
+FORMAT = (
+    8  # raised when files made by an earlier version of this module should not be used any more
+)
 
 
 def fingerprint(model: Any) -> str:
@@ -46,7 +53,9 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
             f"Expected a model without an LSTM or a CRF for ONNX, {type(model.encoder).__name__} with head "
             f"{model.config.head!r} has one. Use backend 'torch'."
         )
-    onnx, _, _ = map(import_package, ("onnx", "onnxruntime", "onnxscript"))  # torch writes ONNX with the last one
+    onnx, _, _ = map(
+        import_package, ("onnx", "onnxruntime", "onnxscript")
+    )  # torch writes ONNX with the last one
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with _quiet():
         graph = _graph_of(model, pad_id, in_int8)
@@ -59,7 +68,9 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
             graph = onnx.load(path)
     onnx.helper.set_model_props(graph, {"weights": fingerprint(model), "format": str(FORMAT)})
     graph.doc_string = graph.graph.doc_string = ""
-    for node in graph.graph.node:  # where in which file of torch each node came from: as large as the graph itself
+    for node in (
+        graph.graph.node
+    ):  # where in which file of torch each node came from: as large as the graph itself
         node.doc_string = ""
         del node.metadata_props[:]
     onnx.save(graph, path)
@@ -93,9 +104,13 @@ class _Graph(nn.Module):
                 elif in_int8 and isinstance(part, nn.Linear) and part.in_features == width:
                     setattr(owner, name, _LinearByPiece(part))
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, slot_positions: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, slot_positions: Tensor
+    ) -> tuple[Tensor, ...]:
         outputs = self.model(input_ids, attention_mask, slot_positions)
-        return tuple(scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None)
+        return tuple(
+            scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None
+        )
 
 
 class _Int8Embedding(nn.Module):
@@ -118,9 +133,13 @@ class _RMSNorm(nn.Module):
 
     def __init__(self, norm: nn.Module) -> None:
         super().__init__()
-        self.eps: float = getattr(norm, "eps", None) or getattr(norm, "variance_epsilon", None) or 1e-6
+        self.eps: float = (
+            getattr(norm, "eps", None) or getattr(norm, "variance_epsilon", None) or 1e-6
+        )
         ones = torch.ones_like(norm.get_parameter("weight"))
-        self.scale = nn.Buffer(norm(ones).detach() * (1 + self.eps) ** 0.5)  # the weight, to which Gemma adds 1
+        self.scale = nn.Buffer(
+            norm(ones).detach() * (1 + self.eps) ** 0.5
+        )  # the weight, to which Gemma adds 1
 
     def forward(self, states: Tensor) -> Tensor:
         return states / (states.pow(2).mean(-1, keepdim=True) + self.eps).sqrt() * self.scale
@@ -143,7 +162,9 @@ class _LinearByPiece(nn.Module):
 def _quiet() -> Iterator[None]:
     """Without what torch, ONNX Script and ONNX Runtime tell their developers; other logging goes on."""
 
-    def is_other(record: logging.LogRecord) -> bool:  # ONNX Runtime's quantisation logs by the root logger
+    def is_other(
+        record: logging.LogRecord,
+    ) -> bool:  # ONNX Runtime's quantisation logs by the root logger
         return "onnxruntime" not in record.pathname
 
     with contextlib.ExitStack() as undo:
@@ -173,5 +194,7 @@ def _graph_of(model: Any, pad_id: int, in_int8: bool) -> Any:
         )  # fmt: skip
     except torch.onnx.errors.OnnxExporterError as error:
         kind = type(model.encoder).__name__
-        raise ValueError(f"Expected an encoder that torch writes as ONNX, {kind} is none. Use 'torch'.") from error
+        raise ValueError(
+            f"Expected an encoder that torch writes as ONNX, {kind} is none. Use 'torch'."
+        ) from error
     return program.model_proto

@@ -14,7 +14,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .edits import Edit
-from .layouts import AFTER_SEGMENT, ALIGNED, KNOWN_KEYS, LOOK_LIKE, NAMES, ROOTS, Listed, Part, listed
+from .layouts import (
+    AFTER_SEGMENT,
+    ALIGNED,
+    KNOWN_KEYS,
+    LOOK_LIKE,
+    NAMES,
+    ROOTS,
+    Listed,
+    Part,
+    listed,
+)
 from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan, lacks_signs
 from .unspoken import Layout, find_hidden, names_speakers
 
@@ -73,8 +83,12 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     if new.keys() <= {one.name for one in fields if one.init}:
         return dataclasses.replace(value, **new)
     changed = copy.copy(value)
-    for name, inner in sorted(new.items(), key=lambda item: isinstance(item[1], str)):  # texts may follow from lists
-        with contextlib.suppress(AttributeError):  # perhaps it is computed from what was written already
+    for name, inner in sorted(
+        new.items(), key=lambda item: isinstance(item[1], str)
+    ):  # texts may follow from lists
+        with contextlib.suppress(
+            AttributeError
+        ):  # perhaps it is computed from what was written already
             setattr(changed, name, inner)
         if getattr(changed, name) != inner:
             raise ValueError(
@@ -93,7 +107,11 @@ def opens_transcript(value: Any) -> bool:
 def is_pair(value: Any) -> bool:
     """Whether this is what faster-whisper's `transcribe` returns: its segments, and an object about the recording."""
     is_of_two = isinstance(value, tuple) and len(value) == 2
-    return is_of_two and isinstance(value[0], list | tuple | Iterator) and hasattr(value[1], "language")
+    return (
+        is_of_two
+        and isinstance(value[0], list | tuple | Iterator)
+        and hasattr(value[1], "language")
+    )
 
 
 def read_transcripts(values: Any) -> list[Recognised] | Recognised:
@@ -102,7 +120,9 @@ def read_transcripts(values: Any) -> list[Recognised] | Recognised:
         return read_recognised(values)
     for value in values:
         if not isinstance(value, Mapping):
-            raise ValueError(f"Expected words, segments or transcripts in a list, got {value!r:.60}. Leave it out.")
+            raise ValueError(
+                f"Expected words, segments or transcripts in a list, got {value!r:.60}. Leave it out."
+            )
     if opens_transcript(values[0]) or _are_vosk(values):
         return read_recognised(values)
     return [read_recognised(value, (n,)) for n, value in enumerate(values)]
@@ -119,13 +139,18 @@ def read_recognised(given: Any, way: Way = ()) -> Recognised:
 def _are_vosk(values: Sequence[Any]) -> bool:
     """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
     bare = {"text"}, {"partial"}
-    kinds = [isinstance(value, Mapping) and (value.keys() in bare or "result" in value) for value in values]
+    kinds = [
+        isinstance(value, Mapping) and (value.keys() in bare or "result" in value)
+        for value in values
+    ]
     return all(kinds) and any(isinstance(value.get("result"), list) for value in values)
 
 
 def _are_spaced(words: Sequence[Part]) -> bool:
     """Whether words have the blanks before them, as Whisper's: ` 3`, `.5`, ` percent`."""
-    return any(text.value[:1].isspace() and text.value.strip() for word in words if (text := word.said()))
+    return any(
+        text.value[:1].isspace() and text.value.strip() for word in words if (text := word.said())
+    )
 
 
 def _joined(parts: Sequence[Part]) -> str:
@@ -144,7 +169,9 @@ class _Reader:
         self.given, self.way = given, way
         self.heard = Part(given[0], (0,)) if is_pair(given) else Part(given, way)
         names = map(given.get, NAMES) if isinstance(given, Mapping) else ()
-        self.builder = SpeechBuilder(next((str(name) for name in names if isinstance(name, str | int)), None))
+        self.builder = SpeechBuilder(
+            next((str(name) for name in names if isinstance(name, str | int)), None)
+        )
         self.strings: list[tuple[Way, str]] = []
         self.length = 0  # of all strings
         self.said: list[Said] = []  # segments, or words where there are none
@@ -167,17 +194,27 @@ class _Reader:
             are_words = any(isinstance(part.value, str) or part.at("word") for part in parts[:1])
             self._read_parts(parts, Listed("", "words" if are_words else "segments"))
         for kind, looks in LOOK_LIKE.items():
-            words = {key: re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", key).lower()) for key in self.other_keys}
-            keys = ", ".join(repr(key) for key in sorted(self.other_keys - KNOWN_KEYS) if looks & set(words[key]))
+            words = {
+                key: re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", key).lower())
+                for key in self.other_keys
+            }
+            keys = ", ".join(
+                repr(key) for key in sorted(self.other_keys - KNOWN_KEYS) if looks & set(words[key])
+            )
             if keys and kind not in self.read_kinds:
-                self._warn(self.heard, f"the keys {keys} look like {kind} and are not known; they are not read")
+                self._warn(
+                    self.heard,
+                    f"the keys {keys} look like {kind} and are not known; they are not read",
+                )
         self._check_pace()
         self._check_all_is_read()
         return Recognised(self.given, self.strings, self.builder.build(), self.warnings)
 
     def _read_transcript(self, value: Part) -> None:
         """A transcript, or those of the channels of a recording, one after the other."""
-        found = ([one for one in value.all(path) if one.lists() or any(one.strings())] for path in ROOTS)
+        found = (
+            [one for one in value.all(path) if one.lists() or any(one.strings())] for path in ROOTS
+        )
         roots = next(filter(None, found), [value])
         for n, root in enumerate(roots, start=1):
             if len(roots) > 1:
@@ -190,14 +227,22 @@ class _Reader:
         if not lists and not texts:
             if value.at("partial") or value.heard_nothing():
                 return
-            got = f"the keys {sorted(map(str, value.value))}" if isinstance(value.value, Mapping) else repr(value.value)
+            got = (
+                f"the keys {sorted(map(str, value.value))}"
+                if isinstance(value.value, Mapping)
+                else repr(value.value)
+            )
             wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
             raise value.fault(f"Expected {wanted}, got {got:.90}. Name the text's key 'text'.")
         self.said, begins_at = [], self.builder.length
         if lists:
             (row, parts), *others = lists
             # OpenAI: the text alone has marks.
-            if row.holds == "words" and all(map(Part.said, parts)) and lacks_signs(_joined(parts), _joined(texts[:1])):
+            if (
+                row.holds == "words"
+                and all(map(Part.said, parts))
+                and lacks_signs(_joined(parts), _joined(texts[:1]))
+            ):
                 self._read_text(texts.pop(0), parts, root, row.unit, "text")
             else:
                 self._introduce(root if parts[0].speaker() is None else parts[0])
@@ -209,7 +254,11 @@ class _Reader:
             self._note_keys(root)
         if not self.builder.speech.spans:
             self._read_aligned(root)
-        if not self.builder.speech.spans and root.begins() and None not in (root.moments(1.0) or [None]):
+        if (
+            not self.builder.speech.spans
+            and root.begins()
+            and None not in (root.moments(1.0) or [None])
+        ):
             self._time(root, (begins_at, self.builder.length), 1.0)
         for text in texts:
             problem = f"the {text.way[-1]!r} does not spell the words; it gets"
@@ -218,7 +267,9 @@ class _Reader:
     def _read_parts(self, parts: Sequence[Part], row: Listed) -> None:
         if row.holds == "segments":
             shown = (text.value for part in parts if (text := part.said()))
-            self.are_named = names_speakers((line for text in shown for line in text.splitlines()), are_cues=True)
+            self.are_named = names_speakers(
+                (line for text in shown for line in text.splitlines()), are_cues=True
+            )
         else:
             self.are_spaced = _are_spaced(parts)
         before = parts[:-1]
@@ -228,7 +279,9 @@ class _Reader:
             parts = before
         for part in parts:
             if not part.says() and not (row.holds == "words" and isinstance(part.value, str)):
-                raise part.fault(f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list.")
+                raise part.fault(
+                    f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list."
+                )
             self._read_part(part, row)
         if parts is before:
             self._read_copies(again, row._replace(path="words", holds="words"))
@@ -239,7 +292,9 @@ class _Reader:
         if text is None and not words:
             if part.is_silent():
                 return
-            raise part.fault(f"Expected a text, or a list of words, got {part.value!r:.60}. Is the format right?")
+            raise part.fault(
+                f"Expected a text, or a list of words, got {part.value!r:.60}. Is the format right?"
+            )
         if text and not text.value.strip():
             text = None
         elif row.holds == "words" and not words:
@@ -253,18 +308,26 @@ class _Reader:
             are_spaced = self.are_spaced if is_alone else _are_spaced(words)
             for n, word in enumerate(words):
                 self._introduce(word)
-                continues = are_spaced and (n > 0 or is_alone) and not (word.said() or word).value[:1].isspace()
+                continues = (
+                    are_spaced
+                    and (n > 0 or is_alone)
+                    and not (word.said() or word).value[:1].isspace()
+                )
                 self._time(word, self._say(word, "word", continues).place, row.unit, part)
         if len(self.builder.speech.spans) == n_timed:
             self._time(part, (begins_at, self.builder.length), row.unit)
 
-    def _read_text(self, text: Part, words: list[Part], owner: Part, unit: float, layout: Layout = "line") -> None:
+    def _read_text(
+        self, text: Part, words: list[Part], owner: Part, unit: float, layout: Layout = "line"
+    ) -> None:
         """A text and its words, which tell times and speakers where they spell it."""
         are_told = self._tell_speakers(words, text)
         self._introduce(words[0] if are_told else owner)
         said = self._say(text, layout)
         lines = [self._line(word, "word") for word in words]
-        ranges = self._repeat(lines, owner, "the words of a segment do not spell its text; they get", [said])
+        ranges = self._repeat(
+            lines, owner, "the words of a segment do not spell its text; they get", [said]
+        )
         for word, place in zip(words, ranges or (), strict=False):
             if are_told and place[0] < place[1]:
                 self._introduce(word, place[0])
@@ -275,17 +338,25 @@ class _Reader:
         if not words or words[0].speaker() is None:
             return False
         shown = find_hidden(text.value, "line", self.are_named)
-        return _letters(_joined(words)) == _letters(text.value) and not any(one.begins_turn for one in shown)
+        return _letters(_joined(words)) == _letters(text.value) and not any(
+            one.begins_turn for one in shown
+        )
 
     def _introduce(self, part: Part, at: int | None = None) -> None:
         """Note who says a part, which begins at this offset of the text, or else comes next."""
         if (speaker := part.speaker()) is not None:
             self.read_kinds.add("speakers")
-            self.builder.introduce(speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker), at)
+            self.builder.introduce(
+                speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker), at
+            )
 
     def _read_copies(self, parts: list[Part], row: Listed) -> None:
         """Another list of the same; its times count where those of segments are all there is."""
-        lines = [self._line(part, "line" if row.holds == "segments" else "word") for part in parts if part.said()]
+        lines = [
+            self._line(part, "line" if row.holds == "segments" else "word")
+            for part in parts
+            if part.said()
+        ]
         problem = f"the {row.path.split('.')[-1]!r} does not spell the words; it gets"
         ranges = self._repeat(lines, Part(None, self.way), problem, self.said)
         if ranges and len(parts) == len(ranges) > len(self.builder.speech.spans):
@@ -296,7 +367,9 @@ class _Reader:
 
     def _read_aligned(self, root: Part) -> None:
         """Times in a list of their own, one for each token of the text."""
-        said = " ".join(one.line.text[start:end] for one in self.said for start, end, _ in one.parts)
+        said = " ".join(
+            one.line.text[start:end] for one in self.said for start, end, _ in one.parts
+        )
         for row in ALIGNED:
             found, given = root.at(row.times), row.tokens and root.at(row.tokens)
             times = found.parts() if found else None
@@ -324,9 +397,15 @@ class _Reader:
         start, self.length = self.length, self.length + len(text.value) + 1
         self.strings.append((text.way[len(self.way) :], text.value))
         layout = "line" if layout == "word" and " " in text.value.strip() else layout
-        return Line.of(text.value, start, find_hidden(text.value, layout, None if layout == "text" else self.are_named))
+        return Line.of(
+            text.value,
+            start,
+            find_hidden(text.value, layout, None if layout == "text" else self.are_named),
+        )
 
-    def _repeat(self, lines: list[Line], owner: Part, problem: str, originals: list[Said]) -> list[Span] | None:
+    def _repeat(
+        self, lines: list[Line], owner: Part, problem: str, originals: list[Said]
+    ) -> list[Span] | None:
         """The ranges of these copies in the text."""
         if not any(line.text.strip() for line in lines) or not originals:
             return None
@@ -344,7 +423,9 @@ class _Reader:
         if after is None or own is None or own[0] is None:
             times = part.moments(unit)
         else:
-            begins, ends = (part.seconds(part.at(path) if path else None, after.unit) for path in after[:2])
+            begins, ends = (
+                part.seconds(part.at(path) if path else None, after.unit) for path in after[:2]
+            )
             times = own[0] + (begins or 0), None if ends is None else own[0] + ends
         if times is None:
             self._note_keys(part)
@@ -352,7 +433,10 @@ class _Reader:
         self.read_kinds.add("times")
         begins, ends = times
         if ends is not None and ends < max(0, begins or 0):
-            self._warn(part, f"it ends ({ends}) before it or the recording begins ({begins}); its times are not used")
+            self._warn(
+                part,
+                f"it ends ({ends}) before it or the recording begins ({begins}); its times are not used",
+            )
             begins = ends = None
         self.builder.time(place, None if begins is None else max(0, begins), ends)
 
@@ -365,17 +449,27 @@ class _Reader:
         least = SLOWEST * sum(end - start for start, end, _ in spans)
         are_whole = all(isinstance(moment, int) for span in spans for moment in span.time)
         if are_whole and sum(ends - begins for *_, (begins, ends) in spans) > least:
-            spans[:] = [TimedSpan(start, end, (begins / 1000, ends / 1000)) for start, end, (begins, ends) in spans]
-            self._warn(self.heard, "its times are read as milliseconds: in seconds it would be spoken far too slowly")
+            spans[:] = [
+                TimedSpan(start, end, (begins / 1000, ends / 1000))
+                for start, end, (begins, ends) in spans
+            ]
+            self._warn(
+                self.heard,
+                "its times are read as milliseconds: in seconds it would be spoken far too slowly",
+            )
 
     def _check_all_is_read(self) -> None:
         """Name what looks like speech and was not read."""
         read = {way for way, _ in self.strings}
         ways = {text.way[len(self.way) :] for text in self.heard.texts()} - read
-        left = {".".join("*" if isinstance(step, int) else str(step) for step in way) for way in ways}
+        left = {
+            ".".join("*" if isinstance(step, int) else str(step) for step in way) for way in ways
+        }
         if left:
             names = ", ".join(sorted(left))
-            self._warn(Part(None, self.way), f"the texts under {names} are not read: they get no marks")
+            self._warn(
+                Part(None, self.way), f"the texts under {names} are not read: they get no marks"
+            )
 
     def _warn(self, part: Part, problem: str) -> None:
         self.warnings.append(str(part.fault(problem)))

@@ -17,7 +17,15 @@ from transformers.pipelines.base import ChunkPipeline
 from .backends import make_backend
 from .casing import capital_edits
 from .decisions import PreparedItem, borders_of, decide, fix, make_choice, word_times
-from .edits import ascending, edited, edited_between, marks_of, restoring_edits, sentence_ranges, without_marks
+from .edits import (
+    ascending,
+    edited,
+    edited_between,
+    marks_of,
+    restoring_edits,
+    sentence_ranges,
+    without_marks,
+)
 from .items import read_item
 from .marks import find_marks
 from .recognisers import is_pair, opens_transcript
@@ -36,8 +44,12 @@ SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
 OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds", "pause"})
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 CPU_BUDGET, ACCELERATOR_BUDGET = 512, 32_768
-STREAM_BLOCK = 40_000  # letters and digits of a stream that are restored together: some 80 windows of English
-N_BATCHES_AHEAD = 16  # number of batches whose windows, of several texts, are sorted by length together
+STREAM_BLOCK = (
+    40_000  # letters and digits of a stream that are restored together: some 80 windows of English
+)
+N_BATCHES_AHEAD = (
+    16  # number of batches whose windows, of several texts, are sorted by length together
+)
 
 
 class PunctuationRestorationPipeline(ChunkPipeline):
@@ -103,44 +115,64 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     _load_tokenizer = True
     _load_processor = _load_image_processor = _load_feature_extractor = False
 
-    def __init__(self, *args: Any, jieba_dictionary: Any = None, backend: str = "torch", **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, jieba_dictionary: Any = None, backend: str = "torch", **kwargs: Any
+    ) -> None:
         self.backend = backend
         model: Any = kwargs.get("model", args[0] if args else None)
         if (kind := model.config.model_type) != TASK:
             what_to_do = "Train one from it (train.py --encoder), or name another model"
-            raise ValueError(f"Expected a model of type {TASK}, got one of type {kind}. {what_to_do}.")
+            raise ValueError(
+                f"Expected a model of type {TASK}, got one of type {kind}. {what_to_do}."
+            )
         super().__init__(*args, **kwargs)
         if self._batch_size is None:
             self._batch_size = 0  # by a budget of pieces; transformers would take None for 1
         if self.tokenizer is None:
-            raise ValueError("Expected a tokenizer beside the model, found none. Save one there, or pass tokenizer=.")
+            raise ValueError(
+                "Expected a tokenizer beside the model, found none. Save one there, or pass tokenizer=."
+            )
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         self.slots = SlotEncoder(self.tokenizer, config)
         if backend != "torch":
             if self.device.type != "cpu":
-                logger.warning(f"Expected device cpu, got {self.device}: backend {backend!r} computes on the CPU.")
+                logger.warning(
+                    f"Expected device cpu, got {self.device}: backend {backend!r} computes on the CPU."
+                )
             self.device = torch.device("cpu")
             self.model.to("cpu")  # type: ignore[arg-type]
         with torch.inference_mode():
             self.compute: Any = make_backend(backend, self.model, self.slots.pad_id)
 
-    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    def _sanitize_parameters(
+        self, **kwargs: Any
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         if unknown := sorted(set(kwargs) - set(OPTIONS)):
             what_to_do = "Correct them, or leave them out; fields of the configuration are set in `model.config`"
             what_to_do = "Put 'known' into the item" if unknown == ["known"] else what_to_do
             raise TypeError(f"Expected keywords among {OPTIONS}, got {unknown}. {what_to_do}.")
         for name in SWITCHES:
             if not isinstance(value := kwargs.get(name, False), bool):
-                raise ValueError(f"Expected {name} to be True or False, got {value!r}. Pass {name}=True or False.")
+                raise ValueError(
+                    f"Expected {name} to be True or False, got {value!r}. Pass {name}=True or False."
+                )
         if (existing := kwargs.get("existing", "keep")) not in EXISTING:
-            raise ValueError(f"Expected existing to be one of {EXISTING}, got {existing!r}. Pass one of these.")
+            raise ValueError(
+                f"Expected existing to be one of {EXISTING}, got {existing!r}. Pass one of these."
+            )
         pause = kwargs.get("pause")
         if pause is not None and not (isinstance(pause, int | float) and pause > 0):
-            raise ValueError(f"Expected pause in seconds, above 0, got {pause!r}. Pass pause=0.8, or leave it out.")
+            raise ValueError(
+                f"Expected pause in seconds, above 0, got {pause!r}. Pass pause=0.8, or leave it out."
+            )
         make_choice(self.model.config, kwargs.get("marks", "basic"), kwargs.get("thresholds"))
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_OPTIONS}
-        return preprocess, {}, {name: value for name, value in kwargs.items() if name not in PREPROCESS_OPTIONS}
+        return (
+            preprocess,
+            {},
+            {name: value for name, value in kwargs.items() if name not in PREPROCESS_OPTIONS},
+        )
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, several, or a stream of them; see the class."""
@@ -153,7 +185,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     @staticmethod
     def _read_inputs(inputs: Any) -> tuple[Any, bool]:
         """The inputs as transformers takes them, and whether they are one item: a list or an iterator may be either."""
-        if hasattr(inputs, "column_names") or hasattr(inputs, "columns"):  # of `datasets`, of pandas
+        if hasattr(inputs, "column_names") or hasattr(
+            inputs, "columns"
+        ):  # of `datasets`, of pandas
             raise TypeError(
                 f"Expected texts, got a table ({type(inputs).__name__}). Pass one of its columns, "
                 "`list(rows['text'])`, or one that is read on demand, "
@@ -161,14 +195,22 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             )
         if isinstance(inputs, torch.utils.data.IterableDataset):
             return inputs, False
-        if isinstance(inputs, torch.utils.data.Dataset):  # which need not raise an IndexError at its end
+        if isinstance(
+            inputs, torch.utils.data.Dataset
+        ):  # which need not raise an IndexError at its end
             return (inputs[n] for n in range(len(inputs))), False  # type: ignore[arg-type]
         if isinstance(inputs, str | bytes | Mapping) or is_pair(inputs):
             return inputs, True
-        if isinstance(inputs, Iterator):  # the first one tells whether these are segments of one transcript
+        if isinstance(
+            inputs, Iterator
+        ):  # the first one tells whether these are segments of one transcript
             head = list(itertools.islice(inputs, 1))
             rest = itertools.chain(head, inputs)
-            return (list(rest), True) if head and opens_transcript(head[0]) else ((item for item in rest), False)
+            return (
+                (list(rest), True)
+                if head and opens_transcript(head[0])
+                else ((item for item in rest), False)
+            )
         if hasattr(inputs, "tolist"):  # arrays and series
             inputs = inputs.tolist()
         if isinstance(inputs, Sequence | KeysView | ValuesView) and not isinstance(inputs, str):
@@ -188,7 +230,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
         """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text."""
-        streamer = PunctuationStreamer(self, **{"look_ahead": self.model.config.right_context, **options})
+        streamer = PunctuationStreamer(
+            self, **{"look_ahead": self.model.config.right_context, **options}
+        )
         for text, is_last in in_blocks(texts, STREAM_BLOCK):
             step = streamer.flush(text) if is_last else streamer.feed(text)
             streamer.forget()
@@ -197,10 +241,14 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
         """Write model, tokenizer and all their code: a folder as the Hub holds it. A file there: NotADirectoryError."""
         if os.path.isfile(save_directory):
-            raise NotADirectoryError(f"Expected a folder to save into, {save_directory} is a file. Name another place.")
+            raise NotADirectoryError(
+                f"Expected a folder to save into, {save_directory} is a file. Name another place."
+            )
         super().save_pretrained(save_directory, **kwargs)
 
-    def preprocess(self, item: Any, existing: str = "keep", final: bool = True) -> Iterator[dict[str, Any]]:
+    def preprocess(
+        self, item: Any, existing: str = "keep", final: bool = True
+    ) -> Iterator[dict[str, Any]]:
         """Windows of one item, as pieces and slots; no words still give one, which decides nothing."""
         config, given = self.model.config, read_item(item)
         given = given if final else replace(given, unfinished=True)
@@ -215,7 +263,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             kept = find_marks(left, words, config.mark_labels, config.label_names, borders)
         fixed = fix(config, kept, given.known)
         times = None if given.spans is None else word_times(words, given.spans)
-        prepared = PreparedItem(given, words, found, fixed, borders, find_forms(spoken), replaced, times)
+        prepared = PreparedItem(
+            given, words, found, fixed, borders, find_forms(spoken), replaced, times
+        )
         known = range(len(words)) if existing == "condition" else given.known
         shown = [one.label if one and n in known else None for n, one in enumerate(fixed)]
         pieces = self.slots.pieces(spoken)
@@ -224,7 +274,12 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             span = slice(seen.first, seen.end)
             is_over = seen.end == len(pieces) and not given.unfinished
             input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span], is_over)
-            yield {"input_ids": input_ids, "slot_positions": slot_positions, "window": seen, "prepared": prepared}
+            yield {
+                "input_ids": input_ids,
+                "slot_positions": slot_positions,
+                "window": seen,
+                "prepared": prepared,
+            }
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         return {"probabilities": self.compute(**model_inputs)}  # (B, W, M + C), labels and casings
@@ -243,7 +298,9 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """Join the windows of one text, choose labels, and write the marks into the text."""
         config, prepared = self.model.config, model_outputs[0]["prepared"]
         item, words, table = prepared.item, prepared.words, config.labels
-        read = np.concatenate([output["probabilities"][output["window"].kept] for output in model_outputs])
+        read = np.concatenate(
+            [output["probabilities"][output["window"].kept] for output in model_outputs]
+        )
         labels, casings = np.split(read, [len(table)], axis=1)  # (W, M) and (W, C)
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
         choice = make_choice(config, marks, limits)
@@ -256,16 +313,29 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             }
             for word, mark, (label, score, source) in zip(words, written, decided, strict=True)
         ]  # fmt: skip
-        new = [("", "") if one.source == "input" else mark for mark, one in zip(written, decided, strict=True)]
+        new = [
+            ("", "") if one.source == "input" else mark
+            for mark, one in zip(written, decided, strict=True)
+        ]
         edits = restoring_edits(item.spoken, words, new, entries, prepared.replaced)
-        ranges = sentence_ranges(item.spoken, edits, entries, item.turns) if truecase or sentences else []
+        ranges = (
+            sentence_ranges(item.spoken, edits, entries, item.turns)
+            if truecase or sentences
+            else []
+        )
         if truecase:
             firsts, listed = {first for first, _ in ranges}, config.mixed_case or ()
-            capitals = capital_edits(item.text, words, casings, listed, prepared.forms.addresses, firsts)
+            capitals = capital_edits(
+                item.text, words, casings, listed, prepared.forms.addresses, firsts
+            )
             edits = ascending([*edits, *capitals])
         result: dict[str, Any] = {"text": edited(item.text, edits), "edits": edits}
         if return_words:
-            scores = [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()] if all_scores else ()
+            scores = (
+                [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()]
+                if all_scores
+                else ()
+            )
             for name, values in (("timestamp", prepared.times), ("scores", scores)):
                 for entry, value in zip(entries, values or (), strict=False):
                     entry[name] = value
@@ -273,24 +343,35 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if sentences:
             result["sentences"] = []
             for first, end in ranges:
-                mark, start, stop = prepared.found[end - 1], words[first].mark_from, words[end - 1].mark_at
+                mark, start, stop = (
+                    prepared.found[end - 1],
+                    words[first].mark_from,
+                    words[end - 1].mark_at,
+                )
                 stop = max(stop, mark.end) if mark else stop
                 said = edited_between(item.text, edits, start, stop)
                 result["sentences"].append({"text": said, "start": start, "end": stop})
         if item.recognised is None:
             return result
         restored = item.recognised.restored(edits)
-        if isinstance(restored, dict) and "chunks" in restored:  # of transformers, whose results are flat
+        if (
+            isinstance(restored, dict) and "chunks" in restored
+        ):  # of transformers, whose results are flat
             return {**result, **restored}
         return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
 
-    def get_iterator(self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any) -> Iterator[Any]:
+    def get_iterator(
+        self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any
+    ) -> Iterator[Any]:
         """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
 
         Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
         """
         preprocess_params, _, postprocess_params = params
-        numbered, budget = enumerate(inputs), CPU_BUDGET if self.device.type == "cpu" else ACCELERATOR_BUDGET
+        numbered, budget = (
+            enumerate(inputs),
+            CPU_BUDGET if self.device.type == "cpu" else ACCELERATOR_BUDGET,
+        )
         while True:
             texts: list[list[dict[str, Any]]] = []  # their windows
             n_ahead = 0  # windows, or their pieces where batches go by those
@@ -299,14 +380,20 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                     texts.append(list(self.preprocess(item, **preprocess_params)))
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"Item {position}: {error}") from error
-                n_ahead += sum(1 if batch_size else len(window["input_ids"]) for window in texts[-1])
+                n_ahead += sum(
+                    1 if batch_size else len(window["input_ids"]) for window in texts[-1]
+                )
                 if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
                     break
             if not texts:
                 return
             windows = [window for own in texts for window in own]
-            for indices in batches_by_length([len(one["input_ids"]) for one in windows], batch_size or None, budget):
-                outputs = self.forward(collate([windows[index] for index in indices], self.slots.pad_id))
+            for indices in batches_by_length(
+                [len(one["input_ids"]) for one in windows], batch_size or None, budget
+            ):
+                outputs = self.forward(
+                    collate([windows[index] for index in indices], self.slots.pad_id)
+                )
                 for index, rows in zip(indices, outputs["probabilities"].numpy(), strict=True):
                     windows[index]["probabilities"] = rows
             for own in texts:

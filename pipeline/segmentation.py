@@ -77,10 +77,14 @@ class WordPatterns:
             "han": rf"{han}(?:{mark}*+(?:[ ]{mark}*+)?+{han})*+",
             "other": rf"(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++{word}",  # .5 and .NET begin with their point
         }
-        self.word = regex.compile("(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items()))
+        self.word = regex.compile(
+            "(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items())
+        )
         self.link_tail = regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | ENCLOSING)}]*+\Z")
         # The gap, which may hold marks, between a point and the next word.
-        self._before_capital, self._before_number = (regex.compile(rf"{mark}*+[ ]\p{{{kind}}}") for kind in ("Lu", "N"))
+        self._before_capital, self._before_number = (
+            regex.compile(rf"{mark}*+[ ]\p{{{kind}}}") for kind in ("Lu", "N")
+        )
 
     def owns_point(self, word: str, text: str, end: int) -> bool:
         """Whether the point after a word, which ends at `end` of a text, belongs to it."""
@@ -89,9 +93,17 @@ class WordPatterns:
         lower = word.lower()
         if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(_HYPHEN.split(word)[-1]):
             return True
-        if len(word) == 1 and word.isupper() and word != "I" and self._before_capital.match(text, end + 1):
+        if (
+            len(word) == 1
+            and word.isupper()
+            and word != "I"
+            and self._before_capital.match(text, end + 1)
+        ):
             return True  # an initial
-        return lower in ABBREVIATIONS_BEFORE_NUMBERS and self._before_number.match(text, end + 1) is not None
+        return (
+            lower in ABBREVIATIONS_BEFORE_NUMBERS
+            and self._before_number.match(text, end + 1) is not None
+        )
 
 
 def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
@@ -163,7 +175,9 @@ class HanSegmenter:
             ) from error
         self.lines = tuple(lines)
         if not all(isinstance(line, str) and line for line in self.lines):
-            raise ValueError(f"Expected words in jieba_dictionary, got {self.lines!r:.80}. Correct the list.")
+            raise ValueError(
+                f"Expected words in jieba_dictionary, got {self.lines!r:.80}. Correct the list."
+            )
 
     def __call__(self, run: str) -> list[str]:
         """Words of `run`, in order; joined they are `run`."""
@@ -188,7 +202,9 @@ def _load_jieba(lines: tuple[str, ...]) -> Any:
         raise ImportError(
             "Expected jieba, which finds the words of Mandarin text; it is not installed. Run `pip install jieba`."
         ) from error
-    jieba.setLogLevel(logging.CRITICAL)  # with a read-only home jieba builds its table anew, in a second: no news
+    jieba.setLogLevel(
+        logging.CRITICAL
+    )  # with a read-only home jieba builds its table anew, in a second: no news
     with contextlib.suppress(OSError):
         os.makedirs(JIEBA_CACHE, exist_ok=True)
     tokenizer = jieba.Tokenizer()

@@ -22,7 +22,9 @@ from transformers import PreTrainedTokenizerBase
 from .conventions import UNSPACED, script_of
 from .segmentation import SIMPLIFIED
 
-MAX_WORD_PIECES = 32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
+MAX_WORD_PIECES = (
+    32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
+)
 CACHED_WORDS = 200_000  # about 50 MB
 LONGEST_CACHED = 64  # characters
 BEFORE = "a"  # a word is split after this one, which no vocabulary joins to a blank or to a Han character
@@ -92,15 +94,22 @@ class SlotEncoder:
                 f"Expected a tokenizer with a mask_token for slot_style 'mask', {type(tokenizer).__name__} has none. "
                 "Use that of a masked language model (XLM-R, BERT and their like), or slot_style 'last-piece'."
             )
-        self.fill_ids: list[int | None] = [self._fill_id(index, label) for index, label in enumerate(config.labels)]
+        self.fill_ids: list[int | None] = [
+            self._fill_id(index, label) for index, label in enumerate(config.labels)
+        ]
         self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
-        self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [tokenizer.convert_tokens_to_ids("▁")]
+        self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [
+            tokenizer.convert_tokens_to_ids("▁")
+        ]
         self._cache: dict[str, list[int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cache": {}}  # alike before and after use, for those who compare what is pickled
+        return {
+            **self.__dict__,
+            "_cache": {},
+        }  # alike before and after use, for those who compare what is pickled
 
     def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
         """Piece ids of each word, one or more a word, without slots. Text never becomes a special piece."""
@@ -109,18 +118,30 @@ class SlotEncoder:
         found = {word: cache[word] for word in dict.fromkeys(spoken) if word in cache}
         if new := [word for word in dict.fromkeys(spoken) if word not in found]:
             shown = as_shown(new, self.config.lowercase, self.config.digits_as_zero)
-            split = self._split(shown) if self.config.words_alone else self._split_in_running_text(shown)
+            split = (
+                self._split(shown)
+                if self.config.words_alone
+                else self._split_in_running_text(shown)
+            )
             found.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
             cache.update((word, found[word]) for word in new if len(word) <= LONGEST_CACHED)
         return [found[word] for word in spoken]
 
-    def n_pieces(self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None) -> list[int]:
+    def n_pieces(
+        self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
+    ) -> list[int]:
         """Pieces that each word takes in a window, with its mask or its known mark; `filled` as for `assemble`."""
         shown = filled or [None] * len(pieces)
-        return [len(ids) + (self._slot_id(label) is not None) for ids, label in zip(pieces, shown, strict=True)]
+        return [
+            len(ids) + (self._slot_id(label) is not None)
+            for ids, label in zip(pieces, shown, strict=True)
+        ]
 
     def assemble(
-        self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None, is_over: bool = True
+        self,
+        pieces: Sequence[list[int]],
+        filled: Sequence[int | None] | None = None,
+        is_over: bool = True,
     ) -> tuple[list[int], list[int]]:
         """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
 
@@ -147,16 +168,23 @@ class SlotEncoder:
         return self.mask_id if label is None else self.fill_ids[label]
 
     def _split(self, texts: Sequence[str]) -> list[list[int]]:
-        encoded = self.tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False)
+        encoded = self.tokenizer(
+            list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False
+        )
         return encoded.input_ids
 
     def _split_in_running_text(self, words: Sequence[str]) -> list[list[int]]:
         """The pieces of words that follow another one, without that."""
         texts = [BEFORE + ("" if script_of(word) in UNSPACED else " ") + word for word in words]
         n_before = len(self._before)
-        split = [ids[n_before:] if ids[:n_before] == self._before else None for ids in self._split(texts)]
+        split = [
+            ids[n_before:] if ids[:n_before] == self._before else None for ids in self._split(texts)
+        ]
         # A tokenizer that splits the word before otherwise, depending on what follows, gets the word alone.
-        return [self._split([word])[0] if ids is None else ids for word, ids in zip(words, split, strict=True)]
+        return [
+            self._split([word])[0] if ids is None else ids
+            for word, ids in zip(words, split, strict=True)
+        ]
 
     def _tidy(self, ids: list[int]) -> list[int]:
         # The vocabularies of SentencePiece models hold `<s>` and its like, which text may spell out.

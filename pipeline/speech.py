@@ -27,7 +27,9 @@ Time = float | None  # seconds; None where nobody tells
 
 # Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
-_HANG_ON = CLOSERS | {*".,!?;:%…،؟।"}  # words of a recogniser that begin so belong to the one before
+_HANG_ON = CLOSERS | {
+    *".,!?;:%…،؟।"
+}  # words of a recogniser that begin so belong to the one before
 _MARKS = known_marks(",.?!;:…、")
 _UNPARTED = re.compile(f"[{UNSPACED_SIGNS}]{{2}}")  # by a blank
 
@@ -90,7 +92,12 @@ class Line:
                 return
             first, last = max(run.start, start), min(run.end, end)
             place = run.source_start + first - run.start if run.is_plain else run.source_start
-            yield Run(first + shift, last + shift, place, place + last - first if run.is_plain else run.source_end)
+            yield Run(
+                first + shift,
+                last + shift,
+                place,
+                place + last - first if run.is_plain else run.source_end,
+            )
 
     @property
     def spoken(self) -> str:
@@ -105,7 +112,11 @@ class Line:
 
     def letters(self, with_hidden: bool) -> list[int]:
         """Where its letters and signs stand: all of them, or those that are said."""
-        return [n for n, sign in enumerate(self.text if with_hidden else self.spoken) if not sign.isspace()]
+        return [
+            n
+            for n, sign in enumerate(self.text if with_hidden else self.spoken)
+            if not sign.isspace()
+        ]
 
 
 class Said(NamedTuple):
@@ -136,12 +147,20 @@ class Speech:
 
     text: str = ""
     name: str | None = None
-    runs: "array[int]" = field(default_factory=lambda: array("q"))  # a file of 100 MB has millions; copies have theirs
+    runs: "array[int]" = field(
+        default_factory=lambda: array("q")
+    )  # a file of 100 MB has millions; copies have theirs
     spans: list[TimedSpan] = field(default_factory=list)  # in the order of the text
-    turns: list[int] = field(default_factory=list)  # offsets in the text where another speaker begins
-    speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks, by name
+    turns: list[int] = field(
+        default_factory=list
+    )  # offsets in the text where another speaker begins
+    speakers: list[tuple[int, str]] = field(
+        default_factory=list
+    )  # from which offset on who speaks, by name
     asides: list[Aside] = field(default_factory=list)  # in the order of the text
-    sounds: list[tuple[float, float, str]] = field(default_factory=list)  # cues in which nothing is said, in seconds
+    sounds: list[tuple[float, float, str]] = field(
+        default_factory=list
+    )  # cues in which nothing is said, in seconds
 
     def add_runs(self, runs: Iterable[Run]) -> None:
         """Append runs; one that goes on where the last one ended becomes part of it."""
@@ -159,16 +178,24 @@ class Speech:
         for at in range(0, len(self.runs), 4):
             run = Run(*self.runs[at : at + 4])
             if run.source_start == run.source_end:
-                behind = re.split(r"\s", edited_between(self.text, edits, run.start, run.end), maxsplit=1)[0]
-                found.append((run.source_start, run.source_end, "".join(filter(_MARKS.__contains__, behind))))
+                behind = re.split(
+                    r"\s", edited_between(self.text, edits, run.start, run.end), maxsplit=1
+                )[0]
+                found.append(
+                    (run.source_start, run.source_end, "".join(filter(_MARKS.__contains__, behind)))
+                )
                 continue
             first = bisect_left(edits, run.start, key=itemgetter("start"))
-            for edit in edits[first : bisect_right(edits, run.end, lo=first, key=itemgetter("start"))]:
+            for edit in edits[
+                first : bisect_right(edits, run.end, lo=first, key=itemgetter("start"))
+            ]:
                 is_behind = follows(edit) and edit["start"] > 0
                 offset = edit["start"] - is_behind
                 if run.start <= offset < run.end:
                     place = run.source_start + offset - run.start
-                    start, end = (place, place + 1) if run.is_plain else (run.source_start, run.source_end)
+                    start, end = (
+                        (place, place + 1) if run.is_plain else (run.source_start, run.source_end)
+                    )
                     if not edit["removed"]:
                         start = end = end if is_behind else start
                     found.append((start, end, edit["inserted"]))
@@ -197,10 +224,14 @@ class SpeechBuilder:
             text = line.text[done : one.start]
             if text and not (text.isspace() and one.start < len(line.text)):
                 lead = ""
-                hangs = continues or (is_word and text[0] in _HANG_ON and not any(map(str.isalnum, text)))
+                hangs = continues or (
+                    is_word and text[0] in _HANG_ON and not any(map(str.isalnum, text))
+                )
                 if self._last and not (self._last.isspace() or text[0].isspace() or hangs):
                     # Words of Han text are found across a blank, but not across a line end.
-                    lead = ("" if is_word else "\n") if _UNPARTED.match(self._last + text[0]) else " "
+                    lead = (
+                        ("" if is_word else "\n") if _UNPARTED.match(self._last + text[0]) else " "
+                    )
                 at = self.length + len(lead)
                 parts.append((done, one.start, at))
                 self.speech.add_runs(line.cut(done, one.start, at))
@@ -210,7 +241,9 @@ class SpeechBuilder:
                 self.introduce(one.speaker, one.name or "")
             if one.kind in ("dash", "sound"):
                 shown = line.text[one.start : one.end].strip()
-                self.speech.asides.append(Aside(self.length, shown, leads=one.begins_turn or not parts))
+                self.speech.asides.append(
+                    Aside(self.length, shown, leads=one.begins_turn or not parts)
+                )
             done = max(done, one.end)
         return Said(line, parts)
 
@@ -280,4 +313,6 @@ def lacks_signs(copy: str, original: str) -> bool:
 
 
 def _spelled(lines: Iterable[Line], with_hidden: bool) -> str:
-    return "".join(part for line in lines for part in (line.text if with_hidden else line.spoken).split())
+    return "".join(
+        part for line in lines for part in (line.text if with_hidden else line.spoken).split()
+    )

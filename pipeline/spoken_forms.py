@@ -27,7 +27,8 @@ _NUMBER = (
     r"forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|puluh|belas|sepuluh|sebelas|ratus|seratus|ribu|seribu)"
 )
 _NUMBERED = (
-    r"(?:order|ticket|invoice|account|phone|telephone|reference|booking|flight|room|policy|serial|tracking|card)"
+    r"(?:order|ticket|invoice|account|phone|telephone|reference|booking|flight|room|policy"
+    r"|serial|tracking|card)"
 )
 _NUMBERED_MALAY = (
     r"(?:nombor (?:telefon|akaun|tempahan|pesanan|tiket|rujukan|kad|bilik|resit|polisi)"
@@ -71,7 +72,9 @@ FORMS = regex.compile(
 )
 
 
-TIES = frozenset("·・‧•～~/／\\|｜+＋&＆-－")  # between two words, without blanks: 约翰·史密斯, 三～五天, 中文/English
+TIES = frozenset(
+    "·・‧•～~/／\\|｜+＋&＆-－"
+)  # between two words, without blanks: 约翰·史密斯, 三～五天, 中文/English
 
 
 class Forms(NamedTuple):
@@ -85,14 +88,22 @@ def tied(text: str, words: Sequence[Word]) -> list[int]:
     """The places of words that a sign ties to the next one."""
     if TIES.isdisjoint(text):
         return []
-    pairs = enumerate(itertools.pairwise(words))  # of `3日～5日` the sign is part of the second word
-    return [n for n, (word, other) in pairs if text[word.end : max(other.start, word.end + 1)] in TIES]
+    pairs = enumerate(
+        itertools.pairwise(words)
+    )  # of `3日～5日` the sign is part of the second word
+    return [
+        n for n, (word, other) in pairs if text[word.end : max(other.start, word.end + 1)] in TIES
+    ]
 
 
 def find_forms(spoken: Sequence[str]) -> Forms:
     """What is found among the words of a text."""
-    lowered = [word.lower() for word in spoken]  # İ becomes two characters: places are counted after it
-    places = itertools.accumulate((len(word) + 1 for word in lowered), initial=0)  # of words in the joined text
+    lowered = [
+        word.lower() for word in spoken
+    ]  # İ becomes two characters: places are counted after it
+    places = itertools.accumulate(
+        (len(word) + 1 for word in lowered), initial=0
+    )  # of words in the joined text
     starts, forms = {place: index for index, place in enumerate(places)}, Forms([], set())
     for found in FORMS.finditer(" ".join(lowered)):
         first = starts[found.start()]

@@ -75,19 +75,27 @@ class PunctuationStreamer:
     ) -> None:
         config = restore.model.config
         if left_context is None:  # with the open words as many as the model's contexts allow
-            left_context = max(config.left_context, config.left_context + config.right_context + 1 - look_ahead)
+            left_context = max(
+                config.left_context, config.left_context + config.right_context + 1 - look_ahead
+            )
         if min(look_ahead, left_context) < 0:
             got = f"{look_ahead} and {left_context}"
-            raise ValueError(f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them.")
+            raise ValueError(
+                f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them."
+            )
         if options.get("truecase") and not condition:
-            raise ValueError("Expected condition=True beside truecase: capitals depend on marks committed. Add it.")
+            raise ValueError(
+                "Expected condition=True beside truecase: capitals depend on marks committed. Add it."
+            )
         self.look_ahead, self.left_context, self.condition = look_ahead, left_context, condition
         self._restore, self._spans, self._turns = restore, spans, turns
         self._options = {**options, "return_words": True}
         self.committed = ""  # all text that is final
         self._text = ""  # what was fed: the committed words that are still shown, and what is open
         self._boundary = 0  # where in it what is open begins
-        self._labels: dict[int, str] = {}  # of the committed words in it, by their ends, where they are shown
+        self._labels: dict[
+            int, str
+        ] = {}  # of the committed words in it, by their ends, where they are shown
         self._is_closed = True  # whether its last word is finished
         self._n_dropped = 0  # characters before it
         self._last_sign = ""  # the last of these
@@ -181,21 +189,32 @@ class PunctuationStreamer:
             shown_to = min(shown_to, unclosed.start())
         shown, found = text[:shown_to], [word for word in found if word.end <= shown_to]
         is_said = spoken[boundary:shown_to].strip()
-        words, edits = self._restored(shown, spoken[:shown_to], found, hidden, is_last) if is_said else ([], [])
+        words, edits = (
+            self._restored(shown, spoken[:shown_to], found, hidden, is_last)
+            if is_said
+            else ([], [])
+        )
         n_final = sum(word["end"] <= len(self._text) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
         cut = len(shown) if is_last else boundary
         if n_commit and not is_last:
             next_start = words[n_commit]["start"] if n_commit < len(words) else len(shown)
             cut = _cut_after(shown, edits, words[n_commit - 1]["end"], next_start)
-        if look_ahead is not None and len(shown) - cut > MAX_OPEN:  # much text without words: it is not kept
+        if (
+            look_ahead is not None and len(shown) - cut > MAX_OPEN
+        ):  # much text without words: it is not kept
             n_commit, cut = n_final, len(shown)
-        n_edits = sum(edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits)
+        n_edits = sum(
+            edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits
+        )
         step = StreamStep(
             edited(shown, edits[:n_edits], boundary, cut),
             edited(shown, edits[n_edits:], cut) + text[shown_to:],
             [{**edit, "start": edit["start"] + dropped} for edit in edits[:n_edits]],
-            [{**word, "start": word["start"] + dropped, "end": word["end"] + dropped} for word in words[:n_commit]],
+            [
+                {**word, "start": word["start"] + dropped, "end": word["end"] + dropped}
+                for word in words[:n_commit]
+            ],
         )
         if cut > boundary:
             self.committed += step.committed
@@ -206,7 +225,10 @@ class PunctuationStreamer:
 
     def _lined(self, text: str) -> str:
         """The text with a line end between two utterances, in the place of the blank there."""
-        signs, begun = list(text), [len(self._text)] if self._is_over and self._hypothesis[:1].isspace() else []
+        signs, begun = (
+            list(text),
+            [len(self._text)] if self._is_over and self._hypothesis[:1].isspace() else [],
+        )
         for place in [*self._utterances, *begun]:
             signs[place] = "\n"
         return "".join(signs)
@@ -219,7 +241,11 @@ class PunctuationStreamer:
         before, after = "." * (not self._begins_line), "." * (not is_last)
         found = [one.moved(-len(before)) for one in find_hidden(before + text + after)]
         places = [bisect_right(self._words, (one.start, len(text))) - 1 for one in found]
-        lines = [one for one, n in zip(found, places, strict=True) if n < 0 or self._words[n][1] <= one.start]
+        lines = [
+            one
+            for one, n in zip(found, places, strict=True)
+            if n < 0 or self._words[n][1] <= one.start
+        ]
         silent = [one.moved(a) for a, b in self._words for one in find_hidden(text[a:b], "word")]
         return sorted(lines + silent)
 
@@ -230,11 +256,19 @@ class PunctuationStreamer:
             return found
         open_words = (word._asdict() for word in self._restore.find_words(text[boundary:]))
         moved = ("start", "end", "mark_from", "mark_at")
-        shifted = [Word(**{**word, **{name: word[name] + boundary for name in moved}}) for word in open_words]
+        shifted = [
+            Word(**{**word, **{name: word[name] + boundary for name in moved}})
+            for word in open_words
+        ]
         return [*self._restore.find_words(text[:boundary]), *shifted]
 
     def _restored(
-        self, shown: str, spoken: str, found: Sequence[Word], hidden: Sequence[Hidden], is_last: bool
+        self,
+        shown: str,
+        spoken: str,
+        found: Sequence[Word],
+        hidden: Sequence[Hidden],
+        is_last: bool,
     ) -> tuple[list[dict[str, Any]], list[Edit]]:
         """The open words of a text and its edits, without the marks of words before them, which are decided."""
         begins, boundary = self._n_dropped, self._boundary
@@ -242,12 +276,27 @@ class PunctuationStreamer:
         turns = self._turns[bisect_right(self._turns, begins) : bisect_right(self._turns, ends)]
         spans: list[TimedSpan] | None = None
         if self._spans:
-            near = slice(*(bisect_left(self._spans, place, key=itemgetter(0)) for place in (begins, ends)))
-            spans = [TimedSpan(a - begins, b - begins, time) for a, b, time in self._spans[near] if b <= ends]
-        known = {index: self._labels[word.end] for index, word in enumerate(found) if word.end in self._labels}
-        goes_on, changes = not is_last, {turn for turn in turns_in(hidden, self._speaker) if turn <= len(shown)}
+            near = slice(
+                *(bisect_left(self._spans, place, key=itemgetter(0)) for place in (begins, ends))
+            )
+            spans = [
+                TimedSpan(a - begins, b - begins, time)
+                for a, b, time in self._spans[near]
+                if b <= ends
+            ]
+        known = {
+            index: self._labels[word.end]
+            for index, word in enumerate(found)
+            if word.end in self._labels
+        }
+        goes_on, changes = (
+            not is_last,
+            {turn for turn in turns_in(hidden, self._speaker) if turn <= len(shown)},
+        )
         relative = tuple(sorted(changes.union(turn - begins for turn in turns)))
-        item = Item(shown, known, spans, relative, goes_on, decides_last=goes_on, words=found, spoken=spoken)
+        item = Item(
+            shown, known, spans, relative, goes_on, decides_last=goes_on, words=found, spoken=spoken
+        )
         result = self._restore(item, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]
         first = words[0]["start"] if words else len(shown)
@@ -262,11 +311,18 @@ class PunctuationStreamer:
             start = next((place for place in word_starts if place >= cut - MAX_OPEN), cut)
         self._last_sign = self._text[cut - 1]
         self._begins_line = self._text[start - 1] in "\r\n" if start else self._begins_line
-        self._speaker = [self._speaker, *(one.speaker for one in hidden if one.begins_turn and one.end <= start)][-1]
-        self._words = [(max(0, first - start), end - start) for first, end in self._words if end > start]
+        self._speaker = [
+            self._speaker,
+            *(one.speaker for one in hidden if one.begins_turn and one.end <= start),
+        ][-1]
+        self._words = [
+            (max(0, first - start), end - start) for first, end in self._words if end > start
+        ]
         self._utterances = [place - start for place in self._utterances if place >= start]
         self._text, self._boundary = self._text[start:], cut - start
-        self._labels = {place - start: label for place, label in self._labels.items() if place > start}
+        self._labels = {
+            place - start: label for place, label in self._labels.items() if place > start
+        }
         self._n_dropped += start
 
 
@@ -276,12 +332,23 @@ def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> 
     cut = end + len(gap.split(maxsplit=1)[0] if gap[:1].strip() else "")
     while cut > end and shown[cut - 1] in OPENERS:
         cut -= 1
-    return max([cut, *(edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit))])
+    return max(
+        [
+            cut,
+            *(
+                edit["start"]
+                for edit in edits
+                if end < edit["start"] <= next_start and follows(edit)
+            ),
+        ]
+    )
 
 
 def _checked(text: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(f"Expected a string, got {type(text).__name__}. Use feed_words for a list, or join it.")
+        raise TypeError(
+            f"Expected a string, got {type(text).__name__}. Use feed_words for a list, or join it."
+        )
     return text
 
 
@@ -291,7 +358,9 @@ def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
     Marks do not count, so a restored text is cut where it was cut before. What has few letters is cut all the same.
     """
     waiting, room = "", size
-    for part in (text[at : at + size] for text in map(_checked, texts) for at in range(0, len(text), size)):
+    for part in (
+        text[at : at + size] for text in map(_checked, texts) for at in range(0, len(text), size)
+    ):
         places = [place for place, sign in enumerate(part) if sign.isalnum()]
         if len(places) > room or len(waiting) > 8 * size:
             cut = (places[room:] or [len(part)])[0]

@@ -80,7 +80,8 @@ _SMALL_WORD = rf"(?!\[(?!(?:{_SOUND})\])[a-z]++{_WORD_BEHIND}"
 _ARTICLE = rf"(?!\[(?:an?|the|this|that|his|her|its|my|our|your|their|and|or|not|to|of|in|is|was){_WORD_BEHIND}"
 _BRACKETS = rf"{_ARTICLE}\[[^\[\]]{{0,200}}+\]|【[^【】]{{0,200}}+】"
 _OPENING_SOUND = (
-    rf"{_SMALL_WORD}\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!\w)|\[[^\[\]\n]{{0,200}}+\]{_END}"
+    rf"{_SMALL_WORD}\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!\w)"
+    rf"|\[[^\[\]\n]{{0,200}}+\]{_END}"
 )
 
 _TAG = r"<\|[^|<>\n]{0,40}+\|>|<[bB][rR][ \t]*+/?+>"
@@ -90,23 +91,36 @@ _DASH_IN_TEXT = r"[-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|>{2,3}+[ \t]++"
 
 def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
     """What may stand at the start of a line, one after another."""
-    time, names, sounds = _STAMP, rf"{_BRACKETED}|{_CAPITALS}", rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}"
+    time, names, sounds = (
+        _STAMP,
+        rf"{_BRACKETED}|{_CAPITALS}",
+        rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}",
+    )
     if layout == "text":
         before_name = rf"|{_DATED}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})"
         time, names = rf"{time}|{_ALONE}" + before_name * are_named, rf"{names}|{_ABOVE}"
-        sounds, dash = rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}|{_NOT_ALONE}", _DASH_IN_TEXT
+        sounds, dash = (
+            rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}|{_NOT_ALONE}",
+            _DASH_IN_TEXT,
+        )
     else:
         sounds, dash = rf"{_BRACKETS}|{sounds}|{_WHOLE_LINE}", _DASH
     names += rf"|{_ANY_NAME}" * are_named
     rows = {"time": time, "called": names, "sound": sounds, "dash": dash, "tag": _TAG}
-    return regex.compile(rf"{_B}(?:{'|'.join(f'(?P<{kind}>{pattern})' for kind, pattern in rows.items())})")
+    return regex.compile(
+        rf"{_B}(?:{'|'.join(f'(?P<{kind}>{pattern})' for kind, pattern in rows.items())})"
+    )
 
 
-_LEADS = {(layout, named): _leads(layout, named) for layout in ("text", "line") for named in (False, True)}
+_LEADS = {
+    (layout, named): _leads(layout, named) for layout in ("text", "line") for named in (False, True)
+}
 _TAG_OR_TURN = rf"(?P<tag>{_TAG})|(?P<dash>(?<!\S)>{{2,3}}+(?!\S)[ \t]*+)"
 _ANYWHERE = {
     "text": regex.compile(rf"{_TAG_OR_TURN}|(?P<sound>{_NOTES})"),
-    "line": regex.compile(rf"{_TAG_OR_TURN}|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES})"),
+    "line": regex.compile(
+        rf"{_TAG_OR_TURN}|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES})"
+    ),
 }
 _LINE = regex.compile(r"[^\r\n]++")
 _LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")

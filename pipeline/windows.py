@@ -39,7 +39,10 @@ def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its slot.
     """
     window, left, right = config.window, config.left_context, config.right_context
-    n_words, room = len(n_pieces), config.max_window_pieces - 2 - config.shift  # beside <s>, </s> and a shift's padding
+    n_words, room = (
+        len(n_pieces),
+        config.max_window_pieces - 2 - config.shift,
+    )  # beside <s>, </s> and a shift's padding
     windows: list[Window] = []
     keep_from = 0
     while keep_from < n_words:
@@ -62,7 +65,9 @@ def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     return windows
 
 
-def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: int) -> Iterator[list[int]]:
+def batches_by_length(
+    n_pieces: Sequence[int], batch_size: int | None, budget: int
+) -> Iterator[list[int]]:
     """Batches of windows of like length, by index, from the number of pieces of each.
 
     One has at most `batch_size` windows, or where that is None `budget` pieces with padding, but always a window.
@@ -70,7 +75,9 @@ def batches_by_length(n_pieces: Sequence[int], batch_size: int | None, budget: i
     batch: list[int] = []
     for index in sorted(range(len(n_pieces)), key=n_pieces.__getitem__):
         n_after = len(batch) + 1
-        if batch and (n_after * n_pieces[index] > budget if batch_size is None else n_after > batch_size):
+        if batch and (
+            n_after * n_pieces[index] > budget if batch_size is None else n_after > batch_size
+        ):
             yield batch
             batch = []
         batch.append(index)
@@ -93,4 +100,6 @@ def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.T
 
 
 def _padded(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
-    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=padding)
+    return pad_sequence(
+        [torch.tensor(row) for row in rows], batch_first=True, padding_value=padding
+    )

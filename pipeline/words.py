@@ -16,8 +16,26 @@ from typing import Any, NamedTuple
 
 import regex
 
-from .conventions import CLOSERS, CLOSES_APART, EITHER, ENCLOSING, OPENS, OPENS_APART, UNSPACED, known_marks, script_of
-from .segmentation import BLANK, COMBINING, HAN_CHARACTER, HAS_LETTER_OR_DIGIT, SPOKEN, HanSegmenter, WordPatterns
+from .conventions import (
+    CLOSERS,
+    CLOSES_APART,
+    EITHER,
+    ENCLOSING,
+    OPENS,
+    OPENS_APART,
+    UNSPACED,
+    known_marks,
+    script_of,
+)
+from .segmentation import (
+    BLANK,
+    COMBINING,
+    HAN_CHARACTER,
+    HAS_LETTER_OR_DIGIT,
+    SPOKEN,
+    HanSegmenter,
+    WordPatterns,
+)
 
 _UNITS = frozenset("%％‰℃℉°")  # what hangs on a Han word comes before its mark
 _HANGING = _UNITS | {*"~～"}
@@ -56,7 +74,9 @@ class WordFinder:
         jieba_dictionary: see `HanSegmenter`, which refuses one that cannot be read.
     """
 
-    def __init__(self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None) -> None:
+    def __init__(
+        self, marks: Iterable[str], jieba_dictionary: str | Sequence[str] | None = None
+    ) -> None:
         self._given = tuple(marks), jieba_dictionary
         self.marks = frozenset(known_marks(self._given[0]))
         self.segment = HanSegmenter(jieba_dictionary)
@@ -76,9 +96,13 @@ class WordFinder:
                 mark_from = before_openers(text, previous_end, start)
                 mark_at = _after_closers(text, end, following, self.marks, quotes)
                 script = script_of(spoken)
-                if script is None:  # a number is written like what it touches (2020年), or like the word before it
+                if (
+                    script is None
+                ):  # a number is written like what it touches (2020年), or like the word before it
                     touches = bool(words) and not BLANK.search(text, previous_end, start)
-                    script = previous_script if touches or previous_script not in UNSPACED else "Latin"
+                    script = (
+                        previous_script if touches or previous_script not in UNSPACED else "Latin"
+                    )
                 words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
                 end = mark_at
             previous_end, previous_script = end, script
@@ -119,7 +143,9 @@ class WordFinder:
                 if not self.marks.isdisjoint(run[end:start]):
                     cuts.add(index)
         for first, stop in itertools.pairwise(sorted(cuts)):
-            yield Span(offset + places[first][0], offset + places[stop - 1][1], characters[first:stop])
+            yield Span(
+                offset + places[first][0], offset + places[stop - 1][1], characters[first:stop]
+            )
 
 
 def before_openers(text: str, previous_end: int, start: int) -> int:
@@ -134,10 +160,14 @@ def before_openers(text: str, previous_end: int, start: int) -> int:
     return place
 
 
-def _after_closers(text: str, end: int, following: int, marks: frozenset[str], quotes: dict[str, list[int]]) -> int:
+def _after_closers(
+    text: str, end: int, following: int, marks: frozenset[str], quotes: dict[str, list[int]]
+) -> int:
     """Offset after the quotes and brackets that close right after a word, and after marks between them."""
     run_end = end
-    while run_end < following and (text[run_end] in ENCLOSING or text[run_end] in marks or text[run_end] in _HANGING):
+    while run_end < following and (
+        text[run_end] in ENCLOSING or text[run_end] in marks or text[run_end] in _HANGING
+    ):
         run_end += 1
     touches = run_end == following < len(text)
     mark_at = end
@@ -154,7 +184,9 @@ def _after_closers(text: str, end: int, following: int, marks: frozenset[str], q
             break
         mark_at = place + 1
     if mark_at < following and not text[mark_at].isascii():
-        mark_at = COMBINING.match(text, mark_at, following).end()  # never between a sign and its accent
+        mark_at = COMBINING.match(
+            text, mark_at, following
+        ).end()  # never between a sign and its accent
     return mark_at
 
 

@@ -21,7 +21,9 @@ for _name in ("modeling", "pipeline"):
     _folder = Path(__file__).resolve().parents[1] / _name
     if not (Path(__file__).parent / _name).is_dir():
         _spec = importlib.util.spec_from_file_location(
-            f"{__name__}.{_name}", _folder / "__init__.py", submodule_search_locations=[str(_folder)]
+            f"{__name__}.{_name}",
+            _folder / "__init__.py",
+            submodule_search_locations=[str(_folder)],
         )
         assert _spec is not None
         # The file holds a docstring only, so nothing has to be run.

@@ -4,7 +4,10 @@ import os
 import re
 from pathlib import Path
 
-HUB_MODEL, HUB_ACCURATE = "punctuation-restoration/en-zh-ms", "punctuation-restoration/en-zh-ms-accurate"
+HUB_MODEL, HUB_ACCURATE = (
+    "punctuation-restoration/en-zh-ms",
+    "punctuation-restoration/en-zh-ms-accurate",
+)
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"  # of a checkout; a wheel has none
 HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 VARIABLE = "PUNCTUATION_RESTORATION_MODEL"
@@ -27,7 +30,9 @@ def find_model(name: str | None = None) -> str:
     """
     model = ACCURATE if name == "accurate" else name or DEFAULT_MODEL
     if not HUB_ID.fullmatch(model) and not Path(model).exists():
-        raise OSError(f"Expected a model's folder or Hub id, got {model}, where nothing is. Check the path.")
+        raise OSError(
+            f"Expected a model's folder or Hub id, got {model}, where nothing is. Check the path."
+        )
     check_model(model)
     return model
 

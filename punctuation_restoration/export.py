@@ -20,7 +20,14 @@ from .default_models import HUB_MODEL, find_model, place_of
 from .whole_files import written_whole
 
 TASK = "punctuation-restoration"
-LOCAL_KEYS = ("is_local", "local_files_only", "name_or_path", "_name_or_path", "cache_dir", "token")  # of this machine
+LOCAL_KEYS = (
+    "is_local",
+    "local_files_only",
+    "name_or_path",
+    "_name_or_path",
+    "cache_dir",
+    "token",
+)  # of this machine
 SHORT_CARD = f"""---
 library_name: transformers
 pipeline_tag: token-classification
@@ -75,11 +82,19 @@ def export(
         what_to_do = "Train one from it with train.py, or give the folder of a trained one."
         got = f"one of type {config.model_type}"
         raise ValueError(f"Expected a model of type {TASK} in {source}, got {got}. {what_to_do}")
-    restore = load_pipeline(source, "cpu", model_kwargs={"use_safetensors": True})  # pickled weights are not read
+    restore = load_pipeline(
+        source, "cpu", model_kwargs={"use_safetensors": True}
+    )  # pickled weights are not read
     is_ours = source == HUB_MODEL or Path(source).resolve() == Path(place_of(HUB_MODEL)).resolve()
-    beside = None if is_ours else cached_file(source, "README.md", _raise_exceptions_for_missing_entries=False)
+    beside = (
+        None
+        if is_ours
+        else cached_file(source, "README.md", _raise_exceptions_for_missing_entries=False)
+    )
     card = project_file("model_card.md") if is_ours else Path(beside or "")
-    marks = ", ".join(f"`{label['before']}…{label['after']}`" for label in restore.model.config.labels[1:])
+    marks = ", ".join(
+        f"`{label['before']}…{label['after']}`" for label in restore.model.config.labels[1:]
+    )
     readme = card.read_text(encoding="utf-8") if card.is_file() else SHORT_CARD.format(marks=marks)
     with written_whole(output) as folder:
         restore.save_pretrained(folder, stored_bits=stored_bits or config.stored_bits)
@@ -91,7 +106,9 @@ def export(
         # From what the folder gives back: 8 bits round, and a file holds for the weights that it lies beside alone.
         stored = load_pipeline(str(folder), "cpu", dtype="float32").model if backends else None
         for backend in backends:
-            export_onnx(stored, folder / FILES[backend], restore.slots.pad_id, backend == "onnx-int8")
+            export_onnx(
+                stored, folder / FILES[backend], restore.slots.pad_id, backend == "onnx-int8"
+            )
         for path in filter(Path.is_file, folder.rglob("*")):
             path.chmod(0o644)  # safetensors writes for the owner alone
     return sorted(path for path in output.rglob("*") if path.is_file())
@@ -109,10 +126,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
     add = parser.add_argument
     add("--output", type=Path, required=True, help="folder to write")
-    add("--model", help="folder or Hub id; accurate for the accurate model (default: the one that the pipeline loads)")
+    add(
+        "--model",
+        help="folder or Hub id; accurate for the accurate model (default: the one that the pipeline loads)",
+    )
     add("--force", action="store_true", help="replace an earlier export")
-    add("--backend", nargs="+", default=[], choices=("onnx", "onnx-int8"), help="write the files of these too")
-    add("--stored-bits", type=int, choices=(8,), help="store the encoder in 8 bits, a quarter of the size")
+    add(
+        "--backend",
+        nargs="+",
+        default=[],
+        choices=("onnx", "onnx-int8"),
+        help="write the files of these too",
+    )
+    add(
+        "--stored-bits",
+        type=int,
+        choices=(8,),
+        help="store the encoder in 8 bits, a quarter of the size",
+    )
     add("--push-to-hub", metavar="NAME", help="upload the folder to this repository, such as me/my-model; it is made "
         "if need be. Log in before with `hf auth login`.")  # fmt: skip
     args = parser.parse_args(argv)
@@ -121,8 +152,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _export(args: argparse.Namespace) -> None:
     """Write the folder, and upload it if asked to."""
-    files = export(args.output, args.model, replace=args.force, backends=args.backend, stored_bits=args.stored_bits)
-    print(f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB.")
+    files = export(
+        args.output,
+        args.model,
+        replace=args.force,
+        backends=args.backend,
+        stored_bits=args.stored_bits,
+    )
+    print(
+        f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB."
+    )
     if args.push_to_hub:
         from huggingface_hub import HfApi
 
@@ -140,12 +179,18 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if source and Path(source).resolve() == output.resolve():
-        raise FileExistsError(f"Expected another folder than the model's own, got {output}. Name a new one.")
+        raise FileExistsError(
+            f"Expected another folder than the model's own, got {output}. Name a new one."
+        )
     if not replace:
-        raise FileExistsError(f"Expected a new folder, {output} exists. Name another, or replace it with --force.")
+        raise FileExistsError(
+            f"Expected a new folder, {output} exists. Name another, or replace it with --force."
+        )
     has_more = any(path.name.startswith(".") for path in output.iterdir())  # such as `.git`
     if has_more or not all((output / name).is_file() for name in expected):
-        raise FileExistsError(f"Expected an earlier export in {output}, it holds something else. Name another folder.")
+        raise FileExistsError(
+            f"Expected an earlier export in {output}, it holds something else. Name another folder."
+        )
 
 
 def _store_small(path: Path) -> None:
@@ -153,8 +198,12 @@ def _store_small(path: Path) -> None:
     import torch
     from safetensors.torch import load_file, save_file
 
-    weights = load_file(path) if path.is_file() else {}  # a model of many gigabytes has several files
-    halves = {name: weight.half() for name, weight in weights.items() if weight.dtype == torch.float32}
+    weights = (
+        load_file(path) if path.is_file() else {}
+    )  # a model of many gigabytes has several files
+    halves = {
+        name: weight.half() for name, weight in weights.items() if weight.dtype == torch.float32
+    }
     is_exact = all(torch.equal(halves[name].float(), weights[name]) for name in halves)
     if weights and is_exact and weights.keys() == halves.keys():
         save_file(halves, path, metadata={"format": "pt"})  # transformers asks for the format
@@ -163,5 +212,7 @@ def _store_small(path: Path) -> None:
 def _forget_this_machine(path: Path) -> None:
     """Remove from a configuration, and from those inside it, where and how it was loaded."""
     text = path.read_text(encoding="utf-8")
-    cleaned = json.loads(text, object_hook=lambda one: {key: one[key] for key in one if key not in LOCAL_KEYS})
+    cleaned = json.loads(
+        text, object_hook=lambda one: {key: one[key] for key in one if key not in LOCAL_KEYS}
+    )
     path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -23,7 +23,10 @@ class DefaultModel(dict[str, Any]):
 def register_configuration() -> None:
     from transformers import AutoConfig
 
-    from .modeling.configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
+    from .modeling.configuration_punctuation import (
+        PunctuationLSTMConfig,
+        PunctuationRestorationConfig,
+    )
 
     for kind in (PunctuationRestorationConfig, PunctuationLSTMConfig):
         AutoConfig.register(kind.model_type, kind, exist_ok=True)
@@ -62,7 +65,9 @@ OURS = {  # imported after the module of transformers; it imports that one itsel
     f"{AUTO}.modeling_auto": f"{__package__}.modeling.modeling_punctuation",
     "transformers.pipelines": f"{__package__}.pipeline.restoration_pipeline",
 }
-REGISTER = dict(zip(OURS.values(), (register_configuration, register_model, register_task), strict=True))
+REGISTER = dict(
+    zip(OURS.values(), (register_configuration, register_model, register_task), strict=True)
+)
 
 
 def follow(name: str) -> None:
@@ -74,8 +79,12 @@ class Hook(SourceFileLoader):
     """Import hook: loads the modules above as Python does, then does what follows from them."""
 
     @classmethod
-    def find_spec(cls, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path, target) if name in OURS or name in REGISTER else None
+    def find_spec(
+        cls, name: str, path: Any = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = (
+            PathFinder.find_spec(name, path, target) if name in OURS or name in REGISTER else None
+        )
         if spec is not None and spec.origin is not None:
             spec.loader = cls(name, spec.origin)
         return spec

@@ -28,11 +28,15 @@ def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
     if place.parent.is_file():  # mkdir would raise a FileExistsError
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.parent))
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", suffix=".part", dir=place.parent) as beside:
+    with tempfile.TemporaryDirectory(
+        prefix=f".{place.name[:40]}.", suffix=".part", dir=place.parent
+    ) as beside:
         whole = Path(beside) / place.name
         yield whole
         for path in filter(Path.is_file, [whole, *whole.rglob("*")]):
-            with path.open("r+b" if os.name == "nt" else "rb") as file:  # Windows syncs only what may be written
+            with path.open(
+                "r+b" if os.name == "nt" else "rb"
+            ) as file:  # Windows syncs only what may be written
                 os.fsync(file.fileno())
         if whole.is_file() and place.is_file():
             shutil.copymode(place, whole)
@@ -62,7 +66,9 @@ def remove_unfinished(folder: Path, name: str = "") -> None:
 
     A folder whose old content was moved away already takes its place.
     """
-    for path in list(folder.glob(f".{glob.escape(name[:40])}.*.part") if name else folder.rglob(".*.part")):
+    for path in list(
+        folder.glob(f".{glob.escape(name[:40])}.*.part") if name else folder.rglob(".*.part")
+    ):
         for whole in path.iterdir() if (path / _REPLACED).exists() else ():
             if whole.name != _REPLACED and not (path.parent / whole.name).exists():
                 whole.rename(path.parent / whole.name)

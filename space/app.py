@@ -26,7 +26,11 @@ os.environ["GRADIO_TEMP_DIR"] = str(Path(_files.name) / "uploads")
 LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed, not at every key
 KEPT_SECONDS = 600  # of files
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
-ONE_AT_A_TIME: dict[str, Any] = {"api_visibility": "private", "concurrency_id": "model", "concurrency_limit": 1}
+ONE_AT_A_TIME: dict[str, Any] = {
+    "api_visibility": "private",
+    "concurrency_id": "model",
+    "concurrency_limit": 1,
+}
 AS_IT_IS = "as the file is"
 
 EXAMPLES = {
@@ -39,9 +43,20 @@ EXAMPLES = {
     "Mixed": "okay so the budget is fixed for this year 但是我们还可以改时间表对不对 boleh tak kita mula minggu depan "
     "i think that works 好的那就这样",
 }
-MARKS_CHOICES = [("Commas, periods, question marks", "basic"), ("Only sentence ends", "sentence-ends"), ("All", "all")]
-EXISTING_CHOICES = {"keep": "Keep", "condition": "Keep, and show them to the model", "replace": "Replace"}
-MODEL_CHOICES = {BEST: "Accurate: the best marks", QUICK: "Fast: small, for live captions and slow machines"}
+MARKS_CHOICES = [
+    ("Commas, periods, question marks", "basic"),
+    ("Only sentence ends", "sentence-ends"),
+    ("All", "all"),
+]
+EXISTING_CHOICES = {
+    "keep": "Keep",
+    "condition": "Keep, and show them to the model",
+    "replace": "Replace",
+}
+MODEL_CHOICES = {
+    BEST: "Accurate: the best marks",
+    QUICK: "Fast: small, for live captions and slow machines",
+}
 # What is shown, without the alternatives that lie in it.
 COPY = """async () => {
     const shown = document.querySelector("#restored .shown")?.cloneNode(true)
@@ -54,7 +69,9 @@ COPIED = "() => new Promise(done => setTimeout(() => done('Copy'), 1500))"
 
 def build(restorer: PageRestorer) -> gr.Blocks:
     """The page for a restorer."""
-    with gr.Blocks(title="Punctuation restoration", analytics_enabled=False, delete_cache=(60, KEPT_SECONDS)) as page:
+    with gr.Blocks(
+        title="Punctuation restoration", analytics_enabled=False, delete_cache=(60, KEPT_SECONDS)
+    ) as page:
         gr.Markdown(
             "# Punctuation restoration\nPuts commas, periods and question marks back into recognised speech: English, "
             "Mandarin, Malay, and all three in one sentence. Nothing you write is kept."
@@ -65,14 +82,21 @@ def build(restorer: PageRestorer) -> gr.Blocks:
             with gr.Tab("File"):
                 upload = _file_tab()
         _connect(restorer, typed, upload, _options(restorer))
-        gr.api(_told()(restorer.restore), api_name="restore", concurrency_id="model", concurrency_limit=1)
+        gr.api(
+            _told()(restorer.restore),
+            api_name="restore",
+            concurrency_id="model",
+            concurrency_limit=1,
+        )
     return page.queue(max_size=MAX_WAITING, default_concurrency_limit=1)
 
 
 def launch(page: gr.Blocks, **settings: Any) -> Any:
     """Serve the page; `settings` are those of Gradio's `launch`."""
     # The fonts are those of the visitor's own machine: nothing is fetched from elsewhere.
-    theme = gr.themes.Soft(primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["monospace"])
+    theme = gr.themes.Soft(
+        primary_hue="emerald", font=["system-ui", "sans-serif"], font_mono=["monospace"]
+    )
     return page.launch(
         theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
         footer_links=["api"], run_history=False, enable_monitoring=False,
@@ -116,14 +140,22 @@ def _file_tab() -> dict[str, Any]:
             formats, endings = [AS_IT_IS, *FORMATS], [f".{name}" for name in FORMATS]
             upload: dict[str, Any] = {
                 "file": gr.File(label=label, file_types=endings, height=180, elem_id="upload"),
-                "to": gr.Dropdown(formats, value=AS_IT_IS, label="Format of the result", elem_id="to"),
+                "to": gr.Dropdown(
+                    formats, value=AS_IT_IS, label="Format of the result", elem_id="to"
+                ),
             }
             gr.Markdown("Times, speakers and all else stay as they are; words are never changed.")
         with gr.Column(min_width=320):
-            upload["download"] = gr.DownloadButton("Download", interactive=False, variant="primary", elem_id="download")
+            upload["download"] = gr.DownloadButton(
+                "Download", interactive=False, variant="primary", elem_id="download"
+            )
             upload["about"] = gr.Markdown(elem_id="about-file")
             upload["preview"] = gr.Textbox(
-                label="How the result begins", lines=12, max_lines=12, interactive=False, elem_id="preview"
+                label="How the result begins",
+                lines=12,
+                max_lines=12,
+                interactive=False,
+                elem_id="preview",
             )
             upload["outputs"] = [upload["download"], upload["about"], upload["preview"]]
     return upload
@@ -135,7 +167,10 @@ def _options(restorer: PageRestorer) -> list[Any]:
     existing = [(EXISTING_CHOICES[name], name) for name in EXISTING]
     models = [(MODEL_CHOICES[name], name) for name in restorer.models]
     model = gr.Radio(models, value=BEST, label="Model", visible=len(models) > 1, elem_id="model")
-    with gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"), gr.Row():
+    with (
+        gr.Accordion("Options: which marks, capitals, certainty", open=False, elem_id="options"),
+        gr.Row(),
+    ):
         return [
             gr.Radio(marks, value="basic", label="Marks", elem_id="marks", min_width=240),
             gr.Radio(existing, value=EXISTING[0], label="Marks that the text has", elem_id="existing", min_width=240),
@@ -148,7 +183,9 @@ def _options(restorer: PageRestorer) -> list[Any]:
         ]  # fmt: skip
 
 
-def _connect(restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, Any], options: list[Any]) -> None:
+def _connect(
+    restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, Any], options: list[Any]
+) -> None:
     """What happens when a text or a file is given, and when an option changes."""
     results = Path(_files.name) / "results"
 
@@ -157,7 +194,9 @@ def _connect(restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, An
         if not text.strip():
             return EMPTY, ""
         done = restorer.restore(text, *given)
-        return restored_html(text, done["edits"], done["words"]), speed_line(done["words"], done["seconds"])
+        return restored_html(text, done["edits"], done["words"]), speed_line(
+            done["words"], done["seconds"]
+        )
 
     def show_live(text: str, is_live: bool, *given: Any) -> tuple[Any, ...]:
         if text.strip() and not is_live:
@@ -175,11 +214,15 @@ def _connect(restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, An
         removal = threading.Timer(KEPT_SECONDS, shutil.rmtree, (folder, True))
         removal.daemon = True
         removal.start()
-        target, restored = restorer.restore_file(Path(path), folder, to.replace(AS_IT_IS, ""), *given)
+        target, restored = restorer.restore_file(
+            Path(path), folder, to.replace(AS_IT_IS, ""), *given
+        )
         line = f"{target.name} · {speed_line(restored['words'], restored['seconds'])}"
         return gr.DownloadButton(value=str(target), interactive=True), line, restored["text"][:2000]
 
-    def show_both(text: str, is_live: bool, path: str | None, to: str, *given: Any) -> tuple[Any, ...]:
+    def show_both(
+        text: str, is_live: bool, path: str | None, to: str, *given: Any
+    ) -> tuple[Any, ...]:
         shown = show_live(text, is_live, *given)
         try:
             return *shown, *restore_file(path, to, *given)
@@ -189,12 +232,29 @@ def _connect(restorer: PageRestorer, typed: dict[str, Any], upload: dict[str, An
 
     text, file = [typed["spoken"], typed["live"]], [upload["file"], upload["to"]]
     at_last: dict[str, Any] = {"trigger_mode": "always_last", **ONE_AT_A_TIME}
-    gr.on([typed["press"].click, text[0].submit], show, [text[0], *options], typed["outputs"], **ONE_AT_A_TIME)
-    text[0].change(show_live, [*text, *options], typed["outputs"], show_progress="hidden", **at_last)
-    gr.on([file[0].change, file[1].change], restore_file, [*file, *options], upload["outputs"], **at_last)
+    gr.on(
+        [typed["press"].click, text[0].submit],
+        show,
+        [text[0], *options],
+        typed["outputs"],
+        **ONE_AT_A_TIME,
+    )
+    text[0].change(
+        show_live, [*text, *options], typed["outputs"], show_progress="hidden", **at_last
+    )
+    gr.on(
+        [file[0].change, file[1].change],
+        restore_file,
+        [*file, *options],
+        upload["outputs"],
+        **at_last,
+    )
     # One event for both tabs. Of two, one after the other, Gradio 6.31 can lose one: the server closes the stream of
     # answers after the first, and its client, which asked for the second on the same stream, waits for ever.
-    changes, outputs = [option.change for option in options], [*typed["outputs"], *upload["outputs"]]
+    changes, outputs = (
+        [option.change for option in options],
+        [*typed["outputs"], *upload["outputs"]],
+    )
     gr.on(changes, show_both, [*text, *file, *options], outputs, show_progress="hidden", **at_last)
 
 

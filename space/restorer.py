@@ -27,7 +27,11 @@ def page_models() -> dict[str, str]:
         check_model(ACCURATE)
     except OSError:
         return {BEST: DEFAULT_MODEL}
-    return {BEST: DEFAULT_MODEL} if os.environ.get(VARIABLE) else {BEST: ACCURATE, QUICK: DEFAULT_MODEL}
+    return (
+        {BEST: DEFAULT_MODEL}
+        if os.environ.get(VARIABLE)
+        else {BEST: ACCURATE, QUICK: DEFAULT_MODEL}
+    )
 
 
 class PageRestorer:
@@ -42,7 +46,9 @@ class PageRestorer:
     def load(self, model: str) -> Any:
         """The pipeline of a model, loaded when it is first asked for."""
         if model not in self.models:
-            raise ValueError(f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these.")
+            raise ValueError(
+                f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these."
+            )
         place = self.models[model]
         revision = self.revision or (HUB_REVISION if place in (HUB_MODEL, HUB_ACCURATE) else None)
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
@@ -84,24 +90,35 @@ class PageRestorer:
             raise ValueError(f"Expected a text, got {type(text).__name__}. Send a string.")
         if len(text) > MAX_CHARACTERS:
             most = f"{MAX_CHARACTERS:,}"
-            raise ValueError(f"This text has {len(text):,} characters; the page takes up to {most}. Send it as a file.")
+            raise ValueError(
+                f"This text has {len(text):,} characters; the page takes up to {most}. Send it as a file."
+            )
         restore, keywords = self._prepared(marks, existing, truecase, threshold, model)
         started = time.perf_counter()
-        return {**restore(text, all_scores=True, **keywords), "seconds": time.perf_counter() - started}
+        return {
+            **restore(text, all_scores=True, **keywords),
+            "seconds": time.perf_counter() - started,
+        }
 
-    def restore_file(self, path: Path, folder: Path, to: str = "", *options: Any) -> tuple[Path, dict[str, Any]]:
+    def restore_file(
+        self, path: Path, folder: Path, to: str = "", *options: Any
+    ) -> tuple[Path, dict[str, Any]]:
         """Restore a transcript into a file of `folder`; gives its path, and `text`, `words` and `seconds`.
 
         `to` is another format, or ""; `options` are those of `restore`. Raises a ValueError where that cannot be done.
         """
         n_bytes = path.stat().st_size
         if n_bytes > MAX_FILE_BYTES:
-            raise ValueError(f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it.")
+            raise ValueError(
+                f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it."
+            )
         transcript, encoding = transcripts.read_bytes(path.read_bytes(), name=path.name)
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         if n_characters > MAX_FILE_CHARACTERS:
             most = f"{MAX_FILE_CHARACTERS:,}"
-            raise ValueError(f"This file has {n_characters:,} characters; the page takes up to {most}. Split it.")
+            raise ValueError(
+                f"This file has {n_characters:,} characters; the page takes up to {most}. Split it."
+            )
         restore, keywords = self._prepared(*(options or DEFAULTS))
         started = time.perf_counter()
         done = transcripts.restore_transcript(transcript, restore, **keywords)
@@ -117,7 +134,13 @@ class PageRestorer:
     ) -> tuple[Any, dict[str, Any]]:
         """The pipeline of a model, and the keywords of its call."""
         restore = self.load(model)
-        keywords: dict[str, Any] = {"marks": marks, "existing": existing, "truecase": bool(truecase)}
+        keywords: dict[str, Any] = {
+            "marks": marks,
+            "existing": existing,
+            "truecase": bool(truecase),
+        }
         if threshold:  # without the keyword the thresholds that the model was given count
-            keywords["thresholds"] = dict.fromkeys(restore.model.config.label_names[1:], float(threshold))
+            keywords["thresholds"] = dict.fromkeys(
+                restore.model.config.label_names[1:], float(threshold)
+            )
         return restore, keywords

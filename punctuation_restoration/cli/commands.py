@@ -41,9 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         epilog="commands:\n" + "\n".join(f"  {name:9} {about}" for name, (about, *_) in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--version", action="version", version=f"%(prog)s {punctuation_restoration.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {punctuation_restoration.__version__}"
+    )
     parser.parse_args([name] if name.startswith("-") else [])
-    parser.error(f"Expected a command out of {', '.join(COMMANDS)}, got {name!r}. Write one of these.")
+    parser.error(
+        f"Expected a command out of {', '.join(COMMANDS)}, got {name!r}. Write one of these."
+    )
 
 
 def run(name: str, argv: Sequence[str] | None = None) -> int:

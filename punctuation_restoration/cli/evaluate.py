@@ -30,7 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return place if place.suffix == ".json" else place / f"{result_files.file_name(name)}.json"
 
     def work() -> None:
-        earlier = {one: result_files.read_result(path_of(args.against, one)) for one in args.benchmark if args.against}
+        earlier = {
+            one: result_files.read_result(path_of(args.against, one))
+            for one in args.benchmark
+            if args.against
+        }
         restore = load_pipeline(args.model, args.device, dtype=args.dtype)
         results = []
         for name in args.benchmark:
@@ -48,19 +52,47 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="punctuation-restoration evaluate", description="Score a model on benchmarks or on your own files."
+        prog="punctuation-restoration evaluate",
+        description="Score a model on benchmarks or on your own files.",
     )
     add = parser.add_argument
     add("--model", help="folder or name of the model (default: the one that the pipeline loads)")
     add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     add("--list", action="store_true", help="name the benchmarks and end")
-    add("--output", type=Path, help="JSON file, or a folder for several (default: results/, or nothing with --limit)")
-    add("--against", type=Path, metavar="JSON", help="an earlier result on the same test to compare with, or a folder")
-    add("--pictures", type=Path, metavar="FOLDER", help="draw confusion matrix and reliability curve")
-    add("--limit", type=at_least(1), metavar="WORDS", help="score at most this many words, for a quick look")
-    add("--bench-root", type=Path, help="folder of the benchmarks (default: bench, or ../shared/bench)")
+    add(
+        "--output",
+        type=Path,
+        help="JSON file, or a folder for several (default: results/, or nothing with --limit)",
+    )
+    add(
+        "--against",
+        type=Path,
+        metavar="JSON",
+        help="an earlier result on the same test to compare with, or a folder",
+    )
+    add(
+        "--pictures",
+        type=Path,
+        metavar="FOLDER",
+        help="draw confusion matrix and reliability curve",
+    )
+    add(
+        "--limit",
+        type=at_least(1),
+        metavar="WORDS",
+        help="score at most this many words, for a quick look",
+    )
+    add(
+        "--bench-root",
+        type=Path,
+        help="folder of the benchmarks (default: bench, or ../shared/bench)",
+    )
     add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
-    add("--all-marks", action="store_true", help="score in all labels of the model, as files of your own always are")
+    add(
+        "--all-marks",
+        action="store_true",
+        help="score in all labels of the model, as files of your own always are",
+    )
     about = "probability from which a mark is written"
     add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
@@ -69,10 +101,14 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, named
 
     if args.list:
-        print(*(f"{one:28}{about.use:12}{about.about}" for one, about in BENCHMARKS.items()), sep="\n")
+        print(
+            *(f"{one:28}{about.use:12}{about.about}" for one, about in BENCHMARKS.items()), sep="\n"
+        )
         parser.exit()
     if not args.benchmark:
-        parser.error("Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000.")
+        parser.error(
+            "Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000."
+        )
     args.bench_root = args.bench_root or default_root()
     args.output = args.output or (None if args.limit else RESULTS)
     try:
@@ -83,20 +119,28 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
     if len({file_name(one) for one in args.benchmark}) < len(args.benchmark):
         what_to_do = "Score them one by one, each with an --output of its own"
-        parser.error(f"Expected files of different names, after which results are named, got some alike. {what_to_do}.")
+        parser.error(
+            f"Expected files of different names, after which results are named, got some alike. {what_to_do}."
+        )
     for place in filter(None, (args.output, args.against)):
         if len(args.benchmark) > 1 and place.suffix == ".json":
-            parser.error(f"Expected a folder for the results of several benchmarks, got {place}. Name a folder.")
+            parser.error(
+                f"Expected a folder for the results of several benchmarks, got {place}. Name a folder."
+            )
     return args
 
 
-def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: dict[str, Any] | None) -> dict[str, Any]:
+def score_one(
+    restore: Any, name: str, args: argparse.Namespace, earlier: dict[str, Any] | None
+) -> dict[str, Any]:
     """The result of one benchmark, compared with an earlier one if there is one."""
     from punctuation_restoration.evaluation import examples, result_files, runner
     from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Benchmark, load_examples
 
     config = restore.model.config
-    benchmark = BENCHMARKS.get(name, Benchmark("", "test share" if Path(name).is_dir() else "a file"))
+    benchmark = BENCHMARKS.get(
+        name, Benchmark("", "test share" if Path(name).is_dir() else "a file")
+    )
     marks = "basic" if name in BENCHMARKS and not args.all_marks else "all"
     labels = (examples.standard_labels if marks == "basic" else examples.own_labels)(config)
     texts = load_examples(name, labels, args.bench_root, args.recipe)
@@ -107,11 +151,18 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: dict[s
     options = {"marks": marks, **({"thresholds": dict(args.threshold)} if args.threshold else {})}
     found = runner.evaluate_examples(restore, texts, labels, name, **options)
     casing = {
-        side: runner.evaluate_casing(restore, texts, labels, name, with_marks=side == "reference", **options)
+        side: runner.evaluate_casing(
+            restore, texts, labels, name, with_marks=side == "reference", **options
+        )
         for side in (("reference", "model") if benchmark.casing and not args.all_marks else ())
     }
     read_in = ("window", "left_context", "right_context", "max_window_pieces", "slot_style")
-    used = {**{key: getattr(config, key) for key in read_in}, **options, "dtype": args.dtype, "limit": args.limit}
+    used = {
+        **{key: getattr(config, key) for key in read_in},
+        **options,
+        "dtype": args.dtype,
+        "limit": args.limit,
+    }
     model = args.model or str(restore.model.name_or_path)
     signed = {"data_sha256": digest, **result_files.signature(model, used, str(restore.device))}
     result = result_files.to_result(found, Path(name).name, benchmark.about, signed, casing)

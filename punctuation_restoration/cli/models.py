@@ -15,7 +15,10 @@ class OptionError(Exception):
 
 
 def load_pipeline(
-    model: str | None = None, device: str | None = None, options: Mapping[str, Any] | None = None, **construction: Any
+    model: str | None = None,
+    device: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **construction: Any,
 ) -> Any:
     """The pipeline, silently; `model` is a folder, a Hub id, `"accurate"`, or None for the default model.
 
@@ -38,7 +41,9 @@ def load_pipeline(
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-    given = {k: v for k, v in {"model": model, "device": device, **construction}.items() if v is not None}
+    given = {
+        k: v for k, v in {"model": model, "device": device, **construction}.items() if v is not None
+    }
     try:
         check_device(device)
         restore = build("punctuation-restoration", **given)
@@ -46,7 +51,9 @@ def load_pipeline(
         reason = first_line(error)
         if not reason.startswith("Expected "):  # ours say what to do
             what_to_do = "Give a folder or a Hub id (--model), or check the connection."
-            reason = f"Expected a model to load from {model}, got: {reason.rstrip('.')}. {what_to_do}"
+            reason = (
+                f"Expected a model to load from {model}, got: {reason.rstrip('.')}. {what_to_do}"
+            )
         raise ModelError(reason) from error
     try:
         restore("", **options or {})
@@ -59,4 +66,6 @@ def load_pipeline(
 
 def first_line(error: BaseException) -> str:
     """The gist of a long message."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next(
+        (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
+    )

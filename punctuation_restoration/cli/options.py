@@ -46,23 +46,33 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """
     args = _parser().parse_intermixed_args(sys.argv[1:] if argv is None else argv)
     is_named = args.output is not None
-    args.into_folder = is_named and (args.output.endswith((os.sep, os.altsep or os.sep)) or os.path.isdir(args.output))
+    args.into_folder = is_named and (
+        args.output.endswith((os.sep, os.altsep or os.sep)) or os.path.isdir(args.output)
+    )
     args.output = Path(args.output) if is_named else None  # which forgets a slash at the end
     args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
-    args.options = {name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None}
+    args.options = {
+        name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None
+    }
     if args.json:
         args.to = "json" if is_named and args.output.suffix == ".json" else "jsonl"
     is_file = is_named and not args.into_folder
     args.extension_format = format_of_name(args.output.name) if is_file else None
     if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:
-        raise OptionError(f"Expected --output in a format of {', '.join(FORMATS)}, got {args.output}. Name another.")
+        raise OptionError(
+            f"Expected --output in a format of {', '.join(FORMATS)}, got {args.output}. Name another."
+        )
     if args.text is not None and args.files:
         raise OptionError("Expected --text or FILES, got both.")
     if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
-        raise OptionError(f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is.")
+        raise OptionError(
+            f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is."
+        )
     if args.live and any((args.files, args.text, args.output, args.format, args.to)):
-        raise OptionError("Expected --live alone: standard input to standard output, got files or formats.")
+        raise OptionError(
+            "Expected --live alone: standard input to standard output, got files or formats."
+        )
     return args
 
 
@@ -71,11 +81,19 @@ def _parser() -> argparse.ArgumentParser:
         prog="punctuate", usage="punctuate [options] [FILES ...]", description=HELP, epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
-    parser.add_argument("--version", action="version", version=f"punctuate {punctuation_restoration.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"punctuate {punctuation_restoration.__version__}"
+    )
 
     files = parser.add_argument_group("files and formats")
     add: Callable[..., Any] = files.add_argument
-    add("files", nargs="*", type=Path, metavar="FILES", help="files and folders; standard input if there are none")
+    add(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILES",
+        help="files and folders; standard input if there are none",
+    )
     add("--text", help="restore this text instead of files")
     add("--output", "-o", metavar="OUT", help="file, or folder for several files; the extension may choose another "
         "format (default: standard output)")  # fmt: skip
@@ -83,12 +101,20 @@ def _parser() -> argparse.ArgumentParser:
     add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
         "by its first bytes; the output has the same")  # fmt: skip
     add("--force", "-f", action="store_true", help="overwrite files that exist")
-    add("--skip-existing", action="store_true", help="leave out files that have their output already")
+    add(
+        "--skip-existing",
+        action="store_true",
+        help="leave out files that have their output already",
+    )
     add("--quiet", "-q", action="store_true", help="no progress bar, no warnings")
     add = files.add_mutually_exclusive_group().add_argument
     add("--to", choices=FORMATS, help="write another format: txt has a sentence a line, srt and vtt new "
         "cues that end with sentences, of subtitles too; their tags and positions are lost")  # fmt: skip
-    add("--json", action="store_true", help="write JSON lines: text, words with labels and scores, sentences")
+    add(
+        "--json",
+        action="store_true",
+        help="write JSON lines: text, words with labels and scores, sentences",
+    )
 
     add = parser.add_argument_group("marks").add_argument
     add("--existing", metavar="keep|condition|replace", help="marks that the text has: they stay, and the model does "
@@ -97,7 +123,12 @@ def _parser() -> argparse.ArgumentParser:
         "that the model has, sentence-ends, or labels such as COMMA,PERIOD")  # fmt: skip
     add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
         help="probability from which a mark is written, such as COMMA=0.4; repeatable")  # fmt: skip
-    add("--truecase", action="store_true", default=None, help="give sentences and names their capitals")
+    add(
+        "--truecase",
+        action="store_true",
+        default=None,
+        help="give sentences and names their capitals",
+    )
     add("--unfinished", dest="final", action="store_false", default=None,
         help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
     add("--pause", type=at_least(0.01), metavar="SECONDS",
@@ -108,13 +139,29 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", choices=DTYPES, help="precision of the computation (default: the model's)")
     add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
-    add("--jieba-dictionary", metavar="FILE", help="user dictionary of jieba, with Mandarin words to add")
+    add(
+        "--jieba-dictionary",
+        metavar="FILE",
+        help="user dictionary of jieba, with Mandarin words to add",
+    )
     add("--batch-size", type=at_least(1), metavar="N", help="windows in one forward pass")
 
     add = parser.add_argument_group("new cues").add_argument
-    add("--line-width", type=at_least(1), default=42, metavar="N", help="characters a line (42); Han counts twice")
+    add(
+        "--line-width",
+        type=at_least(1),
+        default=42,
+        metavar="N",
+        help="characters a line (42); Han counts twice",
+    )
     add("--lines", type=at_least(1), default=2, metavar="N", help="lines a cue (2)")
-    add("--reading-speed", type=at_least(0.1), default=20.0, metavar="N", help="characters a second (20)")
+    add(
+        "--reading-speed",
+        type=at_least(0.1),
+        default=20.0,
+        metavar="N",
+        help="characters a second (20)",
+    )
 
     add = parser.add_argument_group("live speech").add_argument
     add("--live", action="store_true", help="read words from standard input as they come, and write each as soon as "
@@ -131,7 +178,9 @@ def at_least(least: float) -> Callable[[str], Any]:
         with contextlib.suppress(ValueError):
             if (number := type(least)(given)) >= least:
                 return number
-        raise argparse.ArgumentTypeError(f"Expected a number of {least} or more, got {given!r}. Give one.")
+        raise argparse.ArgumentTypeError(
+            f"Expected a number of {least} or more, got {given!r}. Give one."
+        )
 
     return read
 
@@ -140,7 +189,9 @@ def _encoding(name: str) -> str:
     try:
         "a".encode(name)  # rot13 and the like have names, but are none of text
     except LookupError as error:
-        raise argparse.ArgumentTypeError(f"Expected --encoding such as utf-8 or gb18030, got {name!r}.") from error
+        raise argparse.ArgumentTypeError(
+            f"Expected --encoding such as utf-8 or gb18030, got {name!r}."
+        ) from error
     return name
 
 
@@ -155,4 +206,6 @@ def read_threshold(given: str) -> tuple[str, float]:
     try:
         return name, float(number)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"Expected --threshold NAME=PROBABILITY, got {given!r}.") from error
+        raise argparse.ArgumentTypeError(
+            f"Expected --threshold NAME=PROBABILITY, got {given!r}."
+        ) from error

@@ -21,22 +21,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("--recipe", help="recipe file (YAML)")
-    given.add_argument("--texts", nargs="+", help="files or folders of text in one language, instead of a recipe")
+    given.add_argument(
+        "--texts", nargs="+", help="files or folders of text in one language, instead of a recipe"
+    )
     parser.add_argument("--language", default="xx", help="language code of --texts")
     parser.add_argument("--output", required=True, help="folder to write")
-    parser.add_argument("--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder")
-    parser.add_argument("--labels", help="file with other labels than those of the tokenizer's model (YAML or JSON)")
+    parser.add_argument(
+        "--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder"
+    )
+    parser.add_argument(
+        "--labels", help="file with other labels than those of the tokenizer's model (YAML or JSON)"
+    )
     parser.add_argument("--processes", type=int, default=2, help="worker processes")
     for split in ("validation", "test"):
-        what = f"share of documents for {split}; default: the recipe's; a source's own share is kept"
+        what = (
+            f"share of documents for {split}; default: the recipe's; a source's own share is kept"
+        )
         parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
     args = parser.parse_args(argv)
     from punctuation_restoration.data.preparation import prepare, recipe_for_texts
     from punctuation_restoration.data.recipe import load_recipe, read_labels
 
     def work() -> None:
-        recipe = load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
-        given = {name: getattr(args, name) for name in ("validation", "test") if getattr(args, name) is not None}
+        recipe = (
+            load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
+        )
+        given = {
+            name: getattr(args, name)
+            for name in ("validation", "test")
+            if getattr(args, name) is not None
+        }
         if args.labels:
             given["model"] = {**recipe.model, **read_labels(args.labels)}
         tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")

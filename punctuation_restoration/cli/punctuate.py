@@ -25,7 +25,9 @@ from .options import parse_args
 DONE, FAILED, WRONG_USE = 0, 1, 2
 _UTTERANCES = re.compile(r"(\n[ \t\r]*\n)")  # an empty line parts them
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
-Load = Callable[[], Any]  # gives the pipeline, loaded when it is first asked for: unreadable files are told before
+Load = Callable[
+    [], Any
+]  # gives the pipeline, loaded when it is first asked for: unreadable files are told before
 
 
 class Job(NamedTuple):
@@ -39,8 +41,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     try:
         args = parse_args(argv)
-        construction = {"backend": args.backend, "dtype": args.dtype, "jieba_dictionary": args.jieba_dictionary}
-        load = functools.cache(lambda: load_pipeline(args.model, args.device, args.options, **construction))
+        construction = {
+            "backend": args.backend,
+            "dtype": args.dtype,
+            "jieba_dictionary": args.jieba_dictionary,
+        }
+        load = functools.cache(
+            lambda: load_pipeline(args.model, args.device, args.options, **construction)
+        )
         if args.live:
             _restore_live(args, load())
             return DONE
@@ -66,7 +74,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _restore(args: Namespace, load: Load) -> int:
     jobs, problems = _planned(args)
-    if jobs and jobs[0].source is None and args.text is None and sys.stdin.isatty() and not args.quiet:
+    if (
+        jobs
+        and jobs[0].source is None
+        and args.text is None
+        and sys.stdin.isatty()
+        and not args.quiet
+    ):
         say("reading from the terminal; end with Ctrl-D")
     for name, problem in problems:
         say(f"{name}: {problem}")
@@ -92,10 +106,20 @@ def _planned(args: Namespace) -> tuple[list[Job], list[tuple[Path, str]]]:
         found = list(_found(args))
         jobs = _paired(args, [(file, name) for file, name in found if isinstance(name, Path)])
     elif args.into_folder:
-        raise OptionError(f"Expected --output FILE for text without a name, got the folder {args.output}.")
+        raise OptionError(
+            f"Expected --output FILE for text without a name, got the folder {args.output}."
+        )
     if args.skip_existing:
-        jobs = [job for job in jobs if job.target is None or is_special(job.target) or not job.target.exists()]
-    existing = [job.target for job in jobs if job.target and job.target.exists() and not is_special(job.target)]
+        jobs = [
+            job
+            for job in jobs
+            if job.target is None or is_special(job.target) or not job.target.exists()
+        ]
+    existing = [
+        job.target
+        for job in jobs
+        if job.target and job.target.exists() and not is_special(job.target)
+    ]
     if existing and not args.force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         what_to_do = "Use --force to overwrite, or --skip-existing."
@@ -118,7 +142,11 @@ def _found(args: Namespace) -> Iterator[tuple[Path, Path | str]]:
         for parent, folders, names in os.walk(given, onerror=unread.append):
             shown = sorted(name for name in folders if not name.startswith("."))
             folders[:] = [name for name in shown if Path(parent, name).resolve() != output]
-            known = (name for name in sorted(names) if transcripts.format_of_name(name) and not name.startswith("."))
+            known = (
+                name
+                for name in sorted(names)
+                if transcripts.format_of_name(name) and not name.startswith(".")
+            )
             below += [Path(parent, name) for name in known]
         yield from ((file, file.relative_to(given)) for file in below)
         yield from ((Path(error.filename), error.strerror or str(error)) for error in unread)
@@ -133,7 +161,9 @@ def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
         raise OptionError("Expected --output FOLDER for several files, got none. Add it.")
     if output is None or (is_single and not args.into_folder):
         return [Job(file, output) for file, _ in found]
-    if not output.is_dir() and (output.exists() or (transcripts.format_of_name(output.name) and not args.into_folder)):
+    if not output.is_dir() and (
+        output.exists() or (transcripts.format_of_name(output.name) and not args.into_folder)
+    ):
         wrong = f"got {output}, {'which is a file' if output.exists() else 'the name of a file'}"
         raise OptionError(f"Expected --output FOLDER for several files, {wrong}. Name another.")
     sources: dict[Path, Path] = {}
@@ -141,7 +171,9 @@ def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
         target = output / (name.with_suffix(f".{args.to}") if args.to else name)
         if target in sources:
             wrong = f"got {target} for both {sources[target]} and {file}"
-            raise OptionError(f"Expected a place for every file, {wrong}. Restore them into separate folders.")
+            raise OptionError(
+                f"Expected a place for every file, {wrong}. Restore them into separate folders."
+            )
         sources[target] = file
     return [Job(file, target) for target, file in sources.items()]
 
@@ -153,7 +185,10 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
         if args.text is not None:
             content, encoding = f"{args.text}\n".encode("utf-8", "surrogateescape"), "utf-8"
         else:
-            content, encoding = job.source.read_bytes() if job.source else sys.stdin.buffer.read(), args.encoding
+            content, encoding = (
+                job.source.read_bytes() if job.source else sys.stdin.buffer.read(),
+                args.encoding,
+            )
         file_format = args.format or (None if args.text is None else "txt")
         transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding)
         n_more = len(transcript.warnings) - MAX_WARNINGS
@@ -161,8 +196,15 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
         for warning in [] if args.quiet else shown:
             say(f"{name}: {warning}")
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
-        about: Any = {"desc": place + name[-40:], "unit": " characters", "unit_scale": True, "leave": False}
-        with tqdm(total=n_characters, disable=args.quiet or None, **about) as bar:  # None: shown on a terminal
+        about: Any = {
+            "desc": place + name[-40:],
+            "unit": " characters",
+            "unit_scale": True,
+            "leave": False,
+        }
+        with tqdm(
+            total=n_characters, disable=args.quiet or None, **about
+        ) as bar:  # None: shown on a terminal
             parts = _restored(transcript, own, args, load, bar)
             at_fault = str(job.target or "standard output")
             if job.target is not None:
@@ -180,9 +222,13 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
     return True, True
 
 
-def _restored(transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: Any) -> Iterator[bytes]:
+def _restored(
+    transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: Any
+) -> Iterator[bytes]:
     """The output in parts: plain text as it is restored, everything else when all of it is."""
-    new_format = args.to or (args.extension_format if args.extension_format != transcript.format else None)
+    new_format = args.to or (
+        args.extension_format if args.extension_format != transcript.format else None
+    )
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": lambda n: bar.update(n), **args.options}
     if new_format is None:
@@ -201,7 +247,9 @@ def _restore_live(args: Namespace, restore: Any) -> None:
     from ..pipeline.streamer import PunctuationStreamer
 
     options, encoding = args.options, args.encoding or "utf-8"
-    streamer = PunctuationStreamer(restore, args.look_ahead, condition=bool(options.get("truecase")), **options)
+    streamer = PunctuationStreamer(
+        restore, args.look_ahead, condition=bool(options.get("truecase")), **options
+    )
     encoder = codecs.getincrementalencoder(encoding)()  # writes a byte order mark once
 
     def write(step: Any) -> None:
@@ -211,7 +259,9 @@ def _restore_live(args: Namespace, restore: Any) -> None:
     try:
         before = ""
         for text in _heard(encoding):
-            if before.endswith("\n") and text.lstrip(" \t\r").startswith("\n"):  # an empty line cut in two
+            if before.endswith("\n") and text.lstrip(" \t\r").startswith(
+                "\n"
+            ):  # an empty line cut in two
                 write(streamer.flush())
             before = text.rstrip(" \t\r") or before
             for n, part in enumerate(_UTTERANCES.split(text)):
@@ -233,7 +283,9 @@ def _heard(encoding: str) -> Iterator[str]:
             n_before += len(text)
             yield text
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode(error.encoding)  # read together with what is wrong
+        before = error.object[: error.start].decode(
+            error.encoding
+        )  # read together with what is wrong
         yield before
         problem = f"Expected {encoding}, got other bytes after {n_before + len(before):,} characters: {error.reason}."
         raise FormatError(f"{problem} Name the encoding (--encoding).") from error
@@ -257,7 +309,11 @@ def _reason(error: Exception, name: str) -> str:
     if isinstance(error, FileExistsError):
         return f"{error.filename}: it exists; use --force to overwrite it"
     if isinstance(error, OSError):
-        kept = "; nothing was written for it, finished files are kept" if error.errno in FULL_DISK else ""
+        kept = (
+            "; nothing was written for it, finished files are kept"
+            if error.errno in FULL_DISK
+            else ""
+        )
         return f"{name}: {os.strerror(error.errno or errno.EIO).lower()}{kept}"
     return f"{name}: {first_line(error)}"
 

@@ -19,11 +19,15 @@ UNKNOWN = 255  # the byte of a word whose casing is unknown
 
 LEAST_STARTS = 0.7  # of sentences that begin with a letter, the share that begins with a capital
 MOST_CAPITALS = 0.6  # of words inside sentences; more is a list of titles
-MOST_CAPITALS_OF_SENTENCE = 0.75  # likewise of one sentence of `LEAST_WORDS` or more; more is a headline
+MOST_CAPITALS_OF_SENTENCE = (
+    0.75  # likewise of one sentence of `LEAST_WORDS` or more; more is a headline
+)
 LEAST_WORDS = 4
 LONG = 200  # words with letters inside sentences, none of which has a capital: names were written small
 
-_shape_of = lru_cache(1 << 16)(lambda word: UNKNOWN if (casing := casing_of(word)) is None else casing)
+_shape_of = lru_cache(1 << 16)(
+    lambda word: UNKNOWN if (casing := casing_of(word)) is None else casing
+)
 
 
 def written_casings(words: Sequence[str], begins: np.ndarray) -> np.ndarray:

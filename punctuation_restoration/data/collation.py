@@ -13,7 +13,12 @@ from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.recipe import Augmentation, Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
-from punctuation_restoration.data.shards import Words, check_same_pieces, check_same_words, read_index
+from punctuation_restoration.data.shards import (
+    Words,
+    check_same_pieces,
+    check_same_words,
+    read_index,
+)
 from punctuation_restoration.data.soft_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -44,26 +49,38 @@ class Augmenter:
         n_times = np.where(touched & ~substituted & ~inserted, 0, 1 + inserted)
         if not n_times.any():
             n_times[0] = 1
-        pieces = np.full(n_words, self.unk_id, dtype=words.piece_ids.dtype)  # of a word that becomes one piece
+        pieces = np.full(
+            n_words, self.unk_id, dtype=words.piece_ids.dtype
+        )  # of a word that becomes one piece
         is_random = substituted & (generator.random(n_words) < settings.random_pieces)
-        pieces[is_random] = self.random_ids[generator.integers(len(self.random_ids), size=is_random.sum())]
+        pieces[is_random] = self.random_ids[
+            generator.integers(len(self.random_ids), size=is_random.sum())
+        ]
 
         order = np.repeat(np.arange(n_words), n_times)  # the word that each new word was
         is_inserted = inserted[order] & (np.diff(order, append=-1) == 0)  # the first of two
         is_one_piece = is_inserted | substituted[order]
-        counts = np.where(is_one_piece, 1, words.piece_counts[order]).astype(words.piece_counts.dtype)
+        counts = np.where(is_one_piece, 1, words.piece_counts[order]).astype(
+            words.piece_counts.dtype
+        )
         room = len(words.piece_ids) + n_words  # of pieces and slots
         n_kept = max(1, int(np.cumsum(counts + np.int64(1)).searchsorted(room, side="right")))
-        order, counts, is_inserted, is_one_piece = (row[:n_kept] for row in (order, counts, is_inserted, is_one_piece))
+        order, counts, is_inserted, is_one_piece = (
+            row[:n_kept] for row in (order, counts, is_inserted, is_one_piece)
+        )
 
         ends = np.cumsum(counts, dtype=np.int64)
         starts = np.cumsum(words.piece_counts, dtype=np.int64) - words.piece_counts
-        ids = words.piece_ids[np.repeat(starts[order] - ends + counts, counts) + np.arange(ends[-1])]
+        ids = words.piece_ids[
+            np.repeat(starts[order] - ends + counts, counts) + np.arange(ends[-1])
+        ]
         ids[(ends - counts)[is_one_piece]] = pieces[order[is_one_piece]]
         casings = np.where(is_one_piece, UNKNOWN, words.casings[order]).astype(np.uint8)
         labels = np.where(is_inserted, 0, words.labels[order]).astype(words.labels.dtype)
         soft = np.where(is_inserted[:, None], 0, words.soft[order]).astype(np.uint8)
-        is_over = window.is_over and bool(order[-1] == n_words - 1)  # without its last word a text goes on
+        is_over = window.is_over and bool(
+            order[-1] == n_words - 1
+        )  # without its last word a text goes on
         return replace(window, words=Words(ids, counts, labels, casings, soft), is_over=is_over)
 
 
@@ -72,7 +89,9 @@ class WindowCollator:
     """Turns cut windows into the inputs of the model."""
 
     slots: Any  # the `SlotEncoder` of the model
-    filled_windows: float = 0.0  # share of windows in which some slots show their true label, where slots can
+    filled_windows: float = (
+        0.0  # share of windows in which some slots show their true label, where slots can
+    )
     max_filled: float = 0.5  # the share of slots filled in such a window is uniform from 0 to this
     augmenter: Callable[[CutWindow], CutWindow] | None = None  # changes each window first
     casings: bool = False  # whether batches have casings, for a model that learns them
@@ -92,12 +111,22 @@ class WindowCollator:
         filled = [self._draw_filled(window) for window in windows]
         rows = []
         for window, is_filled in zip(windows, filled, strict=True):
-            ids, ends = window.words.piece_ids.tolist(), np.cumsum(window.words.piece_counts, dtype=np.int64).tolist()
+            ids, ends = (
+                window.words.piece_ids.tolist(),
+                np.cumsum(window.words.piece_counts, dtype=np.int64).tolist(),
+            )
             pieces = [ids[start:end] for start, end in pairwise([0, *ends])]
-            known = [n if shown else None for n, shown in zip(window.words.labels.tolist(), is_filled, strict=True)]
+            known = [
+                n if shown else None
+                for n, shown in zip(window.words.labels.tolist(), is_filled, strict=True)
+            ]
             ids, slot_positions = self.slots.assemble(pieces, known, window.is_over)
             rows.append({"input_ids": ids, "slot_positions": slot_positions})
-        batch = {name: tensor for name, tensor in collate(rows, self.slots.pad_id).items() if tensor is not None}
+        batch = {
+            name: tensor
+            for name, tensor in collate(rows, self.slots.pad_id).items()
+            if tensor is not None
+        }
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
         batch["labels"] = _scored([window.words.labels for window in windows], filled)
         if any(window.is_pseudo for window in windows):
@@ -113,7 +142,11 @@ class WindowCollator:
     def _draw_filled(self, window: CutWindow) -> np.ndarray:
         """Which words' slots show their true label, (n_words,) of bool; at least one slot stays to be scored."""
         n_words, generator = len(window.words.labels), np.random.default_rng(window.seed)
-        if not window.seed or not self.slots.shows_marks or generator.random() >= self.filled_windows:
+        if (
+            not window.seed
+            or not self.slots.shows_marks
+            or generator.random() >= self.filled_windows
+        ):
             return np.zeros(n_words, dtype=bool)
         is_filled = generator.random(n_words) < generator.random() * self.max_filled
         is_filled[generator.integers(n_words)] = False
@@ -122,8 +155,13 @@ class WindowCollator:
 
 def _scored(values: Sequence[np.ndarray], is_hidden: Sequence[np.ndarray]) -> torch.Tensor:
     """Values of each window's words (B, W), -100 where they are hidden."""
-    rows = [np.where(hidden, NOT_SCORED, own.astype(np.int64)) for own, hidden in zip(values, is_hidden, strict=True)]
-    return pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True, padding_value=NOT_SCORED)
+    rows = [
+        np.where(hidden, NOT_SCORED, own.astype(np.int64))
+        for own, hidden in zip(values, is_hidden, strict=True)
+    ]
+    return pad_sequence(
+        [torch.from_numpy(row) for row in rows], batch_first=True, padding_value=NOT_SCORED
+    )
 
 
 def windows_for_trainer(
@@ -140,4 +178,6 @@ def windows_for_trainer(
     stops = stop_label_ids(config.labels)
     sampler = WindowSampler(index, sampling, 1, int(slots.has_masks), stops, seed=1)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
-    return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled, casings=config.casings)
+    return windows, WindowCollator(
+        slots, sampling.filled_windows, sampling.max_filled, casings=config.casings
+    )

@@ -74,7 +74,9 @@ class Converter:
         capitalised = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(has_capitals))
         return Conversion(self.pack(document.id, spoken, labels, casings), None, capitalised)
 
-    def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], np.ndarray]:
+    def words_and_labels(
+        self, document: SourceDocument, language: str
+    ) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
         if document.words:
             spoken, names = self.labelled(document)
@@ -86,12 +88,17 @@ class Converter:
             words: Sequence[Word] = self.finder(text)
             if language in self.recipe.opening_signs:
                 text, words = with_openings(text, words)
-            spoken, names = strip_marks(text, words, self.config.mark_labels, self.config.label_names)
+            spoken, names = strip_marks(
+                text, words, self.config.mark_labels, self.config.label_names
+            )
         return spoken, np.array([self.config.label2id[name] for name in names], dtype=np.uint8)
 
     def labelled(self, document: SourceDocument) -> tuple[list[str], list[str]]:
         """The words of a label file, found as in any text, without marks, and the label of the last token of each."""
-        none, whole = self.config.label_names[0], list[tuple[str, str]]()  # tokens with their clitics
+        none, whole = (
+            self.config.label_names[0],
+            list[tuple[str, str]](),
+        )  # tokens with their clitics
         for token, name in zip(document.words, document.labels, strict=True):
             if token.lower() in CLITICS and whole:
                 before, own = whole.pop()
@@ -101,20 +108,30 @@ class Converter:
         text = join_words([token + "\n" * (name != none) for token, name in whole])
         words = self.finder(text)
         labels, ends = [none] * len(words), [word.end for word in words]
-        for (token, name), first in zip(whole, places_of((token for token, _ in whole), text), strict=True):
+        for (token, name), first in zip(
+            whole, places_of((token for token, _ in whole), text), strict=True
+        ):
             last = bisect_right(ends, first + len(token)) - 1  # the last word that ends by then
             if last >= 0 and ends[last] > first:  # else the token has no word
                 labels[last] = name
         return [word.spoken for word in words], labels
 
     def pack(
-        self, document_id: str, spoken: Sequence[str], labels: np.ndarray, casings: np.ndarray | None = None
+        self,
+        document_id: str,
+        spoken: Sequence[str],
+        labels: np.ndarray,
+        casings: np.ndarray | None = None,
     ) -> PackedDocument:
         """Words and their label ids, (n_words,), as arrays of pieces."""
         pieces = self.slots.pieces(spoken)
-        counts = np.array([len(word) for word in pieces], dtype=np.uint8)  # a word has far less than 255 pieces
+        counts = np.array(
+            [len(word) for word in pieces], dtype=np.uint8
+        )  # a word has far less than 255 pieces
         ids = np.array([piece for word in pieces for piece in word], dtype=self.piece_kind)
-        return PackedDocument(hash_id(document_id), make_words(ids, counts, labels, casings), hash_words(spoken))
+        return PackedDocument(
+            hash_id(document_id), make_words(ids, counts, labels, casings), hash_words(spoken)
+        )
 
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
         """The first filter that a document with these label ids, one or more, fails, or None."""
@@ -148,11 +165,15 @@ def start_workers(
     if n_processes <= 1:
         yield lambda jobs: itertools.starmap(converter.convert, jobs)
     else:  # spawned: a forked tokenizer with threads can hang
-        with ProcessPoolExecutor(n_processes, get_context("spawn"), initializer=_start, initargs=(converter,)) as pool:
+        with ProcessPoolExecutor(
+            n_processes, get_context("spawn"), initializer=_start, initargs=(converter,)
+        ) as pool:
             yield lambda jobs: mapped_ahead(pool, _converted, jobs, N_AHEAD)
 
 
-def mapped_ahead(pool: Executor, function: Callable[..., Any], items: Iterable[Any], n_ahead: int) -> Iterator[Any]:
+def mapped_ahead(
+    pool: Executor, function: Callable[..., Any], items: Iterable[Any], n_ahead: int
+) -> Iterator[Any]:
     """What a function gives for each item, in order; a pool computes `n_ahead` items ahead of the reader."""
     waiting = (pool.submit(function, item) for item in items)
     running = deque(itertools.islice(waiting, n_ahead))
@@ -168,4 +189,8 @@ def mapped_ahead(pool: Executor, function: Callable[..., Any], items: Iterable[A
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
     """Ids of the labels that end a sentence: those that write a sentence-ending sign after a word."""
-    return [index for index, label in enumerate(labels) if not SENTENCE_ENDS.keys().isdisjoint(label["after"])]
+    return [
+        index
+        for index, label in enumerate(labels)
+        if not SENTENCE_ENDS.keys().isdisjoint(label["after"])
+    ]

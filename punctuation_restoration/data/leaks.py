@@ -17,7 +17,13 @@ from pathlib import Path
 import numpy as np
 import regex
 
-from punctuation_restoration.data.readers import json_rows, labelled_words, list_files, numbered_lines, plain_suffix
+from punctuation_restoration.data.readers import (
+    json_rows,
+    labelled_words,
+    list_files,
+    numbered_lines,
+    plain_suffix,
+)
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 
 LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
@@ -37,7 +43,10 @@ class LeakCheck:
             table = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             texts = ["\n".join(lines)]
             if "json" in plain_suffix(file):
-                texts = [str(row.get("text") or " ".join(row.get("words", ()))) for _, row in json_rows(file)]
+                texts = [
+                    str(row.get("text") or " ".join(row.get("words", ())))
+                    for _, row in json_rows(file)
+                ]
             elif plain_suffix(file) == ".tsv" and "sentence" in (table.fieldnames or ()):
                 texts = []
                 sentences.update(letters_of(row["sentence"]) for row in table)
@@ -57,7 +66,11 @@ class LeakCheck:
         for length in (LETTERS, HAN_LETTERS) if _HAN.search(letters) else (LETTERS,):
             hashes = stretch_hashes(letters, length)
             places = self.hashes.searchsorted(hashes)
-            n_shared = np.count_nonzero(self.hashes.take(places, mode="clip") == hashes) if len(self.hashes) else 0
+            n_shared = (
+                np.count_nonzero(self.hashes.take(places, mode="clip") == hashes)
+                if len(self.hashes)
+                else 0
+            )
             if n_shared > MAX_SHARE * len(hashes):
                 return "in a benchmark"
         return None

@@ -24,9 +24,21 @@ HAN_GROUPS = ("", "万", "亿", "万亿")
 CURRENCY_SIGNS = ("$", "US$", "S$", "£", "€", "¥", "￥", "RM", "Rp")
 # How a language says a percentage, the signs of a link (`. / @`), and the currencies in the order of their signs.
 WORDINGS = {
-    "en": ("{} percent", "dot, slash, at", "dollars dollars dollars pounds euros yuan yuan ringgit rupiah"),
-    "ms": ("{} peratus", "titik, garis miring, di", "dolar dolar dolar paun euro yuan yuan ringgit rupiah"),
-    "id": ("{} persen", "titik, garis miring, at", "dolar dolar dolar pound euro yuan yuan ringgit rupiah"),
+    "en": (
+        "{} percent",
+        "dot, slash, at",
+        "dollars dollars dollars pounds euros yuan yuan ringgit rupiah",
+    ),
+    "ms": (
+        "{} peratus",
+        "titik, garis miring, di",
+        "dolar dolar dolar paun euro yuan yuan ringgit rupiah",
+    ),
+    "id": (
+        "{} persen",
+        "titik, garis miring, at",
+        "dolar dolar dolar pound euro yuan yuan ringgit rupiah",
+    ),
     "zh": ("百分之{}", "点, 斜杠, at", "美元 美元 新元 英镑 欧元 元 元 令吉 盾"),
 }
 
@@ -73,7 +85,9 @@ class NumberSpeller:
         if match["year"] or match["plain"]:
             return self.spell(found)
         if match["rank"] and self.language == "en":  # 21st -> twenty first
-            return str(num2words(int(match["rank"]), to="ordinal")).replace("-", " ").replace(",", "")
+            return (
+                str(num2words(int(match["rank"]), to="ordinal")).replace("-", " ").replace(",", "")
+            )
         if match["urutan"] and self.language in ("ms", "id"):  # ke-3 -> ketiga
             return "pertama" if match["urutan"] == "1" else "ke" + self.spell(match["urutan"])
         if match["ordinal"] or not self.percent:
@@ -83,7 +97,12 @@ class NumberSpeller:
         if match["link"]:  # www.example.com/a -> www dot example dot com slash a
             parts = re.split(r"([./@])", re.sub(r"^https?://", "", found).rstrip("/"))
             return " ".join(self.link_signs.get(part, part) for part in parts if part)
-        return self.spell(match["amount"]) + (match["scale"] or "") + self.joint + self.currencies[match["sign"]]
+        return (
+            self.spell(match["amount"])
+            + (match["scale"] or "")
+            + self.joint
+            + self.currencies[match["sign"]]
+        )
 
 
 def number_words(language: str) -> Callable[[str], str]:
@@ -91,17 +110,23 @@ def number_words(language: str) -> Callable[[str], str]:
     spoken = "id" if language == "ms" else language
     if spoken not in CONVERTER_CLASSES:
         what_to_do = "Turn spell_numbers off for this recipe."
-        raise ValueError(f"Expected a language that num2words speaks, got {language!r}. {what_to_do}")
+        raise ValueError(
+            f"Expected a language that num2words speaks, got {language!r}. {what_to_do}"
+        )
 
     def spell(digits: str) -> str:
         # A plain number of four digits in this range is nearly always a year, and read as one.
-        kind = "year" if spoken == "en" and re.fullmatch(r"1[1-9]\d\d|20\d\d", digits) else "cardinal"
+        kind = (
+            "year" if spoken == "en" and re.fullmatch(r"1[1-9]\d\d|20\d\d", digits) else "cardinal"
+        )
         digits = digits.replace(",", "")
         number = Decimal(digits) if "." in digits else int(digits)
         if number >= 10**15:  # so long a number is an identifier: its digits are read one by one
             return " ".join(spell(digit) for digit in digits if digit.isdigit())
         words = num2words(number, lang=spoken, to=kind).replace(",", "").replace("-", " ").split()
-        return " ".join(MALAY_FROM_INDONESIAN.get(word, word) if language == "ms" else word for word in words)
+        return " ".join(
+            MALAY_FROM_INDONESIAN.get(word, word) if language == "ms" else word for word in words
+        )
 
     return spell
 
@@ -116,7 +141,11 @@ def han_number(digits: str) -> str:
     said = ""
     for index, group in enumerate(re.findall("....", whole.zfill(4 * n_groups))):
         signs = zip(group, reversed(HAN_UNITS), strict=True)
-        part = "".join(HAN_DIGITS[int(digit)] + (unit if digit != "0" else "") for digit, unit in signs)
+        part = "".join(
+            HAN_DIGITS[int(digit)] + (unit if digit != "0" else "") for digit, unit in signs
+        )
         said += part.rstrip("零") + HAN_GROUPS[n_groups - 1 - index] if int(group) else "零"
-    said = re.sub("零+", "零", said).strip("零") or "零"  # one for each run of zeros, none at the ends
+    said = (
+        re.sub("零+", "零", said).strip("零") or "零"
+    )  # one for each run of zeros, none at the ends
     return re.sub("^一十", "十", said) + tail

@@ -25,9 +25,13 @@ VERBS = frozenset(
     "shan't shouldn't mightn't mustn't".split()
 )
 ASKING = frozenset("what why how who whose whom which".split())
-RELATIVE = frozenset("who whose whom which".split())  # behind a comma they mostly tell more of what stands before
+RELATIVE = frozenset(
+    "who whose whom which".split()
+)  # behind a comma they mostly tell more of what stands before
 MAY_ASK = frozenset("when where".split())  # if a verb follows: `when you come` asks nothing
-BEFORE = frozenset("and but or so then because to in on at of for from with by about until since".split())
+BEFORE = frozenset(
+    "and but or so then because to in on at of for from with by about until since".split()
+)
 
 
 def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
@@ -42,8 +46,14 @@ def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
             continue
         sentence = text[words[first].mark_from : mark.end]
         if mark.label in OPENING and PAIRS.keys().isdisjoint(sentence):
-            borders = (n for n in range(first + 1, index + 1) if marks[n - 1] or _follows_a_sign(text, words, n))
-            openings[_asking(words[: index + 1], [first, *borders], mark.label)] = OPENING[mark.label]
+            borders = (
+                n
+                for n in range(first + 1, index + 1)
+                if marks[n - 1] or _follows_a_sign(text, words, n)
+            )
+            openings[_asking(words[: index + 1], [first, *borders], mark.label)] = OPENING[
+                mark.label
+            ]
         first = index + 1
     parts, moved, done = list[str](), list[Word](), 0
     for index, word in enumerate(words):
@@ -52,7 +62,11 @@ def with_openings(text: str, words: Sequence[Word]) -> tuple[str, list[Word]]:
             parts += [text[done : word.mark_from], openings[index]]
             done, n_added = word.mark_from, n_before + 1
         start, end, mark_at = (place + n_added for place in (word.start, word.end, word.mark_at))
-        moved.append(word._replace(start=start, end=end, mark_from=word.mark_from + n_before, mark_at=mark_at))
+        moved.append(
+            word._replace(
+                start=start, end=end, mark_from=word.mark_from + n_before, mark_at=mark_at
+            )
+        )
     return "".join([*parts, text[done:]]), moved
 
 
@@ -65,7 +79,9 @@ def _asking(words: Sequence[Word], begins: Sequence[int], sign: str) -> int:
     spoken = [word.spoken.lower() for word in words]
     if sign == "!":  # what a day
         return next((n for n in begins if spoken[n] in ("what", "how")), begins[0])
-    found = [n for n in begins if _asks(spoken[n:], n > begins[0])] or [n for n in begins if spoken[n] in RELATIVE]
+    found = [n for n in begins if _asks(spoken[n:], n > begins[0])] or [
+        n for n in begins if spoken[n] in RELATIVE
+    ]
     is_tag = len(begins) > 1 and begins[-1] == len(words) - 1
     return found[0] if found else begins[-1 if is_tag else 0]
 

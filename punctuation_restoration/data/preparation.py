@@ -19,7 +19,13 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter, start_workers
-from punctuation_restoration.data.readers import SourceDocument, hash_id, list_files, plain_stem, read_documents
+from punctuation_restoration.data.readers import (
+    SourceDocument,
+    hash_id,
+    list_files,
+    plain_stem,
+    read_documents,
+)
 from punctuation_restoration.data.recipe import LABEL_KEYS, Filters, Recipe, Source, held_out_shares
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
@@ -31,16 +37,28 @@ from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(shards.INDEX_NAME))
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
-BYTES_PER_PROCESS = 2_000_000  # for less text than this, starting one more process takes longer than it saves
+BYTES_PER_PROCESS = (
+    2_000_000  # for less text than this, starting one more process takes longer than it saves
+)
 
 
 def recipe_for_texts(
-    paths: Sequence[str], language: str, validation: float = 0.05, labelled: bool = True, **fields: Any
+    paths: Sequence[str],
+    language: str,
+    validation: float = 0.05,
+    labelled: bool = True,
+    **fields: Any,
 ) -> Recipe:
     """A recipe for texts of one language. A document needs one sentence end, and one to fifty marks a hundred words."""
-    about: Any = {"language": language, "labelled": labelled, "filters": Filters(1, min_marks_per_word=0.01)}
+    about: Any = {
+        "language": language,
+        "labelled": labelled,
+        "filters": Filters(1, min_marks_per_word=0.01),
+    }
     names = shards.distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
-    sources = tuple(Source(name, str(path), **about) for path, name in zip(paths, names, strict=True))
+    sources = tuple(
+        Source(name, str(path), **about) for path, name in zip(paths, names, strict=True)
+    )
     return Recipe(language, sources, validation=validation, **fields)
 
 
@@ -65,13 +83,20 @@ def prepared_folders(
 def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> dict[str, Any]:
     """Convert the sources of a recipe; write shards and index to `out`, which holds nothing else. Gives the index."""
     if not tokenizer:
-        raise ValueError("Expected a tokenizer, got none. Give --tokenizer, or model.encoder in the recipe.")
+        raise ValueError(
+            "Expected a tokenizer, got none. Give --tokenizer, or model.encoder in the recipe."
+        )
     if not recipe.sources:
-        raise ValueError(f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'.")
+        raise ValueError(
+            f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'."
+        )
     config, pieces = slot_config(tokenizer, recipe), AutoTokenizer.from_pretrained(tokenizer)
     converter = Converter(pieces, config, recipe)
     rows, seen, capitalised = list[dict[str, Any]](), set[int](), Counter[str]()
-    made, n_bytes = made_from(recipe, tokenizer), sum(file.stat().st_size for file in text_files(recipe))
+    made, n_bytes = (
+        made_from(recipe, tokenizer),
+        sum(file.stat().st_size for file in text_files(recipe)),
+    )
     out = out.resolve()
     check_folder(out)
     remove_unfinished(out.parent, out.name)
@@ -80,14 +105,18 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
         beside.mkdir()
         for source in recipe.sources:
             validation, test = held_out_shares(source, recipe)
-            source = replace(source, path=str(Path(recipe.root) / source.path), validation=validation, test=test)
+            source = replace(
+                source, path=str(Path(recipe.root) / source.path), validation=validation, test=test
+            )
             rows.append(prepare_source(convert, source, beside, seen, capitalised))
             print(describe(rows[-1], config.labels), flush=True)
         index = {
             "tokenizer": tokenizer,
             "pieces": shards.hash_of_pieces(pieces),
             # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
-            "n_vocabulary": max((split["n_rows"] for row in rows for split in row["splits"].values()), default=0),
+            "n_vocabulary": max(
+                (split["n_rows"] for row in rows for split in row["splits"].values()), default=0
+            ),
             "labels": config.labels,
             **{key: getattr(config, key) for key in WORD_KEYS},
             "languages": sorted({source.language for source in recipe.sources}),
@@ -97,7 +126,9 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
         }
         if not any(row["splits"]["train"]["n_words"] for row in rows):
             why = "; ".join(describe(row, config.labels) for row in rows)
-            raise ValueError(f"Expected usable training words, got none ({why}). Loosen the filters, or add text.")
+            raise ValueError(
+                f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
+            )
         leave_out_labels(index, beside, "labels" in recipe.model)
         shards.write_index(beside, index)
     return shards.read_index(out)
@@ -105,7 +136,9 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
 
 def text_files(recipe: Recipe) -> list[Path]:
     """All files of a recipe's sources."""
-    return [file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)]
+    return [
+        file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)
+    ]
 
 
 def made_from(recipe: Recipe, tokenizer: str) -> str:
@@ -116,19 +149,28 @@ def made_from(recipe: Recipe, tokenizer: str) -> str:
 
 
 def prepare_source(
-    convert: Callable[..., Any], source: Source, out: Path, seen: set[int], capitalised: Counter[str]
+    convert: Callable[..., Any],
+    source: Source,
+    out: Path,
+    seen: set[int],
+    capitalised: Counter[str],
 ) -> dict[str, Any]:
     """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
 
     Two things grow: the hashes of texts `seen`, and the number of documents that have a `capitalised` word.
     """
-    held_out: dict[str, list[shards.PackedDocument]] = {"validation": [], **({"test": []} if source.test else {})}
+    held_out: dict[str, list[shards.PackedDocument]] = {
+        "validation": [],
+        **({"test": []} if source.test else {}),
+    }
     skipped, left_out = Counter[str](), shards.read_hashes(source.held_out)
     ahead = deque[int]()  # of texts that are read, and not yet converted
 
     def usable() -> Iterator[tuple[SourceDocument, Source]]:
         for document in read_documents(source.path, source.text_field):
-            key = hash_id("".join(document.text.split()).lower())  # texts that differ in blanks and case are one
+            key = hash_id(
+                "".join(document.text.split()).lower()
+            )  # texts that differ in blanks and case are one
             reason = "held out for a benchmark" if hash_id(document.id) in left_out else "duplicate"
             if reason == "duplicate" and key not in seen:
                 seen.add(key)
@@ -139,7 +181,9 @@ def prepare_source(
 
     def to_train_on() -> Iterator[shards.PackedDocument]:
         n_words, shares = 0, (source.validation or 0.0, source.test or 0.0)
-        for packed, reason, with_capitals in tqdm(convert(usable()), source.name, disable=None, leave=False):
+        for packed, reason, with_capitals in tqdm(
+            convert(usable()), source.name, disable=None, leave=False
+        ):
             ahead.popleft()
             if packed is None:
                 skipped[reason] += 1
@@ -156,7 +200,10 @@ def prepare_source(
                 return
 
     splits = {"train": shards.write_split(out, f"{source.name}-train", to_train_on())}
-    splits |= {split: shards.write_split(out, f"{source.name}-{split}", found) for split, found in held_out.items()}
+    splits |= {
+        split: shards.write_split(out, f"{source.name}-{split}", found)
+        for split, found in held_out.items()
+    }
     return {
         "name": source.name,
         "language": source.language,
@@ -174,16 +221,35 @@ def leave_out_labels(index: dict[str, Any], out: Path, are_asked_for: bool) -> N
     """
     labels = index["labels"]
     splits = [(row, split) for row in index["sources"] for split in row["splits"].values()]
-    found = {n for row, split in splits if row["is_labelled"] for n, count in enumerate(split["n_labels"]) if count}
+    found = {
+        n
+        for row, split in splits
+        if row["is_labelled"]
+        for n, count in enumerate(split["n_labels"])
+        if count
+    }
     missing = [n for n in range(len(labels)) if found and n not in found]
     usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
-    rare = [n for n in missing if are_asked_for and (labels[n]["before"], labels[n]["after"]) not in usual]
-    for what, numbers in (("no source has a word with these labels", missing), ("left out of the labels", rare)):
+    rare = [
+        n
+        for n in missing
+        if are_asked_for and (labels[n]["before"], labels[n]["after"]) not in usual
+    ]
+    for what, numbers in (
+        ("no source has a word with these labels", missing),
+        ("left out of the labels", rare),
+    ):
         if numbers:
-            print(f"Warning: {what}: {', '.join(labels[n]['name'] for n in numbers)}.", file=sys.stderr)
+            print(
+                f"Warning: {what}: {', '.join(labels[n]['name'] for n in numbers)}.",
+                file=sys.stderr,
+            )
     if not rare:
         return
-    print("To learn them, add text with their marks, or say in mark_labels which signs mean them.", file=sys.stderr)
+    print(
+        "To learn them, add text with their marks, or say in mark_labels which signs mean them.",
+        file=sys.stderr,
+    )
     new_ids = np.cumsum([n not in rare for n in range(len(labels))], dtype=np.uint8) - np.uint8(1)
     for _, split in splits:
         split["n_labels"] = [count for n, count in enumerate(split["n_labels"]) if n not in rare]
@@ -209,20 +275,27 @@ def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
 def describe(row: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> str:
     """One line about a prepared source: its words and marks, and what was skipped and why."""
     parts = [
-        f"{name} {own['n_documents']:,} documents, {own['n_words']:,} words" for name, own in row["splits"].items()
+        f"{name} {own['n_documents']:,} documents, {own['n_words']:,} words"
+        for name, own in row["splits"].items()
     ]
     marks = zip(labels[1:], row["splits"]["train"]["n_labels"][1:], strict=False)
     parts[0] += "".join(f", {label['name']} {n:,}" for label, n in marks)
     if row["skipped"]:
-        parts.append("skipped " + ", ".join(f"{n:,} ({why})" for why, n in sorted(row["skipped"].items())))
+        parts.append(
+            "skipped " + ", ".join(f"{n:,} ({why})" for why, n in sorted(row["skipped"].items()))
+        )
     return f"{row['name']}: {'; '.join(parts)}"
 
 
 def check_folder(out: Path) -> None:
     """Check that nothing is at `out` but prepared data, perhaps, which may be replaced as a folder."""
     if os.path.ismount(out):
-        raise FileExistsError(f"Expected a folder that can be replaced, {out} is a whole disk. Name a folder on it.")
-    if out.exists() and any(path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in out.iterdir()):
+        raise FileExistsError(
+            f"Expected a folder that can be replaced, {out} is a whole disk. Name a folder on it."
+        )
+    if out.exists() and any(
+        path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in out.iterdir()
+    ):
         wanted = f"an empty or prepared folder at {out}"
         raise FileExistsError(f"Expected {wanted}, got other files. Choose another --output.")
 

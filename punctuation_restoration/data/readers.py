@@ -44,7 +44,9 @@ def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Sourc
             own_id = {} if "id" in found else {"id": id_of_text(found["text"])}
             yield SourceDocument(**{"place": f"{file}, line {line}", **found, **own_id})
         if is_empty:
-            raise ValueError(f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe.")
+            raise ValueError(
+                f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe."
+            )
 
 
 def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -60,7 +62,9 @@ def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str
         for line, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
             if "" in words:
                 place = f"{path}, line {line + words.index('')}"
-                raise ValueError(f"Expected a word before the label in {place}, got none. Correct the line.")
+                raise ValueError(
+                    f"Expected a word before the label in {place}, got none. Correct the line."
+                )
             yield line, {"text": " ".join(words), "words": words, "labels": labels}
     else:
         for line, lines in paragraphs(path, LINES_PER_DOCUMENT):
@@ -69,7 +73,9 @@ def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str
 
 def hash_id(document_id: str) -> int:
     """A 64-bit hash of a document's id, the same on every machine."""
-    return int.from_bytes(hashlib.blake2b(document_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+    return int.from_bytes(
+        hashlib.blake2b(document_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
+    )
 
 
 def id_of_text(text: str) -> str:
@@ -80,9 +86,15 @@ def id_of_text(text: str) -> str:
 def list_files(path: Path) -> list[Path]:
     """The file itself, or the files of a folder in order; a `ValueError` if there is nothing to read."""
     if not path.exists():
-        raise ValueError(f"Expected text at {path}, there is no such file or folder. Check the path.")
+        raise ValueError(
+            f"Expected text at {path}, there is no such file or folder. Check the path."
+        )
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    shown = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+    shown = [
+        file
+        for file in files
+        if not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
     known = [file for file in shown if plain_suffix(file) in SUFFIXES]
     if not known:
         wanted = f"files ending in {', '.join(SUFFIXES)}, or these with .gz"
@@ -110,15 +122,22 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except json.JSONDecodeError:
             row = None
         if not isinstance(row, dict):
-            wanted, what_to_do = f"a JSON object in {path}, line {number}", "or give plain text the suffix .txt"
-            raise ValueError(f"Expected {wanted}, got {line[:60]!r}. Correct the line, {what_to_do}.")
+            wanted, what_to_do = (
+                f"a JSON object in {path}, line {number}",
+                "or give plain text the suffix .txt",
+            )
+            raise ValueError(
+                f"Expected {wanted}, got {line[:60]!r}. Correct the line, {what_to_do}."
+            )
         yield number, row
 
 
 def paragraphs(path: Path, max_lines: int | None = None) -> Iterator[tuple[int, list[str]]]:
     """What stands between blank lines, or every `max_lines` of it: the number of its first line, and its lines."""
     rows: list[tuple[int, str]] = []
-    for number, line in itertools.chain(numbered_lines(path), [(0, "")]):  # the last one ends like the others
+    for number, line in itertools.chain(
+        numbered_lines(path), [(0, "")]
+    ):  # the last one ends like the others
         if rows and (not line.strip() or len(rows) == max_lines):
             yield rows[0][0], [text for _, text in rows]
             rows = []
@@ -126,7 +145,9 @@ def paragraphs(path: Path, max_lines: int | None = None) -> Iterator[tuple[int, 
             rows.append((number, line.rstrip("\r\n")))
 
 
-def labelled_words(path: Path, max_words: int | None = None) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+def labelled_words(
+    path: Path, max_words: int | None = None
+) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
     """The paragraphs of a label file: the number of the first line, words, which may be empty, and their labels."""
     for first, lines in paragraphs(path, max_words):
         rows = [[column.strip() for column in line.split("\t")] for line in lines]
@@ -147,9 +168,13 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         with opener(path, "rb") as file:
             if b"\0" in file.read(4096):
-                raise ValueError(f"Expected text in {path}, it is a binary file. Remove it, or convert it to UTF-8.")
+                raise ValueError(
+                    f"Expected text in {path}, it is a binary file. Remove it, or convert it to UTF-8."
+                )
             file.seek(0)
-            for number, line in enumerate(file, 1):  # decoded one by one, so that an error has its number
+            for number, line in enumerate(
+                file, 1
+            ):  # decoded one by one, so that an error has its number
                 yield number, line.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         wanted = f"utf-8 in {path}, line {number} is not ({error.reason})"

@@ -34,7 +34,9 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after this many words
-    held_out: str | None = None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
+    held_out: str | None = (
+        None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
+    )
     labelled: bool = True  # False: its marks are dropped, for self-training
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
@@ -44,19 +46,33 @@ class Source:
 class Sampling:
     """How windows are cut from the words of the sources, see `data.sampling`."""
 
-    lengths: Mapping[int, float] = field(default_factory=lambda: {32: 0.1, 64: 0.2, 128: 0.3, 256: 0.4})
-    temperature: float = 1.0  # a language is drawn with its weighted number of words to the power 1 / temperature
-    language_weights: Mapping[str, float] = field(default_factory=dict)  # times that, by language; 1 where absent
+    lengths: Mapping[int, float] = field(
+        default_factory=lambda: {32: 0.1, 64: 0.2, 128: 0.3, 256: 0.4}
+    )
+    temperature: float = (
+        1.0  # a language is drawn with its weighted number of words to the power 1 / temperature
+    )
+    language_weights: Mapping[str, float] = field(
+        default_factory=dict
+    )  # times that, by language; 1 where absent
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
     # A window's last words are decided only at the end of a text. Windows that end anywhere would teach no mark there.
     sentence_ends: float = 0.5  # share of windows that end where a sentence ends
     sentence_starts: float = 0.1  # share of windows that begin after a sentence end
     filled_windows: float = 0.5  # share of windows that show some true marks in their slots
-    max_filled: float = 0.5  # the share of shown slots in such a window is drawn evenly from 0 to this
-    utterances: float = 0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
-    stops: Mapping[int, float] = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})  # shares by number of stops
-    questions: Mapping[str, float] = field(default_factory=dict)  # share of a language's windows that get a question
+    max_filled: float = (
+        0.5  # the share of shown slots in such a window is drawn evenly from 0 to this
+    )
+    utterances: float = (
+        0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
+    )
+    stops: Mapping[int, float] = field(
+        default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2}
+    )  # shares by number of stops
+    questions: Mapping[str, float] = field(
+        default_factory=dict
+    )  # share of a language's windows that get a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +97,15 @@ class Recipe:
     test: float = 0.0  # share of documents kept for test; 0.1 here and for validation is 80/10/10
     sampling: Sampling = field(default_factory=Sampling)
     augmentation: Augmentation = field(default_factory=Augmentation)
-    spell_numbers: bool = False  # write numbers, amounts and links in words, see `data.normalisation`
-    opening_signs: tuple[str, ...] = ()  # languages that get `¿` and `¡`, see `data.openings`, which knows English
-    leak_check: tuple[str, ...] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
+    spell_numbers: bool = (
+        False  # write numbers, amounts and links in words, see `data.normalisation`
+    )
+    opening_signs: tuple[
+        str, ...
+    ] = ()  # languages that get `¿` and `¡`, see `data.openings`, which knows English
+    leak_check: tuple[
+        str, ...
+    ] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 
@@ -91,25 +113,48 @@ class Recipe:
         sampling, augmentation = self.sampling, self.augmentation
         lengths, stops = sampling.lengths, sampling.stops
         names = [source.name for source in self.sources]
-        held_out = [(self.validation, self.test), *(held_out_shares(source, self) for source in self.sources)]
-        are_lengths = min(lengths, default=0) >= 8 and min(lengths.values()) >= 0 < sum(lengths.values())
+        held_out = [
+            (self.validation, self.test),
+            *(held_out_shares(source, self) for source in self.sources),
+        ]
+        are_lengths = min(lengths, default=0) >= 8 and min(lengths.values()) >= 0 < sum(
+            lengths.values()
+        )
         can_hold_out = all(min(pair) >= 0 and sum(pair) < 1 for pair in held_out)
-        shares = {**asdict(sampling), **asdict(augmentation), **sampling.questions, "temperature": 0}
-        outside = {name: n for name, n in shares.items() if isinstance(n, int | float) and not 0 <= n <= 1}
-        kinds = sampling.document_starts + sampling.document_ends + sampling.sentence_ends + sampling.sentence_starts
+        shares = {
+            **asdict(sampling),
+            **asdict(augmentation),
+            **sampling.questions,
+            "temperature": 0,
+        }
+        outside = {
+            name: n for name, n in shares.items() if isinstance(n, int | float) and not 0 <= n <= 1
+        }
+        kinds = (
+            sampling.document_starts
+            + sampling.document_ends
+            + sampling.sentence_ends
+            + sampling.sentence_starts
+        )
         expected = {
             f"different source names, got {sorted(names)}": len(set(names)) == len(names),
             "weights of 0 or more": all(source.weight >= 0 for source in self.sources),
             "shares for validation and test of 0 or more, below 1 together": can_hold_out,
             f"lengths of 8 pieces or more with shares, got {lengths}": are_lengths,
-            f"stops from 1 on with shares, got {stops}": min(stops, default=0) >= 1 and min(stops.values()) >= 0,
+            f"stops from 1 on with shares, got {stops}": min(stops, default=0) >= 1
+            and min(stops.values()) >= 0,
             f"a temperature above 0, got {sampling.temperature}": sampling.temperature > 0,
             f"shares from 0 to 1, got {outside}": not outside,
-            f"starts and ends of documents and sentences of 1 at most together, got {kinds}": kinds <= 1,
-            "substitute and delete of 1 at most together": augmentation.substitute + augmentation.delete <= 1,
+            f"starts and ends of documents and sentences of 1 at most together, got {kinds}": kinds
+            <= 1,
+            "substitute and delete of 1 at most together": augmentation.substitute
+            + augmentation.delete
+            <= 1,
         }
         if wrong := [what for what, is_so in expected.items() if not is_so]:
-            raise ValueError(f"Expected in recipe {self.name!r} {'; '.join(wrong)}. Change the recipe so.")
+            raise ValueError(
+                f"Expected in recipe {self.name!r} {'; '.join(wrong)}. Change the recipe so."
+            )
 
 
 def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
@@ -133,14 +178,26 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     empty key counts as left out.
     """
     given = {key: value for key, value in content.items() if value is not None}
-    content = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-    defaults, most, rows = content.pop("filters", {}), content.pop("max_words", None), content.pop("sources", ())
+    content = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
+    }
+    defaults, most, rows = (
+        content.pop("filters", {}),
+        content.pop("max_words", None),
+        content.pop("sources", ()),
+    )
     sources = list[Source]()
     for number, row in enumerate(rows if isinstance(rows, tuple) else [rows], 1):
         here = f"{where}, source {number}"
         if not isinstance(row, Mapping):
-            raise ValueError(f"Expected keys and values in {here}, got {row!r}. Write path and language there.")
-        row = {"max_words": most, **_named(row), "filters": {**defaults, **(row.get("filters") or {})}}
+            raise ValueError(
+                f"Expected keys and values in {here}, got {row!r}. Write path and language there."
+            )
+        row = {
+            "max_words": most,
+            **_named(row),
+            "filters": {**defaults, **(row.get("filters") or {})},
+        }
         sources.append(checked(Source, row, here))
     return checked(Recipe, {**content, "sources": tuple(sources)}, where)
 
@@ -149,7 +206,10 @@ def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> A
     """Build the dataclass `kind` and those in it; a `ValueError` for wrong keys, or values of another type."""
     # True and False, which Python takes for numbers, become text where a number belongs; `5e-5`, which YAML takes for
     # text, becomes a number.
-    hooks: dict[Any, Any] = {int: lambda value: str(value) if isinstance(value, bool) else value, float: _number}
+    hooks: dict[Any, Any] = {
+        int: lambda value: str(value) if isinstance(value, bool) else value,
+        float: _number,
+    }
     try:
         return from_dict(kind, values, Config(strict=True, type_hooks=hooks))
     except DaciteError as error:
@@ -160,7 +220,13 @@ def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> A
 
 def _number(value: Any) -> Any:
     try:
-        return float(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else value
+        return (
+            float(value)
+            if isinstance(value, str)
+            else str(value)
+            if isinstance(value, bool)
+            else value
+        )
     except ValueError:
         return value
 
@@ -182,7 +248,9 @@ def labels_without(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str,
     if "labels" in fields:
         left["labels"] = [label for label in fields["labels"] if label["name"] not in names]
     if fields.get("mark_labels"):
-        left["mark_labels"] = {sign: None if name in names else name for sign, name in fields["mark_labels"].items()}
+        left["mark_labels"] = {
+            sign: None if name in names else name for sign, name in fields["mark_labels"].items()
+        }
     return left
 
 
@@ -191,20 +259,28 @@ def _read_content(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ValueError(f"Expected a recipe file at {path}, found none. Check --recipe or --labels.") from error
+        raise ValueError(
+            f"Expected a recipe file at {path}, found none. Check --recipe or --labels."
+        ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"Expected a YAML recipe in {path}, could not read it: {error}") from error
     if not isinstance(content, dict):
-        raise ValueError(f"Expected {path} to hold the keys of a recipe, got {type(content).__name__}.")
+        raise ValueError(
+            f"Expected {path} to hold the keys of a recipe, got {type(content).__name__}."
+        )
     if "base" not in content:
         return content
     base = _read_content(path.parent / str(content.pop("base")))
     rows = {_named(row)["name"]: row for row in base.get("sources") or ()}
     only = content.pop("only", rows)
     if unknown := sorted(set(only) - set(rows)):
-        raise ValueError(f"Expected in {path} names of the base's sources, got {unknown}. It has {sorted(rows)}.")
+        raise ValueError(
+            f"Expected in {path} names of the base's sources, got {unknown}. It has {sorted(rows)}."
+        )
     base["sources"] = [row for name, row in rows.items() if name in only]
-    shared = [key for key in base if isinstance(base[key], dict) and isinstance(content.get(key), dict)]
+    shared = [
+        key for key in base if isinstance(base[key], dict) and isinstance(content.get(key), dict)
+    ]
     return {**base, **content, **{key: {**base[key], **content[key]} for key in shared}}
 
 

@@ -18,7 +18,9 @@ from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
 SEARCH_WORDS = 120  # the next sentence start is looked for within this many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
 UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of the longest
-QUESTION_WORDS = 40  # longer sentences that end with a question mark are mostly two sentences run together
+QUESTION_WORDS = (
+    40  # longer sentences that end with a question mark are mostly two sentences run together
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,9 @@ class CutWindow:
     """A window before its slots are made."""
 
     words: Words
-    seed: tuple[int, ...] = ()  # seeds all later random draws for this window; without it nothing is drawn
+    seed: tuple[
+        int, ...
+    ] = ()  # seeds all later random draws for this window; without it nothing is drawn
     is_pseudo: bool = False  # labelled by a model alone, for self-training
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
@@ -38,7 +42,9 @@ class StepPlan:
     step: int
     length: int  # pieces of every window at most, `<s>` and `</s>` included
     stream_ids: np.ndarray  # (n_windows,)
-    utterances: np.ndarray | None = None  # (n_windows, 2) first and end word, where windows are utterances
+    utterances: np.ndarray | None = (
+        None  # (n_windows, 2) first and end word, where windows are utterances
+    )
 
     def __len__(self) -> int:
         return len(self.stream_ids)
@@ -67,14 +73,22 @@ class WindowSampler:
             weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
                 soft = self.soft_labels(Path(shard["file"])) if self.soft_labels else None
-                self.streams.append(WordStream(shard["file"], row["language"], not row.get("is_labelled", True), soft))
+                self.streams.append(
+                    WordStream(
+                        shard["file"], row["language"], not row.get("is_labelled", True), soft
+                    )
+                )
                 shares.append(weight * shard["n_words"])
         languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
         self._edges = np.cumsum(self.probabilities)
-        self._sentences = cache(lambda stream_id: sentence_borders(self.streams[stream_id], self.stop_ids))
+        self._sentences = cache(
+            lambda stream_id: sentence_borders(self.streams[stream_id], self.stop_ids)
+        )
         are_asked = any(self.sampling.questions.values())
-        self._questions = find_questions(self.streams, self.stop_ids, self.index["labels"]) if are_asked else {}
+        self._questions = (
+            find_questions(self.streams, self.stop_ids, self.index["labels"]) if are_asked else {}
+        )
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -82,7 +96,9 @@ class WindowSampler:
         length = int(_draw(self.sampling.lengths, generator))
         if generator.random() < self.sampling.utterances:
             return self._utterance_plan(step, generator)
-        return StepPlan(step, length, self._draw_streams(max(1, self.pieces_per_step // length), generator))
+        return StepPlan(
+            step, length, self._draw_streams(max(1, self.pieces_per_step // length), generator)
+        )
 
     def cut(self, plan: StepPlan, row: int) -> CutWindow:
         """Cut window `row` of a step out of its stream: as many words as fit its length, without a break."""
@@ -95,7 +111,9 @@ class WindowSampler:
             words, is_over = stream.words(first, end - first), True
         else:
             words, is_over = self._place(stream, room, generator)
-            if self._questions and generator.random() < self.sampling.questions.get(stream.language, 0.0):
+            if self._questions and generator.random() < self.sampling.questions.get(
+                stream.language, 0.0
+            ):
                 words = self._with_question(words, room, stream.language, generator)
         words = self._fit(words, room, is_over)
         is_over = is_over and bool(np.isin(words.labels[-1], self.stop_ids))
@@ -113,7 +131,9 @@ class WindowSampler:
         firsts, ends, lengths = np.zeros((3, n_draws), dtype=np.int64)
         for stream_id in np.unique(stream_ids):
             own, words = stream_ids == stream_id, self._sentences(stream_id)
-            pieces = self.streams[stream_id].offsets[words] + self.slot_cost * words  # before each sentence, slots too
+            pieces = (
+                self.streams[stream_id].offsets[words] + self.slot_cost * words
+            )  # before each sentence, slots too
             places = generator.integers(max(len(pieces) - 1, 1), size=int(own.sum()))
             fitting = pieces.searchsorted(pieces[places] + longest - 2, side="right") - 1
             stops = np.minimum(np.minimum(places + n_stops[own], fitting), len(pieces) - 1)
@@ -124,18 +144,29 @@ class WindowSampler:
         high = generator.choice(lengths, p=lengths / lengths.sum())
         alike = np.flatnonzero((lengths >= UTTERANCE_SPREAD * high) & (lengths <= high))
         rows = alike[: max(1, self.pieces_per_step // int(high))]
-        return StepPlan(step, longest, stream_ids[rows], np.stack([firsts[rows], ends[rows]], axis=1))
+        return StepPlan(
+            step, longest, stream_ids[rows], np.stack([firsts[rows], ends[rows]], axis=1)
+        )
 
     def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> np.ndarray:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
         places = (np.arange(n_windows) + generator.random(n_windows)) / n_windows
-        stream_ids = np.minimum(self._edges.searchsorted(places * self._edges[-1]), len(self.streams) - 1)
+        stream_ids = np.minimum(
+            self._edges.searchsorted(places * self._edges[-1]), len(self.streams) - 1
+        )
         return generator.permutation(stream_ids)
 
-    def _place(self, stream: WordStream, room: int, generator: np.random.Generator) -> tuple[Words, bool]:
+    def _place(
+        self, stream: WordStream, room: int, generator: np.random.Generator
+    ) -> tuple[Words, bool]:
         """Words from a drawn place on, at least as many as fit, or up to one, and then True: a text ends there."""
         share = self.sampling
-        shares = (share.document_starts, share.document_ends, share.sentence_ends, share.sentence_starts)
+        shares = (
+            share.document_starts,
+            share.document_ends,
+            share.sentence_ends,
+            share.sentence_starts,
+        )
         kind = np.cumsum(shares).searchsorted(generator.random(), side="right")
         if kind < 2:
             first, end = stream.borders[generator.integers(len(stream.borders))]
@@ -156,17 +187,25 @@ class WindowSampler:
 
     def _n_fitting(self, piece_counts: np.ndarray, room: int) -> int:
         """How many words, from the first on, fit into `room` pieces with their slots."""
-        return int(np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right"))
+        return int(
+            np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right")
+        )
 
-    def _with_question(self, words: Words, room: int, language: str, generator: np.random.Generator) -> Words:
+    def _with_question(
+        self, words: Words, room: int, language: str, generator: np.random.Generator
+    ) -> Words:
         """The words with a question of a language put in after one of their sentences, if there is one and it fits."""
         questions = self._questions.get(language, ())
         if not len(questions):
             return words
         stream_id, first, end = questions[int(generator.integers(len(questions)))].tolist()
         question = self.streams[stream_id].words(first, end - first)
-        room -= len(question.piece_ids) + self.slot_cost * len(question.labels)  # it must fit as a whole
-        stops = np.isin(words.labels[: self._n_fitting(words.piece_counts, room)], self.stop_ids).nonzero()[0]
+        room -= len(question.piece_ids) + self.slot_cost * len(
+            question.labels
+        )  # it must fit as a whole
+        stops = np.isin(
+            words.labels[: self._n_fitting(words.piece_counts, room)], self.stop_ids
+        ).nonzero()[0]
         if not len(stops):
             return words
         before, after = words.parted(int(stops[generator.integers(len(stops))]) + 1)
@@ -180,10 +219,14 @@ class WindowSampler:
             return words.parted(n_words)[0]
         n_pieces = room - self.slot_cost
         first = words.parted(1)[0]
-        return first._replace(piece_ids=first.piece_ids[:n_pieces], piece_counts=np.array([n_pieces], dtype=np.uint8))
+        return first._replace(
+            piece_ids=first.piece_ids[:n_pieces], piece_counts=np.array([n_pieces], dtype=np.uint8)
+        )
 
 
-def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling) -> np.ndarray:
+def stream_probabilities(
+    weighted_words: np.ndarray, languages: Sequence[str], sampling: Sampling
+) -> np.ndarray:
     """How often each stream is drawn, (n_streams,), from its number of words times the weight of its source.
 
     Of a language they are added up and taken to the power 1 / temperature, times its weight (Conneau et al. 2020).
@@ -194,14 +237,20 @@ def stream_probabilities(weighted_words: np.ndarray, languages: Sequence[str], s
         own = names == language
         total = weighted_words[own].sum()
         if total > 0:
-            share = total ** (1 / sampling.temperature) * sampling.language_weights.get(language, 1.0)
+            share = total ** (1 / sampling.temperature) * sampling.language_weights.get(
+                language, 1.0
+            )
             probabilities[own] = share * weighted_words[own] / total
     if not probabilities.sum() > 0:
-        raise ValueError("Expected training words with a weight above 0, got none. Check the weights in the recipe.")
+        raise ValueError(
+            "Expected training words with a weight above 0, got none. Check the weights in the recipe."
+        )
     return probabilities / probabilities.sum()
 
 
-def _draw(shares: Mapping[int, float], generator: np.random.Generator, size: int | None = None) -> Any:
+def _draw(
+    shares: Mapping[int, float], generator: np.random.Generator, size: int | None = None
+) -> Any:
     """Values drawn by their shares: one, or an array of `size`."""
     values = sorted(shares)
     weights = np.array([shares[value] for value in values])
@@ -225,7 +274,9 @@ def find_questions(
     for stream_id, stream in enumerate(streams):
         borders = sentence_borders(stream, stop_ids)
         starts, ends = borders[:-1], borders[1:]
-        is_question = (ends - starts <= QUESTION_WORDS) & np.isin(stream.labels[ends - 1], question_ids)
+        is_question = (ends - starts <= QUESTION_WORDS) & np.isin(
+            stream.labels[ends - 1], question_ids
+        )
         if not stream.is_pseudo:
             rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_question]
             found.setdefault(stream.language, []).append(rows)

@@ -41,7 +41,9 @@ class Words(NamedTuple):
     piece_counts: np.ndarray  # (n_words,) uint8, pieces of each word
     labels: np.ndarray  # (n_words,) uint8
     casings: np.ndarray  # (n_words,) uint8, see `data.casings`
-    soft: np.ndarray  # (n_words, M) uint8, a model's probabilities, see `data.soft_labels`; (n_words, 0) for none
+    soft: (
+        np.ndarray
+    )  # (n_words, M) uint8, a model's probabilities, see `data.soft_labels`; (n_words, 0) for none
 
     def parted(self, n_words: int) -> tuple["Words", "Words"]:
         """The first `n_words`, and the others."""
@@ -50,7 +52,9 @@ class Words(NamedTuple):
         return Words(*(array[:n] for array, n in rows)), Words(*(array[n:] for array, n in rows))
 
 
-def make_words(ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, casings: np.ndarray | None = None) -> Words:
+def make_words(
+    ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, casings: np.ndarray | None = None
+) -> Words:
     """Words of which no model has said anything; without `casings` nothing is known of these."""
     casings = np.full(len(labels), UNKNOWN, dtype=np.uint8) if casings is None else casings
     return Words(ids, counts, labels, casings, np.zeros((len(labels), 0), dtype=np.uint8))
@@ -75,13 +79,25 @@ class WordStream:
     `soft` are a model's probabilities, see `Words`, or None; the likeliest are the labels where `is_pseudo`.
     """
 
-    def __init__(self, path: str | Path, language: str = "", is_pseudo: bool = False, soft: np.ndarray | None = None):
+    def __init__(
+        self,
+        path: str | Path,
+        language: str = "",
+        is_pseudo: bool = False,
+        soft: np.ndarray | None = None,
+    ):
         self.arrays = arrays = open_shard(path)
         self.language, self.is_pseudo = language, is_pseudo
-        self.piece_ids, self.piece_counts, self.labels = arrays["piece_ids"], arrays["piece_counts"], arrays["labels"]
+        self.piece_ids, self.piece_counts, self.labels = (
+            arrays["piece_ids"],
+            arrays["piece_counts"],
+            arrays["labels"],
+        )
         if is_pseudo and soft is not None:
             if not soft.any(axis=1).all():
-                raise ValueError(f"Expected labels of all unlabelled text in {path}, some have none. Run label again.")
+                raise ValueError(
+                    f"Expected labels of all unlabelled text in {path}, some have none. Run label again."
+                )
             self.labels = soft.argmax(axis=1).astype(np.uint8)
         self.n_words, self.borders = len(self.labels), document_borders(arrays)
         self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
@@ -93,9 +109,14 @@ class WordStream:
         """`n_words` words from `first` on, going round at the end, at most once."""
         end = first + n_words
         if end > self.n_words and first:
-            return joined(self.words(first, self.n_words - first), self.words(0, min(end - self.n_words, first)))
+            return joined(
+                self.words(first, self.n_words - first),
+                self.words(0, min(end - self.n_words, first)),
+            )
         end = min(end, self.n_words)
-        rows = (array[first:end] for array in (self.piece_counts, self.labels, self.casings, self.soft))
+        rows = (
+            array[first:end] for array in (self.piece_counts, self.labels, self.casings, self.soft)
+        )
         return Words(self.piece_ids[self.offsets[first] : self.offsets[end]], *rows)
 
 
@@ -130,7 +151,12 @@ def write_split(
         counts.update(n_documents=len(hashes), n_words=len(words.labels), n_cased=n_cased)
         n_rows = max(n_rows, 1 + int(words.piece_ids.max()))  # what an embedding needs
         n_labels += np.bincount(words.labels, minlength=256)
-    return {"shards": files, **counts, "n_rows": n_rows, "n_labels": np.trim_zeros(n_labels, "b").tolist()}
+    return {
+        "shards": files,
+        **counts,
+        "n_rows": n_rows,
+        "n_labels": np.trim_zeros(n_labels, "b").tolist(),
+    }
 
 
 def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -147,7 +173,9 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
             raise ValueError(f"it lacks {missing}")
         return arrays
     except (OSError, ValueError, SafetensorError) as error:
-        raise ValueError(f"Expected a shard in {path}, could not read it ({error}). Prepare the data again.") from error
+        raise ValueError(
+            f"Expected a shard in {path}, could not read it ({error}). Prepare the data again."
+        ) from error
 
 
 def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
@@ -157,31 +185,41 @@ def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
 
 def document_keys(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     """The hashes of the id and of the words of each document of a shard."""
-    return list(zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True))
+    return list(
+        zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True)
+    )
 
 
 def shard_documents(path: str | Path) -> Iterator[PackedDocument]:
     """The documents of a shard."""
     stream = WordStream(path)
-    for (document, words), (first, end) in zip(document_keys(stream.arrays), stream.borders, strict=True):
+    for (document, words), (first, end) in zip(
+        document_keys(stream.arrays), stream.borders, strict=True
+    ):
         yield PackedDocument(document, stream.words(first, end - first), words)
 
 
 def write_index(folder: Path, index: Mapping[str, Any]) -> None:
     """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
-    write_whole(folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True)
+    write_whole(
+        folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True
+    )
 
 
 def hash_of_pieces(tokenizer: Any) -> str:
     """A hash of a tokenizer's vocabulary: data and models that share it read the same pieces."""
-    return hashlib.sha256(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()[
+        :16
+    ]
 
 
 def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
     """Check that data were prepared with the pieces of a tokenizer; data of earlier versions do not tell."""
     if index.get("pieces", own := hash_of_pieces(tokenizer)) != own:
         wanted, got = "data with the pieces of this model", f"those of {index['tokenizer']}"
-        raise ValueError(f"Expected {wanted}, got {got}. Prepare them again with this model as --tokenizer.")
+        raise ValueError(
+            f"Expected {wanted}, got {got}. Prepare them again with this model as --tokenizer."
+        )
 
 
 def check_same_words(index: Mapping[str, Any], config: Any, name: str = "MODEL") -> None:
@@ -195,7 +233,9 @@ def check_same_words(index: Mapping[str, Any], config: Any, name: str = "MODEL")
         )
     for key in WORD_KEYS:
         if (own := getattr(config, key)) != index[key]:
-            raise ValueError(f"Expected data with {key}={own}, got {index[key]}. Prepare it with --tokenizer {name}.")
+            raise ValueError(
+                f"Expected data with {key}={own}, got {index[key]}. Prepare it with --tokenizer {name}."
+            )
 
 
 def read_index(*folders: str | Path) -> dict[str, Any]:
@@ -203,7 +243,9 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     for key in ("labels", "pieces", *WORD_KEYS):
         if any(index.get(key) != indexes[0].get(key) for index in indexes):
-            wanted = f"prepared data with the same {key}, those in {', '.join(map(str, folders))} differ"
+            wanted = (
+                f"prepared data with the same {key}, those in {', '.join(map(str, folders))} differ"
+            )
             what_to_do = "Prepare all with the same --tokenizer and recipe"
             if key == "labels" and any(index.get("left_out") for index in indexes):
                 what_to_do = "Each leaves out labels that none of its texts has: prepare them as sources of one recipe"
@@ -216,7 +258,11 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
         "n_vocabulary": max(index["n_vocabulary"] for index in indexes),
         "languages": sorted({language for index in indexes for language in index["languages"]}),
         "sources": sources,
-        "mixed_case": dict(sum((Counter(index.get("mixed_case", {})) for index in indexes), Counter()).most_common()),
+        "mixed_case": dict(
+            sum(
+                (Counter(index.get("mixed_case", {})) for index in indexes), Counter()
+            ).most_common()
+        ),
     }
 
 
@@ -226,17 +272,26 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
         index = json.loads(path.read_text(encoding="utf-8"))
         if missing := {"labels", "n_vocabulary", "languages", *WORD_KEYS} - set(index):
             raise ValueError(f"it lacks {sorted(missing)}")
-        for shard in (shard for row in index["sources"] for own in row["splits"].values() for shard in own["shards"]):
+        for shard in (
+            shard
+            for row in index["sources"]
+            for own in row["splits"].values()
+            for shard in own["shards"]
+        ):
             shard["file"] = str(folder / shard["file"])
         return index
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what_to_do = "Run `punctuation-restoration prepare --output` with this folder first."
-        raise ValueError(f"Expected prepared data in {folder}, could not read it ({error}). {what_to_do}") from error
+        raise ValueError(
+            f"Expected prepared data in {folder}, could not read it ({error}). {what_to_do}"
+        ) from error
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
     """Names, those that are there several times with their number behind them."""
-    return [f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)]
+    return [
+        f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)
+    ]
 
 
 def hash_words(words: Sequence[str]) -> int:
@@ -254,12 +309,16 @@ def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
 def read_hashes(path: str | None) -> frozenset[int]:
     """The hashes in a file, 16 hexadecimal digits a line beside comments behind #; none without a file."""
     if path and not Path(path).is_file():
-        raise ValueError(f"Expected a file of hashes at {path}, found none. Check held_out in the recipe.")
+        raise ValueError(
+            f"Expected a file of hashes at {path}, found none. Check held_out in the recipe."
+        )
     found = set[int]()
     for number, line in numbered_lines(Path(path)) if path else ():
         text = line.partition("#")[0].strip()
         if text and (len(text) != 16 or text.strip("0123456789abcdefABCDEF")):
             place = f"{path}, line {number}"
-            raise ValueError(f"Expected 16 hexadecimal digits in {place}, got {text!r:.60}. Write it again.")
+            raise ValueError(
+                f"Expected 16 hexadecimal digits in {place}, got {text!r:.60}. Write it again."
+            )
         found.update({int(text, 16)} if text else ())
     return frozenset(found)

@@ -31,12 +31,18 @@ class SoftLabels:
             there = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))["labels"]
             parts = [load_file(path) for path in sorted(folder.glob("part-*.safetensors"))]
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            raise ValueError(f"Expected a folder that the command label wrote at {folder}, got: {error}.") from error
+            raise ValueError(
+                f"Expected a folder that the command label wrote at {folder}, got: {error}."
+            ) from error
         if there != list(label_names):
             wanted = f"probabilities of the labels {list(label_names)}"
-            raise ValueError(f"Expected in {folder} {wanted}, got {there}. Label with a model that has these labels.")
+            raise ValueError(
+                f"Expected in {folder} {wanted}, got {there}. Label with a model that has these labels."
+            )
         self.n_labels = len(label_names)
-        self.places = {key: (part, row) for part in parts for row, key in enumerate(document_keys(part))}
+        self.places = {
+            key: (part, row) for part in parts for row, key in enumerate(document_keys(part))
+        }
 
     def of_shard(self, path: str | Path) -> np.ndarray:
         """Those of the words of a shard, (n_words, M) uint8; zeros where the model has not labelled a document."""
@@ -69,4 +75,6 @@ def claim_folder(out: Path, about: Mapping[str, Any]) -> None:
     there = json.loads(path.read_text(encoding="utf-8"))
     if there["weights"] != about["weights"]:
         wanted, got = f"labels of {about['model']}", f"those of other weights ({there['model']})"
-        raise ValueError(f"Expected {out} to hold {wanted}, it holds {got}. Choose another --output.")
+        raise ValueError(
+            f"Expected {out} to hold {wanted}, it holds {got}. Choose another --output."
+        )

@@ -11,7 +11,13 @@ from pathlib import Path
 from punctuation_restoration.data import readers
 from punctuation_restoration.data.readers import SourceDocument, hash_id
 from punctuation_restoration.data.recipe import held_out_shares, load_recipe
-from punctuation_restoration.data.shards import INDEX_NAME, open_shard, read_hashes, read_index, split_of
+from punctuation_restoration.data.shards import (
+    INDEX_NAME,
+    open_shard,
+    read_hashes,
+    read_index,
+    split_of,
+)
 from punctuation_restoration.evaluation.examples import (
     Example,
     LabelSet,
@@ -33,9 +39,13 @@ class Benchmark:
     about: str
     files: tuple[str, ...] = ()
     held_out: tuple[str, ...] = ()  # the sources of the recipe, instead of files
-    punctuated_only: bool = False  # whether documents that the captioner left without marks are skipped
+    punctuated_only: bool = (
+        False  # whether documents that the captioner left without marks are skipped
+    )
     casing: bool = False  # whether the letters of words are scored besides the marks
-    code_switched: bool = False  # whether only sentences that mix Han text and English words are scored
+    code_switched: bool = (
+        False  # whether only sentences that mix Han text and English words are scored
+    )
 
 
 def _mandarin() -> dict[str, Benchmark]:
@@ -44,21 +54,33 @@ def _mandarin() -> dict[str, Benchmark]:
         files = tuple(f"zh/iwslt-{year}.jsonl" for year in years.replace("+", "+tst").split("+"))
         about = f"Mandarin TED captions, {'both years' if '+' in years else years}"
         found[f"zh-{years}"] = Benchmark("test", f"{about}, all talks", files)
-        found[f"zh-{years}-punctuated"] = Benchmark("test", f"{about}, punctuated talks", files, punctuated_only=True)
+        found[f"zh-{years}-punctuated"] = Benchmark(
+            "test", f"{about}, punctuated talks", files, punctuated_only=True
+        )
     return found
 
 
-def _held_out(about: str, *sources: str, casing: bool = False, code_switched: bool = False) -> Benchmark:
-    return Benchmark("validation", about, held_out=sources, casing=casing, code_switched=code_switched)
+def _held_out(
+    about: str, *sources: str, casing: bool = False, code_switched: bool = False
+) -> Benchmark:
+    return Benchmark(
+        "validation", about, held_out=sources, casing=casing, code_switched=code_switched
+    )
 
 
 BENCHMARKS: dict[str, Benchmark] = {
-    "iwslt2012-dev": Benchmark("validation", "English TED, one stream (Che et al. 2016)", ("en/iwslt2012-dev.tsv",)),
+    "iwslt2012-dev": Benchmark(
+        "validation", "English TED, one stream (Che et al. 2016)", ("en/iwslt2012-dev.tsv",)
+    ),
     "iwslt2011-test": Benchmark(
-        "test", "English TED, reference transcript, one stream (Che et al. 2016)", ("en/iwslt2011-test.tsv",)
+        "test",
+        "English TED, reference transcript, one stream (Che et al. 2016)",
+        ("en/iwslt2011-test.tsv",),
     ),
     "iwslt2011-test-asr": Benchmark(
-        "test", "the same talks as a recogniser heard them, one stream", ("en/iwslt2011-test-asr.tsv",)
+        "test",
+        "the same talks as a recogniser heard them, one stream",
+        ("en/iwslt2011-test-asr.tsv",),
     ),
     **_mandarin(),
     "ms-news-valid": Benchmark("validation", "Malay news", ("ms/news-valid.jsonl",)),
@@ -84,7 +106,11 @@ BENCHMARKS: dict[str, Benchmark] = {
 def named(names: Sequence[str]) -> list[str]:
     """Benchmarks, files and folders of prepared data, each once; a `ValueError` if a name is none of them."""
     for name in names:
-        if name not in BENCHMARKS and not Path(name).is_file() and not (Path(name) / INDEX_NAME).is_file():
+        if (
+            name not in BENCHMARKS
+            and not Path(name).is_file()
+            and not (Path(name) / INDEX_NAME).is_file()
+        ):
             raise ValueError(
                 f"Expected a benchmark ({', '.join(BENCHMARKS)}), the path of a JSONL, TSV or text file, or a folder "
                 f"of prepared data, got {name!r}. Check the spelling."
@@ -109,14 +135,18 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
                 "`python -m tools.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project makes it of them. Or name the "
                 "folder that has it by --bench-root."
             )
-        examples += read_examples(path, label_set, "punctuated" if benchmark.punctuated_only else "")
+        examples += read_examples(
+            path, label_set, "punctuated" if benchmark.punctuated_only else ""
+        )
     if benchmark.held_out:
         examples = held_out_of_recipe(recipe, benchmark.held_out, label_set, benchmark.casing)
     if benchmark.code_switched:
         examples = [one for one in map(code_switched, examples) if one.spans]
     if not examples:
         wanted = f"{'held-out' if benchmark.held_out else 'punctuated'} documents in {name}"
-        raise ValueError(f"Expected {wanted}, found none. Check the files, and the validation share of --recipe.")
+        raise ValueError(
+            f"Expected {wanted}, found none. Check the files, and the validation share of --recipe."
+        )
     return examples
 
 
@@ -149,7 +179,9 @@ def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
                 case {"text": str(text)}:
                     yield SourceDocument(id, text, str(path))
                 case {"words": [*words], "labels": [*labels]}:
-                    yield SourceDocument(id, "", str(path), tuple(map(str, words)), tuple(map(str, labels)))
+                    yield SourceDocument(
+                        id, "", str(path), tuple(map(str, words)), tuple(map(str, labels))
+                    )
                 case _:
                     wanted = f"the key text, or the keys words and labels, in {path}, {id}"
                     raise ValueError(f"Expected {wanted}, got {sorted(row)}. Rename the keys.")
@@ -164,7 +196,9 @@ def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
             yield SourceDocument(f"{name}:{number}", " ".join(map(str.strip, lines)), str(path))
 
 
-def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, casing: bool = False) -> list[Example]:
+def held_out_of_recipe(
+    recipe: Path, names: Sequence[str], label_set: LabelSet, casing: bool = False
+) -> list[Example]:
     """The documents of some sources of a recipe that preparation holds out for validation; their ids decide.
 
     Of a source with a file of hashes (`held_out`) these are the documents in it. Documents outside the recipe's bounds
@@ -175,16 +209,24 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet, 
     made = load_recipe(recipe)
     sources = {source.name: source for source in made.sources}
     if missing := sorted(set(names) - set(sources)):
-        raise ValueError(f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe.")
+        raise ValueError(
+            f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe."
+        )
     found: list[Example] = []
     for source in (sources[name] for name in names):
         listed, filters = read_hashes(source.held_out), source.filters
         validation, _ = held_out_shares(source, made)
         documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
         hashed = ((hash_id(one.id), one) for one in documents)
-        kept = (one for n, one in hashed if (n in listed if listed else split_of(n, validation) == "validation"))
+        kept = (
+            one
+            for n, one in hashed
+            if (n in listed if listed else split_of(n, validation) == "validation")
+        )
         for example in _examples(kept, label_set, casing):
-            density = sum(label != label_set.names[0] for label in example.labels) / len(example.labels)
+            density = sum(label != label_set.names[0] for label in example.labels) / len(
+                example.labels
+            )
             is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
             if is_usual and (any(example.cased) or not casing):
                 found.append(example)
@@ -200,20 +242,30 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
     found: list[Example] = []
     for row in read_index(folder)["sources"]:
         shards = row["splits"].get("test", {"shards": ()})["shards"]
-        kept = [hash_ for shard in shards for hash_ in open_shard(shard["file"])["document_hashes"].tolist()]
+        kept = [
+            hash_
+            for shard in shards
+            for hash_ in open_shard(shard["file"])["document_hashes"].tolist()
+        ]
         documents = readers.read_documents(*row["read_from"]) if kept else ()
         hashes = set(kept)  # ids may repeat in a folder; the same text twice was kept once
         mine = {(one.id, one.text): one for one in documents if hash_id(one.id) in hashes}
         if len(mine) < len(kept):
             wanted = f"{len(kept)} documents for test of {row['name']} in {row['read_from'][0]}"
-            raise ValueError(f"Expected {wanted}, found {len(mine)}. The texts have changed: prepare the data again.")
+            raise ValueError(
+                f"Expected {wanted}, found {len(mine)}. The texts have changed: prepare the data again."
+            )
         found += _examples(mine.values(), label_set)
     if not found:
-        raise ValueError(f"Expected documents kept for test in {folder}, found none. Prepare the data with --test 0.1.")
+        raise ValueError(
+            f"Expected documents kept for test in {folder}, found none. Prepare the data with --test 0.1."
+        )
     return found
 
 
-def _examples(documents: Iterable[SourceDocument], label_set: LabelSet, casing: bool = False) -> Iterator[Example]:
+def _examples(
+    documents: Iterable[SourceDocument], label_set: LabelSet, casing: bool = False
+) -> Iterator[Example]:
     """Documents as examples; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
     for document in documents:

@@ -21,7 +21,10 @@ import regex
 
 from punctuation_restoration.data.casings import UNKNOWN, sentence_begins, written_casings
 from punctuation_restoration.data.readers import CLITICS
-from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS, DEFAULT_MARK_LABELS
+from punctuation_restoration.modeling.configuration_punctuation import (
+    DEFAULT_LABELS,
+    DEFAULT_MARK_LABELS,
+)
 from punctuation_restoration.pipeline.conventions import known_marks
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
@@ -39,7 +42,9 @@ class LabelSet:
     """Labels to score in."""
 
     names: tuple[str, ...]  # the no-mark label first
-    mark_labels: Mapping[str, str | None]  # what each mark in a reference text means; None where it is only removed
+    mark_labels: Mapping[
+        str, str | None
+    ]  # what each mark in a reference text means; None where it is only removed
     renamed: Mapping[str, str]  # the name in `names` that each label of the model means
 
 
@@ -50,7 +55,10 @@ def standard_labels(config: Any) -> LabelSet:
     label that this table does not know counts as no mark.
     """
     names = tuple(label["name"] for label in DEFAULT_LABELS)
-    renamed = {label["name"]: DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0]) for label in config.labels}
+    renamed = {
+        label["name"]: DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0])
+        for label in config.labels
+    }
     return LabelSet(names, DEFAULT_MARK_LABELS, renamed)
 
 
@@ -66,13 +74,21 @@ class Example:
 
     id: str
     text: str  # without marks
-    spans: tuple[tuple[int, int], ...]  # of every unit, in order; empty for a token without letters and digits
+    spans: tuple[
+        tuple[int, int], ...
+    ]  # of every unit, in order; empty for a token without letters and digits
     labels: tuple[str, ...]  # the name of the label after each unit
-    ends_text: bool = True  # whether the last unit ends the document; false where the document was cut
-    cased: tuple[str | None, ...] = ()  # how each unit is written, None where nobody knows; empty if not asked for
+    ends_text: bool = (
+        True  # whether the last unit ends the document; false where the document was cut
+    )
+    cased: tuple[
+        str | None, ...
+    ] = ()  # how each unit is written, None where nobody knows; empty if not asked for
 
 
-def example_from_tokens(id: str, tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet) -> Example:
+def example_from_tokens(
+    id: str, tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet
+) -> Example:
     """An example from tokens with one label each; split English clitics are joined to the word before them.
 
     A `ValueError` says that the lists differ in length, or which label is unknown.
@@ -81,13 +97,20 @@ def example_from_tokens(id: str, tokens: Sequence[str], labels: Sequence[str], l
         got = f"{len(tokens)} tokens, {len(labels)} labels"
         raise ValueError(f"Expected one label per token in {id!r}: {got}. Check the file.")
     if unknown := sorted(set(labels) - set(label_set.names)):
-        raise ValueError(f"Expected labels among {list(label_set.names)} in {id!r}, got {unknown}. Check the file.")
+        raise ValueError(
+            f"Expected labels among {list(label_set.names)} in {id!r}, got {unknown}. Check the file."
+        )
     units = [_without_marks(token.lower(), label_set) for token in tokens]
-    joined = [unit in CLITICS or _both_han(before, unit) for before, unit in zip(["", *units], units, strict=False)]
+    joined = [
+        unit in CLITICS or _both_han(before, unit)
+        for before, unit in zip(["", *units], units, strict=False)
+    ]
     return _example(id, units, joined, labels)
 
 
-def example_from_text(id: str, text: str, finder: WordFinder, label_set: LabelSet, casing: bool = False) -> Example:
+def example_from_text(
+    id: str, text: str, finder: WordFinder, label_set: LabelSet, casing: bool = False
+) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
     Blanks between Han characters are left out. In captions they stand where a line broke, and would show where a
@@ -101,7 +124,9 @@ def example_from_text(id: str, text: str, finder: WordFinder, label_set: LabelSe
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
         blank = bool(units) and not _both_han(units[-1], parts[0])
-        if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):  # between Han text and a Latin word: as it was written
+        if blank and (
+            is_han or _ENDS_IN_HAN.search(units[-1])
+        ):  # between Han text and a Latin word: as it was written
             blank = any(sign.isspace() for sign in text[words[index - 1].end : words[index].start])
         units += parts
         joined += [not blank, *[True] * (len(parts) - 1)]
@@ -120,7 +145,9 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
         if n_words < len(example.spans):
             text, spans = example.text[: example.spans[n_words - 1][1]], example.spans[:n_words]
             labels, cased = example.labels[:n_words], example.cased[:n_words]
-            example = replace(example, text=text, spans=spans, labels=labels, ends_text=False, cased=cased)
+            example = replace(
+                example, text=text, spans=spans, labels=labels, ends_text=False, cased=cased
+            )
         kept.append(example)
         n_words -= len(example.spans)
     return kept
@@ -139,13 +166,18 @@ def code_switched(example: Example) -> Example:
         sentence, first = [example.text[start:end] for start, end in spans], index + 1
         if any(map(_HAN_CHARACTER.match, sentence)) and any(map(_ENGLISH_WORD.fullmatch, sentence)):
             is_han = _HAN_CHARACTER.match(sentence[0]) or (units and _ENDS_IN_HAN.search(units[-1]))
-            joined += [bool(is_han), *(before[1] == after[0] for before, after in itertools.pairwise(spans))]
+            joined += [
+                bool(is_han),
+                *(before[1] == after[0] for before, after in itertools.pairwise(spans)),
+            ]
             units += sentence
             labels += own
     return replace(_example(example.id, units, joined, labels), ends_text=example.ends_text)
 
 
-def _example(id: str, units: Sequence[str], joined: Sequence[bool], labels: Sequence[str]) -> Example:
+def _example(
+    id: str, units: Sequence[str], joined: Sequence[bool], labels: Sequence[str]
+) -> Example:
     """The units written one after the other, with a blank before each that is not `joined` to the one before."""
     text = ""
     spans: list[tuple[int, int]] = []

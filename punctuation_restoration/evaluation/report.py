@@ -23,13 +23,25 @@ def overview(results: Sequence[dict[str, Any]]) -> str:
         scores = result["scores"]
         f1 = [scores["marks"].get(name, {}).get("f1") for name in names]
         f1 += [scores["macro"]["f1"], scores["weighted"]["f1"], scores["slot_error_rate"]]
-        cells = [percent(scores["micro"]["f1"]), _interval(result["intervals_95"]["micro"]), *map(percent, f1)]
+        cells = [
+            percent(scores["micro"]["f1"]),
+            _interval(result["intervals_95"]["micro"]),
+            *map(percent, f1),
+        ]
         cells.append(percent(result["calibration"]["all_words"]["expected_calibration_error"]))
         if gain := result.get("against"):
             low, high = gain["interval_95"]
             cells.append(f"{100 * gain['micro']:+.2f} ({100 * low:+.2f} to {100 * high:+.2f})")
         rows.append([result["benchmark"], *cells])
-    columns = ["micro", "95 %", *(name.lower() for name in names), "macro", "weighted", "SER", "ECE"]
+    columns = [
+        "micro",
+        "95 %",
+        *(name.lower() for name in names),
+        "macro",
+        "weighted",
+        "SER",
+        "ECE",
+    ]
     against = ["against (95 %)"] if "against" in results[0] else []
     return text_table("F1 (%), micro first", ["benchmark", *columns, *against], rows)
 
@@ -43,7 +55,10 @@ def details(result: dict[str, Any]) -> str:
     ends = {**intervals["marks"], "micro": intervals["micro"]}
     rows = []
     for name, mark in shown.items():
-        numbers = [f"{mark[key]:,}" if key in mark else "" for key in ("n_reference", "n_predicted", "n_correct")]
+        numbers = [
+            f"{mark[key]:,}" if key in mark else ""
+            for key in ("n_reference", "n_predicted", "n_correct")
+        ]
         cells = [percent(mark[kind]) for kind in ("precision", "recall", "f1")]
         rows.append([name, *cells, _interval(ends.get(name, ())), *numbers])
     title = f"{result['benchmark']}: {scores['n_words']:,} units in {result['n_documents']:,} documents; "
@@ -57,7 +72,9 @@ def save_picture(result: dict[str, Any], folder: Path) -> Path:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("Expected matplotlib for --pictures, it is missing. Run `pip install matplotlib`.") from error
+        raise ImportError(
+            "Expected matplotlib for --pictures, it is missing. Run `pip install matplotlib`."
+        ) from error
     figure = Figure(figsize=(12, 5.2), layout="constrained")  # without pyplot: no display, no state
     figure.suptitle(result["benchmark"])
     for draw, axes in zip((draw_confusion, draw_reliability), figure.subplots(1, 2), strict=True):
@@ -75,7 +92,9 @@ def draw_confusion(result: dict[str, Any], axes: Any) -> None:
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (y, x), number in np.ndenumerate(numbers):
         shade = "white" if shares[y, x] > 0.5 else "black"
-        axes.text(x, y, f"{number:,}\n{100 * shares[y, x]:.1f} %", ha="center", va="center", color=shade)
+        axes.text(
+            x, y, f"{number:,}\n{100 * shares[y, x]:.1f} %", ha="center", va="center", color=shade
+        )
     names = ["no mark", *(name.lower() for name in result["label_names"][1:])]
     axes.set_xticks(range(len(names)), names)
     axes.set_yticks(range(len(names)), names)
@@ -87,8 +106,14 @@ def draw_reliability(result: dict[str, Any], axes: Any) -> None:
     axes.plot([0, 1], [0, 1], color="grey", linestyle=":", label="perfectly calibrated")
     for key, shown in (("all_words", "all words"), ("marks", "words that got a mark")):
         found = result["calibration"][key]
-        rows = [row for row in zip(found["n"], found["n_right"], found["score_sums"], strict=True) if row[0]]
-        curve = [(score_sum / n, n_right / n) for n, n_right, score_sum in rows]  # mean score, share right
+        rows = [
+            row
+            for row in zip(found["n"], found["n_right"], found["score_sums"], strict=True)
+            if row[0]
+        ]
+        curve = [
+            (score_sum / n, n_right / n) for n, n_right, score_sum in rows
+        ]  # mean score, share right
         label = f"{shown} (ECE {percent(found['expected_calibration_error'])} %)"
         axes.plot(*zip(*curve, strict=True), marker="o", label=label)
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="score", ylabel="share right")
@@ -109,6 +134,9 @@ def text_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = []
     for row in (head, ["-" * width for width in widths], *rows):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        cells = [
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
         lines.append("  ".join(cells))
     return "\n".join([title, "", *(line.rstrip() for line in lines), ""])

@@ -47,7 +47,9 @@ def to_result(
         "n_documents": len(evaluation.blocks),
         "scores": scores.score(counts, names),
         "intervals_95": {"unit": unit, "n_units": len(numbers), **intervals},
-        "calibration": {decisions: _calibration(bins) for decisions, bins in evaluation.calibration.items()},
+        "calibration": {
+            decisions: _calibration(bins) for decisions, bins in evaluation.calibration.items()
+        },
         "casing": casing,
         "confusion": counts[:2].sum(axis=0).tolist(),  # rows: reference, columns: predicted
         # Of every unit of the intervals how many marks are right, in the reference, and predicted.
@@ -59,7 +61,12 @@ def _calibration(bins: np.ndarray) -> dict[str, Any]:
     """Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all."""
     n, n_right = bins[:2].astype(int).tolist()
     error = scores.calibration_error(bins)
-    return {"n": n, "n_right": n_right, "score_sums": bins[2].round(6).tolist(), "expected_calibration_error": error}
+    return {
+        "n": n,
+        "n_right": n_right,
+        "score_sums": bins[2].round(6).tolist(),
+        "expected_calibration_error": error,
+    }
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -74,9 +81,14 @@ def read_result(path: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Mapping[str, Any]) -> None:
+def check_same_test(
+    data_sha256: str, label_names: Sequence[str], earlier: Mapping[str, Any]
+) -> None:
     """Raises a ValueError unless an earlier result is of the same texts and labels."""
-    if (data_sha256, list(label_names)) != (earlier["signature"]["data_sha256"], earlier["label_names"]):
+    if (data_sha256, list(label_names)) != (
+        earlier["signature"]["data_sha256"],
+        earlier["label_names"],
+    ):
         raise ValueError(
             f"Expected --against to name a result on the same data and labels, got one on {earlier['benchmark']} that "
             "differs. Evaluate the earlier model with the same --benchmark and --limit."
@@ -92,7 +104,10 @@ def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, 
 
 def write_result(result: Mapping[str, Any], path: Path) -> None:
     """Write a result, each of its parts on a line; whole or not at all."""
-    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in result.items()]
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        for key, value in result.items()
+    ]
     write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), force=True)
 
 
@@ -136,7 +151,9 @@ def shown_model(model: str) -> dict[str, str | None]:
         return {"model": model, "model_sha256": None}
     shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
     digest = hashlib.sha256()  # over configuration, weights and tokenizer
-    for path in sorted([folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]):
+    for path in sorted(
+        [folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]
+    ):
         digest.update(path.name.encode("utf-8"))
         with open(path, "rb") as file:
             hashlib.file_digest(file, lambda: digest)
@@ -147,8 +164,13 @@ def commit() -> str | None:
     """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
     try:
         head, changes = (
-            subprocess.check_output(["git", *call], cwd=PROJECT, stderr=subprocess.DEVNULL, text=True).strip()
-            for call in (("rev-parse", "HEAD"), ("status", "--porcelain", "--untracked-files=no", "--", "*.py"))
+            subprocess.check_output(
+                ["git", *call], cwd=PROJECT, stderr=subprocess.DEVNULL, text=True
+            ).strip()
+            for call in (
+                ("rev-parse", "HEAD"),
+                ("status", "--porcelain", "--untracked-files=no", "--", "*.py"),
+            )
         )
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -19,7 +19,12 @@ import numpy as np
 from tqdm import tqdm
 
 from punctuation_restoration.evaluation.examples import Example, LabelSet
-from punctuation_restoration.evaluation.scores import BLOCK_WORDS, count_labels, count_reliability, mark_score
+from punctuation_restoration.evaluation.scores import (
+    BLOCK_WORDS,
+    count_labels,
+    count_reliability,
+    mark_score,
+)
 from punctuation_restoration.pipeline.edits import edited
 
 
@@ -28,8 +33,12 @@ class Evaluation:
     """What one benchmark showed."""
 
     label_names: tuple[str, ...]  # the labels scored, the no-mark label first
-    blocks: Mapping[str, Sequence[np.ndarray]]  # counts (3, M, M) of every block of words, by document
-    calibration: Mapping[str, np.ndarray]  # bins (3, 15) of the scores of "all_words", and of "marks" that are written
+    blocks: Mapping[
+        str, Sequence[np.ndarray]
+    ]  # counts (3, M, M) of every block of words, by document
+    calibration: Mapping[
+        str, np.ndarray
+    ]  # bins (3, 15) of the scores of "all_words", and of "marks" that are written
 
     @property
     def counts(self) -> np.ndarray:
@@ -46,19 +55,31 @@ def evaluate_examples(
     """
     blocks: dict[str, list[np.ndarray]] = {}
     calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
-    for example, result in _restored(restore, examples, (example.text for example in examples), title, **settings):
+    for example, result in _restored(
+        restore, examples, (example.text for example in examples), title, **settings
+    ):
         found = align(example, result["words"], label_set)
-        name = example.id if example.id not in blocks else f"{example.id}, {len(blocks)}"  # ids may repeat
+        name = (
+            example.id if example.id not in blocks else f"{example.id}, {len(blocks)}"
+        )  # ids may repeat
         blocks[name] = count_blocks(example, found, label_set.names)
         rows = zip(example.labels, found.labels, found.scores, strict=True)
         decided = [(score, label == own, label) for own, label, score in rows if score is not None]
         calibration["all_words"] += count_reliability([row[:2] for row in decided])
-        calibration["marks"] += count_reliability([row[:2] for row in decided if row[2] != label_set.names[0]])
+        calibration["marks"] += count_reliability(
+            [row[:2] for row in decided if row[2] != label_set.names[0]]
+        )
     return Evaluation(label_set.names, blocks, calibration)
 
 
 def evaluate_casing(
-    restore: Any, examples: Sequence[Example], label_set: LabelSet, title: str, *, with_marks: bool, **settings: Any
+    restore: Any,
+    examples: Sequence[Example],
+    label_set: LabelSet,
+    title: str,
+    *,
+    with_marks: bool,
+    **settings: Any,
 ) -> dict[str, Any]:
     """Let the pipeline write the capitals of texts in lower case, whose units say how they are written.
 
@@ -67,11 +88,16 @@ def evaluate_casing(
     its letters are, with `"n_words"`, the number of words whose letters the reference tells.
     """
     numbers, n_words = np.zeros(3, dtype=np.int64), 0
-    items = (known_marks(restore, one, label_set) if with_marks else {"text": one.text} for one in examples)
+    items = (
+        known_marks(restore, one, label_set) if with_marks else {"text": one.text}
+        for one in examples
+    )
     settings |= {"truecase": True, "return_words": False}
     for example, result in _restored(restore, examples, items, title, **settings):
         capitals = [edit for edit in result["edits"] if edit["source"] == "truecase"]
-        text = edited(example.text, capitals)  # letter for letter, so that units stand where they stood
+        text = edited(
+            example.text, capitals
+        )  # letter for letter, so that units stand where they stood
         for (start, end), wanted in zip(example.spans, example.cased, strict=True):
             if wanted is not None:
                 n_words += 1
@@ -96,7 +122,9 @@ def _restored(
 ) -> Iterator[tuple[Example, dict[str, Any]]]:
     """Examples with what the pipeline gives for their items, one at a time, so that no more are in memory."""
     n_units = sum(len(example.spans) for example in examples)
-    with tqdm(desc=title, total=n_units, unit=" units", unit_scale=True, disable=None, leave=False) as bar:
+    with tqdm(
+        desc=title, total=n_units, unit=" units", unit_scale=True, disable=None, leave=False
+    ) as bar:
         for example, result in zip(examples, restore(items, **settings), strict=True):
             yield example, result
             bar.update(len(example.spans))
@@ -107,7 +135,9 @@ class Prediction(NamedTuple):
 
     labels: list[str]  # one a unit
     scores: list[float | None]  # the probability of that label, one a unit; None where no word ends
-    stray: list[tuple[int, str]]  # (unit, label) of every mark that was put inside a unit, before its end
+    stray: list[
+        tuple[int, str]
+    ]  # (unit, label) of every mark that was put inside a unit, before its end
 
 
 def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: LabelSet) -> Prediction:
@@ -121,12 +151,16 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
         label = label_set.renamed[word["label"]]
         if next_start >= example.spans[unit][1]:
             found.labels[unit], found.scores[unit] = label, word["score"]
-        elif label != label_set.names[0] and word["source"] == "model":  # inside a unit, where no mark belongs
+        elif (
+            label != label_set.names[0] and word["source"] == "model"
+        ):  # inside a unit, where no mark belongs
             found.stray.append((unit, label))
     return found
 
 
-def count_blocks(example: Example, prediction: Prediction, label_names: Sequence[str]) -> list[np.ndarray]:
+def count_blocks(
+    example: Example, prediction: Prediction, label_names: Sequence[str]
+) -> list[np.ndarray]:
     """Counts (3, M, M) of an example in blocks of fixed length; the last block has what is left."""
     n_units, blocks = len(example.labels), []
     for first in range(0, n_units, BLOCK_WORDS):

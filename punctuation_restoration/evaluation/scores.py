@@ -44,16 +44,24 @@ def count_labels(
     """
     if len(reference) != len(predicted):
         got = f"{len(reference)} words, {len(predicted)} predicted labels"
-        raise ValueError(f"Expected one predicted label per word: {got}. Was the text segmented twice?")
+        raise ValueError(
+            f"Expected one predicted label per word: {got}. Was the text segmented twice?"
+        )
     counts = np.zeros((3, len(label_names), len(label_names)), dtype=np.int64)
-    rows: dict[Any, int] = {label: index for index, name in enumerate(label_names) for label in (name, index)}
-    pairs = [(own, found) for own, found in zip(reference, predicted, strict=True) if own != NOT_SCORED]
+    rows: dict[Any, int] = {
+        label: index for index, name in enumerate(label_names) for label in (name, index)
+    }
+    pairs = [
+        (own, found) for own, found in zip(reference, predicted, strict=True) if own != NOT_SCORED
+    ]
     try:
         for index, (own, found) in enumerate(pairs, 1):
             counts[int(ends_text and index == len(pairs)), rows[own], rows[found]] += 1
     except KeyError as error:
         what_to_do = "Were they made with other label names?"
-        raise ValueError(f"Expected labels among {list(label_names)}, got {error}. {what_to_do}") from error
+        raise ValueError(
+            f"Expected labels among {list(label_names)}, got {error}. {what_to_do}"
+        ) from error
     return counts
 
 
@@ -92,7 +100,9 @@ def mark_numbers(pairs: np.ndarray) -> np.ndarray:
 
     Gives an array (..., M, 3): first all marks together, then each; words without a mark do not count.
     """
-    each = np.stack([pairs.diagonal(axis1=-2, axis2=-1), pairs.sum(axis=-1), pairs.sum(axis=-2)], axis=-1)[..., 1:, :]
+    each = np.stack(
+        [pairs.diagonal(axis1=-2, axis2=-1), pairs.sum(axis=-1), pairs.sum(axis=-2)], axis=-1
+    )[..., 1:, :]
     return np.concatenate([each.sum(axis=-2, keepdims=True), each], axis=-2)
 
 
@@ -111,11 +121,16 @@ def mark_score(numbers: np.ndarray) -> dict[str, Any]:
 
 def _mean(marks: Sequence[Mapping[str, Any]], weights: Sequence[int]) -> dict[str, float]:
     kinds = ("precision", "recall", "f1")
-    return {kind: float(np.average([one[kind] for one in marks], weights=weights)) if marks else 0.0 for kind in kinds}
+    return {
+        kind: float(np.average([one[kind] for one in marks], weights=weights)) if marks else 0.0
+        for kind in kinds
+    }
 
 
 def metrics(
-    references: Iterable[Sequence[int | str]], predictions: Iterable[Sequence[int | str]], label_names: Sequence[str]
+    references: Iterable[Sequence[int | str]],
+    predictions: Iterable[Sequence[int | str]],
+    label_names: Sequence[str],
 ) -> dict[str, float | int | None]:
     """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
 
@@ -126,7 +141,9 @@ def metrics(
     texts = zip(references, predictions, strict=True)
     counts = [count_labels(*text, label_names, ends_text=True) for text in texts]
     scores = score(sum(counts, count_labels([], [], label_names)), label_names)
-    found = {f"{kind}_f1": scores[kind]["f1"] for kind in ("macro", "weighted", "mid_text", "end_text")}
+    found = {
+        f"{kind}_f1": scores[kind]["f1"] for kind in ("macro", "weighted", "mid_text", "end_text")
+    }
     for name, mark in {"micro": scores["micro"], **scores["marks"]}.items():
         found |= {f"{name.lower()}_{kind}": mark[kind] for kind in ("precision", "recall", "f1")}
     return {**found, "slot_error_rate": scores["slot_error_rate"], "n_words": scores["n_words"]}
@@ -145,7 +162,9 @@ def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, flo
 
     def compute(evaluated: Any) -> dict[str, float | int | None]:
         logits = evaluated.predictions
-        chosen = np.asarray(logits[0] if isinstance(logits, (tuple, list)) else logits).argmax(axis=-1)
+        chosen = np.asarray(logits[0] if isinstance(logits, (tuple, list)) else logits).argmax(
+            axis=-1
+        )
         return metrics(evaluated.label_ids.tolist(), chosen.tolist(), label_names)
 
     return compute
@@ -171,7 +190,9 @@ def bootstrap(numbers: np.ndarray) -> np.ndarray:
     return np.percentile(_sampled_f1(numbers), [2.5, 97.5], axis=0).T
 
 
-def paired_bootstrap(new: Sequence[Sequence[int]], earlier: Sequence[Sequence[int]]) -> dict[str, Any]:
+def paired_bootstrap(
+    new: Sequence[Sequence[int]], earlier: Sequence[Sequence[int]]
+) -> dict[str, Any]:
     """How much better one system is than another on the same units, each sample drawn for both alike (Koehn 2004).
 
     Takes of each unit how many marks are right, in the reference, and predicted; a `ValueError` says that the units are
@@ -187,7 +208,11 @@ def paired_bootstrap(new: Sequence[Sequence[int]], earlier: Sequence[Sequence[in
     gains = _sampled_f1(one) - _sampled_f1(two)
     difference = mark_score(one.sum(axis=0))["f1"] - mark_score(two.sum(axis=0))["f1"]
     interval = np.percentile(gains, [2.5, 97.5]).tolist()
-    return {"micro": difference, "interval_95": interval, "share_above_0": float((gains > 0).mean())}
+    return {
+        "micro": difference,
+        "interval_95": interval,
+        "share_above_0": float((gains > 0).mean()),
+    }
 
 
 def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
@@ -207,11 +232,18 @@ def count_reliability(decisions: Sequence[tuple[float, bool]]) -> np.ndarray:
     names a score outside 0 to 1.
     """
     scores, right = np.array(decisions, dtype=float).reshape(-1, 2).T
-    wrong = scores[(scores < -1e-3) | (scores > 1.001)]  # rounding in fp32 may leave a probability slightly above 1
+    wrong = scores[
+        (scores < -1e-3) | (scores > 1.001)
+    ]  # rounding in fp32 may leave a probability slightly above 1
     if len(wrong):
-        raise ValueError(f"Expected a score from 0 to 1, got {wrong[0]}. Give probabilities, not logits.")
+        raise ValueError(
+            f"Expected a score from 0 to 1, got {wrong[0]}. Give probabilities, not logits."
+        )
     places = np.clip((scores * N_BINS).astype(int), 0, N_BINS - 1)
-    return np.stack([np.bincount(places, row, N_BINS) for row in (np.ones_like(scores), right, scores)], dtype=float)
+    return np.stack(
+        [np.bincount(places, row, N_BINS) for row in (np.ones_like(scores), right, scores)],
+        dtype=float,
+    )
 
 
 def calibration_error(bins: np.ndarray) -> float | None:

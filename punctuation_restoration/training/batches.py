@@ -35,7 +35,9 @@ class BatchSource:
         plan = self.sampler.plan(step)
         n_parts = self.n_processes * self.n_accumulated
         batches = []
-        for part in range(self.process * self.n_accumulated, (self.process + 1) * self.n_accumulated):
+        for part in range(
+            self.process * self.n_accumulated, (self.process + 1) * self.n_accumulated
+        ):
             # A step of fewer windows than parts gives the first ones twice rather than leave a process without.
             rows = range(part, len(plan), n_parts) or [part % len(plan)]
             batches.append(self.collator([self.sampler.cut(plan, row) for row in rows]))
@@ -60,8 +62,12 @@ def batch_source(
     bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
     if bare and not soft:
         what_to_do = "Label them with the command label, and give its folder as --soft-labels."
-        raise ValueError(f"Expected labelled text, the sources {bare} were prepared without labels. {what_to_do}")
-    lengths = defaultdict[int, float](float)  # none longer than the model serves; without padding behind `</s>`
+        raise ValueError(
+            f"Expected labelled text, the sources {bare} were prepared without labels. {what_to_do}"
+        )
+    lengths = defaultdict[int, float](
+        float
+    )  # none longer than the model serves; without padding behind `</s>`
     for length, share in recipe.sampling.lengths.items():
         lengths[min(length, config.max_window_pieces - config.shift)] += share
     sampler = WindowSampler(
@@ -75,7 +81,9 @@ def batch_source(
         soft_labels=soft.of_shard if soft else None,
     )
     if soft and not any(stream.soft.any() for stream in sampler.streams):
-        raise ValueError(f"Expected labels of these data in {soft_labels}, got those of other texts. Label these.")
+        raise ValueError(
+            f"Expected labels of these data in {soft_labels}, got those of other texts. Label these."
+        )
     ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
     augmenter = Augmenter(recipe.augmentation, slots.unk_id, ordinary)
     filled = recipe.sampling.filled_windows, recipe.sampling.max_filled

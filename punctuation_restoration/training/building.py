@@ -17,23 +17,46 @@ from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettin
 
 # How likely a new mark is at first, beside the one that it starts from: rare, so that the likeliest label stays that.
 FIRST_ODDS = 0.1
-SERVED = ("open_ends", "window", "left_context", "right_context", "max_window_pieces")  # a checkpoint gets them too
+SERVED = (
+    "open_ends",
+    "window",
+    "left_context",
+    "right_context",
+    "max_window_pieces",
+)  # a checkpoint gets them too
 # Dropout of attention weights, in the classes of transformers: BERT's, ModernBERT's, DistilBERT's, DeBERTa's, MPNet's.
-ATTENTION_DROPOUTS = (".self.dropout", "attn.out_drop", "attention.dropout", ".self.attn_dropout", "attn.dropout")
+ATTENTION_DROPOUTS = (
+    ".self.dropout",
+    "attn.out_drop",
+    "attention.dropout",
+    ".self.attn_dropout",
+    "attn.dropout",
+)
 
 
-def build_model(settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str) -> Any:
+def build_model(
+    settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str
+) -> Any:
     """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
 
     A checkpoint gets the labels and windows of the recipe; its thresholds and temperature hold for old weights, and go.
     A `ValueError` if the data do not fit the model.
     """
-    if unknown := PunctuationRestorationConfig.unknown_keys([*recipe.model.keys() - set(MODEL_KEYS)]):
-        raise ValueError(f"Expected known fields under 'model' in the recipe, got {unknown}. Remove them.")
+    if unknown := PunctuationRestorationConfig.unknown_keys(
+        [*recipe.model.keys() - set(MODEL_KEYS)]
+    ):
+        raise ValueError(
+            f"Expected known fields under 'model' in the recipe, got {unknown}. Remove them."
+        )
     if start:
         fields = {key: recipe.model.get(key) for key in SERVED}
-        fields |= {"slot_style": settings.slot_style, "casings": settings.casings or None}  # no run takes casings away
-        model = load_own_model(start, **{key: value for key, value in fields.items() if value is not None})
+        fields |= {
+            "slot_style": settings.slot_style,
+            "casings": settings.casings or None,
+        }  # no run takes casings away
+        model = load_own_model(
+            start, **{key: value for key, value in fields.items() if value is not None}
+        )
         model.set_head(settings.head or model.config.head)
         if "labels" in recipe.model:
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
@@ -51,12 +74,16 @@ def load_own_model(name: str, **settings: Any) -> Any:
     """A punctuation model of ours, folder or Hub id, in fp32."""
     wanted = PunctuationRestorationConfig.model_type
     try:
-        if (kind := PunctuationRestorationConfig.get_config_dict(name)[0].get("model_type")) != wanted:
+        if (
+            kind := PunctuationRestorationConfig.get_config_dict(name)[0].get("model_type")
+        ) != wanted:
             got = f"a model of type {kind!r}. Give an encoder to start from as --encoder"
             raise ValueError(f"Expected a punctuation model at {name!r}, got {got}.")
         return PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32, **settings)
     except OSError as error:
-        raise ValueError(f"Expected a punctuation model at {name!r}, could not load it: {error}") from error
+        raise ValueError(
+            f"Expected a punctuation model at {name!r}, could not load it: {error}"
+        ) from error
 
 
 def load_with_slots(name: str, device: str) -> tuple[Any, SlotEncoder]:
@@ -66,7 +93,9 @@ def load_with_slots(name: str, device: str) -> tuple[Any, SlotEncoder]:
 
 
 def with_labels(
-    model: Any, labels: Sequence[Mapping[str, str]], mark_labels: Mapping[str, str | None] | None = None
+    model: Any,
+    labels: Sequence[Mapping[str, str]],
+    mark_labels: Mapping[str, str | None] | None = None,
 ) -> Any:
     """The model with these labels, in their order; itself where they are its own. A `ValueError` if they do not fit.
 
@@ -76,7 +105,9 @@ def with_labels(
     old = model.config
     dropped = ("id2label", "label2id", "calibration_temperature", "thresholds")
     fields = {key: value for key, value in old.to_dict().items() if key not in dropped}
-    config: Any = PunctuationRestorationConfig.from_dict({**fields, "labels": labels, "mark_labels": mark_labels})
+    config: Any = PunctuationRestorationConfig.from_dict(
+        {**fields, "labels": labels, "mark_labels": mark_labels}
+    )
     if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
         return model
     places: dict[Any, int] = {name: index for index, name in enumerate(old.label_names)}
@@ -90,7 +121,10 @@ def with_labels(
     weights = model.state_dict()
     last = "classifier.projection" if old.head.startswith("bilstm") else "classifier.out_proj"
     bias = weights[f"{last}.bias"]
-    weights |= {f"{last}.weight": weights[f"{last}.weight"][rows], f"{last}.bias": bias[rows] + bias.new_tensor(shifts)}
+    weights |= {
+        f"{last}.weight": weights[f"{last}.weight"][rows],
+        f"{last}.bias": bias[rows] + bias.new_tensor(shifts),
+    }
     if old.head.endswith("crf"):
         weights["classifier.crf.transitions"] = weights["classifier.crf.transitions"][rows][:, rows]
     grown = PunctuationRestorationModel(config)
@@ -105,7 +139,9 @@ def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) ->
     fields |= {"head": settings.head or "linear", "casings": settings.casings}
     try:
         config, tokenizer = AutoConfig.from_pretrained(name), AutoTokenizer.from_pretrained(name)
-        if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):  # made without any file
+        if set(tokenizer.get_vocab().values()) <= set(
+            tokenizer.all_special_ids
+        ):  # made without any file
             raise ValueError("its tokenizer has special pieces only.")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
@@ -114,14 +150,21 @@ def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) ->
         ) from error
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
     try:
-        return PunctuationRestorationModel.from_encoder(name, settings.layers, slot_style=style, **fields)
+        return PunctuationRestorationModel.from_encoder(
+            name, settings.layers, slot_style=style, **fields
+        )
     except OSError as error:
-        raise ValueError(f"Expected the weights of an encoder at {name!r}, could not load them: {error}") from error
+        raise ValueError(
+            f"Expected the weights of an encoder at {name!r}, could not load them: {error}"
+        ) from error
 
 
 def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
     """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
-    limits = [getattr(encoder_config, name, None) for name in ("max_position_embeddings", "sliding_window")]
+    limits = [
+        getattr(encoder_config, name, None)
+        for name in ("max_position_embeddings", "sliding_window")
+    ]
     # RoBERTa's first two are not used. Where no masks stand among the pieces, known marks come on top of them.
     share = 1 + sampling.max_filled if slot_style == "last-piece" and sampling.filled_windows else 1
     return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
@@ -138,7 +181,9 @@ def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
     n_rows = model.get_input_embeddings().num_embeddings
     if index["n_vocabulary"] > n_rows:
         got = f"the data were prepared with {index['n_vocabulary']} pieces"
-        raise ValueError(f"Expected piece ids below {n_rows}, {got}. Prepare it with --tokenizer {name}.")
+        raise ValueError(
+            f"Expected piece ids below {n_rows}, {got}. Prepare it with --tokenizer {name}."
+        )
 
 
 def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:
@@ -162,5 +207,9 @@ def set_dropout(model: Any, share: float) -> None:
             module.p = 0.0 if name.endswith(ATTENTION_DROPOUTS) else share
     # Some encoders call the function, with a share of their own or of their configuration.
     for holder in (*model.encoder.modules(), model.encoder.config) if share == 0 else ():
-        for key in [key for key, value in vars(holder).items() if "dropout" in key and isinstance(value, float)]:
+        for key in [
+            key
+            for key, value in vars(holder).items()
+            if "dropout" in key and isinstance(value, float)
+        ]:
             setattr(holder, key, 0.0)

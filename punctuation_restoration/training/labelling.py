@@ -28,27 +28,42 @@ def write_probabilities(name: str, data: Sequence[str], out: Path, device: str =
     use_fp32_attention(model)
     names = model.config.label_names
     claim_folder(out, {"model": name, "weights": fingerprint(model), "labels": names})
-    known, n_new, splits = SoftLabels(out, names).places, 0, [row["splits"]["train"] for row in index["sources"]]
+    known, n_new, splits = (
+        SoftLabels(out, names).places,
+        0,
+        [row["splits"]["train"] for row in index["sources"]],
+    )
     total = sum(split["n_words"] for split in splits)
-    with tqdm(desc="labelling", total=total, unit=" words", unit_scale=True, disable=None, leave=False) as bar:
+    with tqdm(
+        desc="labelling", total=total, unit=" words", unit_scale=True, disable=None, leave=False
+    ) as bar:
         for path in [Path(shard["file"]) for split in splits for shard in split["shards"]]:
             arrays = shards.open_shard(path)
             n_words = np.diff(shards.document_borders(arrays))[:, 0]
-            new = np.array([n for n, key in enumerate(shards.document_keys(arrays)) if key not in known], dtype=int)
-            parts = np.cumsum(n_words[new]) // WORDS_PER_PART  # the number of the part that each document goes to
+            new = np.array(
+                [n for n, key in enumerate(shards.document_keys(arrays)) if key not in known],
+                dtype=int,
+            )
+            parts = (
+                np.cumsum(n_words[new]) // WORDS_PER_PART
+            )  # the number of the part that each document goes to
             bar.update(int(n_words.sum() - n_words[new].sum()))
             for part in (new[parts == number].tolist() for number in np.unique(parts)):
                 probabilities = as_bytes(document_probabilities(model, slots, path, part))
                 starts = np.cumsum([0, *n_words[part]]).astype(np.uint32)
                 hashes = {key: arrays[key][part] for key in ("document_hashes", "word_hashes")}
                 place = out / f"part-{len(list(out.glob('part-*.safetensors'))):04d}.safetensors"
-                shards.save_arrays({**hashes, "document_starts": starts, "probabilities": probabilities}, place)
+                shards.save_arrays(
+                    {**hashes, "document_starts": starts, "probabilities": probabilities}, place
+                )
                 n_new += len(probabilities)
                 bar.update(len(probabilities))
     return n_new
 
 
-def document_probabilities(model: Any, slots: Any, path: Path, documents: Sequence[int]) -> np.ndarray:
+def document_probabilities(
+    model: Any, slots: Any, path: Path, documents: Sequence[int]
+) -> np.ndarray:
     """A model's probabilities (n_words, M) of the words of some documents of a shard, in turn."""
     kind, windows = model.device.type, source_windows(path, slots, documents=documents)
     # A byte a label is kept: half precision loses nothing of that.

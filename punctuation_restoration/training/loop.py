@@ -23,7 +23,11 @@ from accelerate import Accelerator
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.training.batches import Batch, BatchSource, read_ahead
 from punctuation_restoration.training.losses import total_loss
-from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor
+from punctuation_restoration.training.optimisation import (
+    AveragedWeights,
+    build_optimiser,
+    rate_factor,
+)
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import Validation, set_tuned
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
@@ -57,16 +61,24 @@ class TrainingRun:
     tokenizer: Any
     source: BatchSource  # the batches of this process
     validation: Validation
-    kept: Mapping[str, Any] | None  # state of the checkpoint to resume from, see `newest_checkpoint`
+    kept: (
+        Mapping[str, Any] | None
+    )  # state of the checkpoint to resume from, see `newest_checkpoint`
 
     def __post_init__(self) -> None:
         settings, accelerator, kept = self.settings, self.accelerator, self.kept or {}
-        self.state = RunState(**{own.name: kept[own.name] for own in fields(RunState) if own.name in kept})
+        self.state = RunState(
+            **{own.name: kept[own.name] for own in fields(RunState) if own.name in kept}
+        )
         self.scores: dict[str, Any] = {}
         self._scored_step = -1
-        self.model.to(accelerator.device)  # here, so that averages and moments are made where the weights are
+        self.model.to(
+            accelerator.device
+        )  # here, so that averages and moments are made where the weights are
         self.averages = AveragedWeights(self.model, settings.average_decay)
-        self.prepared, self.optimiser = accelerator.prepare(self.model, build_optimiser(self.model, settings))
+        self.prepared, self.optimiser = accelerator.prepare(
+            self.model, build_optimiser(self.model, settings)
+        )
         self.rates = [group["lr"] for group in self.optimiser.param_groups]
         # accelerate has wrapped `forward` to compute in the number format of training. `_loss` asks for that itself;
         # validation computes as serving does.
@@ -86,8 +98,12 @@ class TrainingRun:
             self.evaluate()
         self.save()
         self._save_tuned("final")
-        self.tell(f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}")
-        n_words = min((row["n_words"] for row in self.scores["languages"].values()), default=FEW_WORDS)
+        self.tell(
+            f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}"
+        )
+        n_words = min(
+            (row["n_words"] for row in self.scores["languages"].values()), default=FEW_WORDS
+        )
         if n_words < FEW_WORDS:
             self.tell(
                 f"only {n_words:,} validation words: F1 and thresholds are rough; "
@@ -108,8 +124,12 @@ class TrainingRun:
         if is_best:
             self.state.best_f1 = self.scores["mean_f1"]
             self._save_tuned("best")
-        line = ", ".join(f"{language} {row['f1']:.1f}" for language, row in self.scores["languages"].items())
-        line += f"; of casings {self.scores['casings_f1']:.1f}" if "casings_f1" in self.scores else ""
+        line = ", ".join(
+            f"{language} {row['f1']:.1f}" for language, row in self.scores["languages"].items()
+        )
+        line += (
+            f"; of casings {self.scores['casings_f1']:.1f}" if "casings_f1" in self.scores else ""
+        )
         line = line or "not measured: no validation documents; best is the last"
         self._report(f"validation F1 {line}", validation=self.scores)
         self._scored_step = self.state.step
@@ -121,7 +141,9 @@ class TrainingRun:
             state = asdict(self.state)
             state["optimiser"] = self.optimiser.state_dict()
             state["averages"] = self.averages.averaged.state_dict()
-            state["scaler"] = self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
+            state["scaler"] = (
+                self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
+            )
             remove_unfinished(folder)  # of a run that was killed
             with written_whole(folder / f"step-{self.state.step:06d}") as beside:
                 self._write(beside)
@@ -138,7 +160,12 @@ class TrainingRun:
         """Print a line about this step, and keep a row of numbers in the log, beside how far the run is."""
         state = self.state
         self.tell(f"step {state.step}: {line}")
-        far = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces, "minutes": state.seconds / 60}
+        far = {
+            "step": state.step,
+            "words": state.n_words,
+            "pieces": state.n_pieces,
+            "minutes": state.seconds / 60,
+        }
         if self.accelerator.is_main_process:
             with open(self.out / "log.jsonl", "a", encoding="utf-8") as file:
                 file.write(json.dumps({**far, **row}) + "\n")
@@ -156,7 +183,11 @@ class TrainingRun:
         self.tokenizer.save_pretrained(place)
 
     def _take_steps(self) -> None:
-        settings, state, started = self.settings, self.state, time.perf_counter() - self.state.seconds
+        settings, state, started = (
+            self.settings,
+            self.state,
+            time.perf_counter() - self.state.seconds,
+        )
         before, losses = replace(state), list[float]()
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
         for batches in read_ahead(self.source, state.step, settings.max_steps):
@@ -200,12 +231,16 @@ class TrainingRun:
             is_last = number == len(batches) - 1
             with nullcontext() if is_last else self.accelerator.no_sync(self.prepared):
                 loss = self._loss(batch) / max(n_scored, 1)
-                self.accelerator.backward(loss * self.accelerator.num_processes)  # gradients are averaged over these
+                self.accelerator.backward(
+                    loss * self.accelerator.num_processes
+                )  # gradients are averaged over these
             total += loss.detach()
         mean_loss = float(self._summed(total))
         if not math.isfinite(mean_loss):
             what_to_do = "Lower --encoder-rate, raise --warmup-steps, or use --dtype float32."
-            raise FloatingPointError(f"Expected a finite loss at step {self.state.step}, got {mean_loss}. {what_to_do}")
+            raise FloatingPointError(
+                f"Expected a finite loss at step {self.state.step}, got {mean_loss}. {what_to_do}"
+            )
         self.accelerator.clip_grad_norm_(self.prepared.parameters(), MAX_NORM)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
@@ -214,21 +249,32 @@ class TrainingRun:
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
-        inputs = {name: tensor.to(self.accelerator.device, non_blocking=True) for name, tensor in batch.items()}
+        inputs = {
+            name: tensor.to(self.accelerator.device, non_blocking=True)
+            for name, tensor in batch.items()
+        }
         names = [name for name in ("is_pseudo", "soft_labels", "casings") if name in inputs]
         targets: dict[str, Any] = {name: inputs.pop(name) for name in names}
-        labels, is_slot, crf = inputs.pop("labels"), inputs["slot_positions"] != 0, self.model.classifier.crf
+        labels, is_slot, crf = (
+            inputs.pop("labels"),
+            inputs["slot_positions"] != 0,
+            self.model.classifier.crf,
+        )
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs)
         targets["nll"] = None if crf is None else crf.losses(outputs.scores, is_slot, labels)
-        return total_loss(outputs.logits, labels, self.settings, casing_logits=outputs.casing_logits, **targets)
+        return total_loss(
+            outputs.logits, labels, self.settings, casing_logits=outputs.casing_logits, **targets
+        )
 
     def _summed(self, values: Any) -> torch.Tensor:
         """The sum over all processes of a tensor, or of numbers."""
         return self.accelerator.reduce(torch.as_tensor(values, device=self.accelerator.device))
 
 
-def newest_checkpoint(out: Path, tell: Callable[[str], None]) -> tuple[Path | None, dict[str, Any] | None]:
+def newest_checkpoint(
+    out: Path, tell: Callable[[str], None]
+) -> tuple[Path | None, dict[str, Any] | None]:
     """The newest checkpoint of a run that can be read, and the run's state in it. Tells which ones are damaged."""
     for place in sorted(out.glob("checkpoints/step-*"), reverse=True):
         try:

@@ -40,7 +40,9 @@ def total_loss(
     cross_entropy = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none")
     if is_pseudo is None:
         is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
-    smoothing = torch.where(is_pseudo, settings.pseudo_smoothing, settings.label_smoothing).unsqueeze(-1)  # (B, 1)
+    smoothing = torch.where(
+        is_pseudo, settings.pseudo_smoothing, settings.label_smoothing
+    ).unsqueeze(-1)  # (B, 1)
     weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
     chosen, uniform = cross_entropy if nll is None else nll, -log_probabilities.mean(-1)
     losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
@@ -55,7 +57,9 @@ def total_loss(
     return loss
 
 
-def divergences(logits: torch.Tensor, soft_labels: torch.Tensor, temperature: float) -> torch.Tensor:
+def divergences(
+    logits: torch.Tensor, soft_labels: torch.Tensor, temperature: float
+) -> torch.Tensor:
     """Divergence (B, W) of a model from soft labels (B, W, M), times the temperature squared (Hinton et al. 2015)."""
     softened = soft_labels.pow(1 / temperature)
     softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)

@@ -77,7 +77,9 @@ def train_rows_only(model: Any, rows: Sequence[int]) -> None:
     if not rows:
         return
     ids = torch.tensor(sorted(set(rows)))
-    places = torch.zeros(embedding.num_embeddings, dtype=torch.long)  # 1 + the place among the rows; 0: frozen
+    places = torch.zeros(
+        embedding.num_embeddings, dtype=torch.long
+    )  # 1 + the place among the rows; 0: frozen
     places[ids] = torch.arange(1, len(ids) + 1)
     embedding.register_buffer("trained_ids", ids, persistent=False)
     embedding.register_buffer("places", places, persistent=False)

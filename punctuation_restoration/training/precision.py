@@ -29,9 +29,13 @@ def build_accelerator(device: str | None, dtype: str) -> Accelerator:
     if kind == "cuda" and place.index is not None:
         torch.cuda.set_device(place)  # accelerate takes the current one
     launched = os.environ.get("ACCELERATE_MIXED_PRECISION") if dtype == "auto" else None
-    accelerator = Accelerator(cpu=kind == "cpu", mixed_precision=choose_format(launched or dtype, kind))
+    accelerator = Accelerator(
+        cpu=kind == "cpu", mixed_precision=choose_format(launched or dtype, kind)
+    )
     if accelerator.device.type != kind:
-        raise ValueError(f"Expected the device {device}, got {accelerator.device}. Give another --device, or none.")
+        raise ValueError(
+            f"Expected the device {device}, got {accelerator.device}. Give another --device, or none."
+        )
     return accelerator
 
 
@@ -43,9 +47,14 @@ def choose_format(dtype: str, device_type: str) -> str:
     wanted = ACCELERATE_NAMES.get(dtype, dtype)
     if device_type == "cpu":
         if wanted == "fp16":
-            raise ValueError("Expected float32 or bfloat16 on a CPU, got float16. Choose --dtype float32.")
+            raise ValueError(
+                "Expected float32 or bfloat16 on a CPU, got float16. Choose --dtype float32."
+            )
         if wanted == "bf16" and not cpu_has_bf16():
-            warnings.warn("No bf16 instructions (avx512_bf16, amx_bf16) here: training in float32.", stacklevel=2)
+            warnings.warn(
+                "No bf16 instructions (avx512_bf16, amx_bf16) here: training in float32.",
+                stacklevel=2,
+            )
         return "bf16" if cpu_has_bf16() and wanted != "no" else "no"
     if wanted == "auto":
         supported = device_type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False)
@@ -54,7 +63,12 @@ def choose_format(dtype: str, device_type: str) -> str:
 
 
 def attend_in_fp32(
-    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, **options: Any
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    **options: Any,
 ) -> tuple[torch.Tensor, None]:
     """transformers' attention "sdpa", in fp32 where a CPU computes the rest in bf16.
 
@@ -65,7 +79,9 @@ def attend_in_fp32(
     if mask is not None and mask.is_floating_point():
         mask = mask.float()
     with torch.autocast("cpu", enabled=False):
-        return sdpa_attention_forward(module, query.float(), key.float(), value.float(), mask, **options)
+        return sdpa_attention_forward(
+            module, query.float(), key.float(), value.float(), mask, **options
+        )
 
 
 AttentionInterface.register(FP32_ATTENTION, attend_in_fp32)

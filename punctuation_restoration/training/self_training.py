@@ -37,13 +37,25 @@ def self_train(args: Namespace) -> None:
     if not args.model:
         raise ValueError("Expected a model that labels --unlabelled, got none. Name it by --model.")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise ValueError("Expected one process for --unlabelled, got several. Start train.py without a launcher.")
-    out, device, encoder = Path(args.output), args.device or default_device(), getattr(args, "encoder", None)
+        raise ValueError(
+            "Expected one process for --unlabelled, got several. Start train.py without a launcher."
+        )
+    out, device, encoder = (
+        Path(args.output),
+        args.device or default_device(),
+        getattr(args, "encoder", None),
+    )
     record = out / ROUNDS_FILE
-    about_texts = {"resumes": (out / "round-1").exists(), "language": args.language, "labelled": False}
+    about_texts = {
+        "resumes": (out / "round-1").exists(),
+        "language": args.language,
+        "labelled": False,
+    }
     bare = prepared_folders(args.unlabelled, out / "unlabelled", args.model, **about_texts)
     if any(row.get("is_labelled", True) for row in read_index(*bare)["sources"]):
-        raise ValueError(f"Expected text prepared without its marks in {bare}, got labelled data. Give the texts.")
+        raise ValueError(
+            f"Expected text prepared without its marks in {bare}, got labelled data. Give the texts."
+        )
     rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
     rounds = rounds or [judged(args, args.model, device)]
     if rounds[0]["model"] != args.model:
@@ -53,19 +65,43 @@ def self_train(args: Namespace) -> None:
         teacher, place = rounds[-1]["model"], out / f"round-{len(rounds)}"
         print(f"Round {len(rounds)}: {teacher} labels {', '.join(bare)}.", flush=True)
         write_probabilities(teacher, bare, place / "pseudo", device)
-        given = {"output": str(place / "student"), "soft_labels": str(place / "pseudo"), "distil_weight": 0.0}
-        train(Namespace(**{**vars(args), **given, "data": [*args.data, *bare], "model": None if encoder else teacher}))
+        given = {
+            "output": str(place / "student"),
+            "soft_labels": str(place / "pseudo"),
+            "distil_weight": 0.0,
+        }
+        train(
+            Namespace(
+                **{
+                    **vars(args),
+                    **given,
+                    "data": [*args.data, *bare],
+                    "model": None if encoder else teacher,
+                }
+            )
+        )
         rounds.append(judged(args, str(place / "student" / "best"), device))
         write_whole(record, json.dumps(rounds, indent=1).encode(), force=True)
         before, after = rounds[-2]["f1"], rounds[-1]["f1"]
-        print(f"Round {len(rounds) - 1}: validation F1 {after:.2f}, its teacher's {before:.2f}.", flush=True)
+        print(
+            f"Round {len(rounds) - 1}: validation F1 {after:.2f}, its teacher's {before:.2f}.",
+            flush=True,
+        )
     best = max(rounds, key=lambda row: row["f1"])
-    print(f"The best of {len(rounds) - 1} rounds and the teacher: {best['model']}, validation F1 {best['f1']:.2f}.")
+    print(
+        f"The best of {len(rounds) - 1} rounds and the teacher: {best['model']}, validation F1 {best['f1']:.2f}."
+    )
 
 
 def judged(args: Namespace, model: str, device: str) -> dict[str, Any]:
     """A model with its F1 on held-out words, in points of 100: the mean of the languages, and each."""
     scores = score_model(model, args.data, ROUND_WORDS, device)
     if not scores["languages"]:
-        raise ValueError(f"Expected held-out words in {args.data}, got none. Prepare them with a validation share.")
-    return {"model": model, "f1": scores["mean_f1"], **{name: row["f1"] for name, row in scores["languages"].items()}}
+        raise ValueError(
+            f"Expected held-out words in {args.data}, got none. Prepare them with a validation share."
+        )
+    return {
+        "model": model,
+        "f1": scores["mean_f1"],
+        **{name: row["f1"] for name, row in scores["languages"].items()},
+    }

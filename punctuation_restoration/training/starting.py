@@ -49,17 +49,27 @@ def train(args: Namespace) -> dict[str, Any]:
         return build_run(args, settings, recipe, accelerator).train()
 
 
-def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator) -> TrainingRun:
+def build_run(
+    args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator
+) -> TrainingRun:
     """A new run in the folder `args.output`, or one that resumes from the newest checkpoint there."""
     out, start = Path(args.output), args.model or settings.encoder
     if not start:
         what = "a --model or an --encoder to start from"
-        raise ValueError(f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows.")
+        raise ValueError(
+            f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows."
+        )
     if args.model and (unused := sorted({"layers", "encoder"} & vars(args).keys())):
-        raise ValueError(f"Expected --{unused[0]} without --model, whose encoder stays as it is, got both. Give one.")
+        raise ValueError(
+            f"Expected --{unused[0]} without --model, whose encoder stays as it is, got both. Give one."
+        )
     resumed, kept = newest_checkpoint(out, accelerator.print)
     with accelerator.main_process_first():  # the others find what it has prepared
-        about_texts = {"resumes": resumed is not None, "language": args.language, "model": recipe.model}
+        about_texts = {
+            "resumes": resumed is not None,
+            "language": args.language,
+            "model": recipe.model,
+        }
         folders = prepared_folders(args.data, out / "prepared", start, **about_texts)
     index = read_index(*folders)
     about = {"data": args.data, "start": start, **asdict(settings)}
@@ -81,11 +91,17 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
     source = batch_source(settings, recipe, index, slots, *part, args.soft_labels)
     validation = Validation(index, slots, settings.validation_words, accelerator)
     if settings.patience and not validation.windows:
-        raise ValueError("Expected validation documents for --patience, got none. Prepare with --validation 0.2.")
+        raise ValueError(
+            "Expected validation documents for --patience, got none. Prepare with --validation 0.2."
+        )
     run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, kept)
-    n_trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    n_trained = sum(
+        parameter.numel() for parameter in model.parameters() if parameter.requires_grad
+    )
     where = f"{part[1]} process{'' if part[1] == 1 else 'es'} on {accelerator.device.type}"
-    run.tell(f"{where}, mixed precision: {accelerator.mixed_precision}; {n_trained:,} trained parameters")
+    run.tell(
+        f"{where}, mixed precision: {accelerator.mixed_precision}; {n_trained:,} trained parameters"
+    )
     if resumed:
         run.tell(f"Resuming from {resumed} (step {run.state.step}).")
         if accelerator.is_main_process:
@@ -96,7 +112,9 @@ def build_run(args: Namespace, settings: TrainingSettings, recipe: Recipe, accel
 def forget_later_rows(log: Path, step: int) -> None:
     """Remove what a run that was killed had logged after the step from which it resumes: it comes again."""
     rows = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.is_file() else []
-    kept = [row for row in rows if row.endswith("\n") and json.loads(row)["step"] <= step]  # the last may be cut off
+    kept = [
+        row for row in rows if row.endswith("\n") and json.loads(row)["step"] <= step
+    ]  # the last may be cut off
     if kept != rows:
         write_whole(log, "".join(kept).encode(), force=True)
 
@@ -108,7 +126,9 @@ def check_same_run(out: Path, about: Mapping[str, Any]) -> None:
     for name in FIXED:
         if there.get(name, about[name]) != about[name]:
             wanted = f"{name} {there[name]!r}, with which the run in {out} began"
-            raise ValueError(f"Expected {wanted}, got {about[name]!r}. Give that, or another --output.")
+            raise ValueError(
+                f"Expected {wanted}, got {about[name]!r}. Give that, or another --output."
+            )
 
 
 def choose_trained(model: Any, slots: Any, settings: TrainingSettings) -> None:
@@ -117,5 +137,7 @@ def choose_trained(model: Any, slots: Any, settings: TrainingSettings) -> None:
         # Where slots are no pieces, marks are shown as in any text: the encoder knows these pieces.
         shown = () if model.config.slot_style == "last-piece" else (slots.mask_id, *slots.fill_ids)
         train_rows_only(model, [row for row in shown if row is not None])
-    for layer in layers_of(model.encoder)[: settings.frozen_layers] if settings.frozen_layers else ():
+    for layer in (
+        layers_of(model.encoder)[: settings.frozen_layers] if settings.frozen_layers else ()
+    ):
         layer.requires_grad_(False)

@@ -51,7 +51,9 @@ class Reading(NamedTuple):
     languages: np.ndarray  # (n,) of str
     labels: np.ndarray  # (n,) true labels
     probabilities: np.ndarray  # (n, M)
-    casings: np.ndarray  # (n, 2) true and chosen, `NOT_SCORED` where the data or the model have none
+    casings: (
+        np.ndarray
+    )  # (n, 2) true and chosen, `NOT_SCORED` where the data or the model have none
 
 
 @dataclass(eq=False, repr=False)
@@ -61,15 +63,21 @@ class Validation:
     index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
     slots: Any  # the `SlotEncoder` of the model
     words_per_language: int  # how many words of each language are taken
-    accelerator: Accelerator | None = None  # of a run, whose processes share the windows; None reads all
+    accelerator: Accelerator | None = (
+        None  # of a run, whose processes share the windows; None reads all
+    )
 
     def __post_init__(self) -> None:
         check_same_words(self.index, self.slots.config)
         self.windows: list[ScoredWindow] = []
         for language in self.index["languages"]:
             rows = [row for row in self.index["sources"] if row["language"] == language]
-            splits = sorted((row["splits"]["validation"] for row in rows), key=lambda split: split["n_words"])
-            left = self.words_per_language  # in equal shares; what a small source lacks is taken from larger ones
+            splits = sorted(
+                (row["splits"]["validation"] for row in rows), key=lambda split: split["n_words"]
+            )
+            left = (
+                self.words_per_language
+            )  # in equal shares; what a small source lacks is taken from larger ones
             for n_done, split in enumerate(splits):
                 n_words = min(split["n_words"], left // (len(splits) - n_done))
                 left -= n_words
@@ -103,15 +111,25 @@ class Validation:
             own = reading.languages == language
             found = score(count_labels(labels[own].tolist(), predicted[own].tolist(), names), names)
             marks = {name: 100 * mark["f1"] for name, mark in found["marks"].items()}
-            languages[language] = {"f1": 100 * found["micro"]["f1"], **marks, "n_words": found["n_words"]}
+            languages[language] = {
+                "f1": 100 * found["micro"]["f1"],
+                **marks,
+                "n_words": found["n_words"],
+            }
         true, chosen = reading.casings[(reading.casings != NOT_SCORED).all(1)].T
         n_both = int((true > 0).sum() + (chosen > 0).sum())
-        casings = {"casings_f1": 200 * int(((true == chosen) & (true > 0)).sum()) / n_both} if n_both else {}
+        casings = (
+            {"casings_f1": 200 * int(((true == chosen) & (true > 0)).sum()) / n_both}
+            if n_both
+            else {}
+        )
         mean_f1 = float(np.mean([row["f1"] for row in languages.values()]))
         return {"languages": languages, "mean_f1": mean_f1, **casings}
 
 
-def score_model(name: str, folders: Sequence[str], words_per_language: int, device: str = "cpu") -> dict[str, Any]:
+def score_model(
+    name: str, folders: Sequence[str], words_per_language: int, device: str = "cpu"
+) -> dict[str, Any]:
     """Scores of a model of ours on the validation words of prepared folders, see `Validation.scores`."""
     model, slots = load_with_slots(name, device)
     validation = Validation(read_index(*folders), slots, words_per_language)
@@ -119,7 +137,11 @@ def score_model(name: str, folders: Sequence[str], words_per_language: int, devi
 
 
 def source_windows(
-    path: Path, slots: Any, n_words: int = sys.maxsize, language: str = "", documents: Sequence[int] | None = None
+    path: Path,
+    slots: Any,
+    n_words: int = sys.maxsize,
+    language: str = "",
+    documents: Sequence[int] | None = None,
 ) -> list[ScoredWindow]:
     """Windows over the documents of a shard, as the pipeline cuts them, until `n_words` words are scored.
 
@@ -127,7 +149,9 @@ def source_windows(
     """
     stream = WordStream(path)
     windows: list[ScoredWindow] = []
-    for first_word, document_end in stream.borders if documents is None else [stream.borders[n] for n in documents]:
+    for first_word, document_end in (
+        stream.borders if documents is None else [stream.borders[n] for n in documents]
+    ):
         end_word = min(document_end, first_word + n_words)
         n_words -= end_word - first_word
         n_pieces = stream.piece_counts[first_word:end_word].astype(np.int64) + int(slots.has_masks)
@@ -144,7 +168,9 @@ def windows_to_evaluate(folder: str, tokenizer: Any, config: Any) -> list[CutWin
     Each word is scored once: where it is context of another window's words, its label is -100.
     """
     windows = []
-    for window, kept, _ in Validation(read_index(folder), SlotEncoder(tokenizer, config), sys.maxsize).windows:
+    for window, kept, _ in Validation(
+        read_index(folder), SlotEncoder(tokenizer, config), sys.maxsize
+    ).windows:
         labels = np.full(len(window.words.labels), NOT_SCORED)
         labels[kept] = window.words.labels[kept]
         windows.append(replace(window, words=window.words._replace(labels=labels)))
@@ -160,14 +186,19 @@ def read_windows(
     Windows of like length are read together; `own` says which batches this process reads.
     """
     collator, found = WindowCollator(slots, casings=slots.config.casings), {}
-    n_pieces = [2 + len(scored.window.words.piece_ids) + len(scored.window.words.labels) for scored in windows]
+    n_pieces = [
+        2 + len(scored.window.words.piece_ids) + len(scored.window.words.labels)
+        for scored in windows
+    ]
     for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
         inputs = collator([windows[number].window for number in batch])
         labels = inputs.pop("labels")
         unknown = torch.full_like(labels, NOT_SCORED)
         true = inputs.pop("casings", unknown)
         outputs = model(**{name: tensor.to(model.device) for name, tensor in inputs.items()})
-        chosen = unknown if outputs.casing_logits is None else outputs.casing_logits.argmax(-1).cpu()
+        chosen = (
+            unknown if outputs.casing_logits is None else outputs.casing_logits.argmax(-1).cpu()
+        )
         rows = labels, outputs.logits.float().softmax(-1).cpu(), torch.stack([true, chosen], dim=-1)
         for row, number in enumerate(batch):
             kept = windows[number].kept
@@ -198,7 +229,9 @@ def best_temperature(slope: Callable[[float], float]) -> float:
 
 
 def tune(
-    names: Sequence[str], score: Callable[[Mapping[str, float]], float], given: Mapping[str, float] | None = None
+    names: Sequence[str],
+    score: Callable[[Mapping[str, float]], float],
+    given: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """The best thresholds of some labels; `score` gives the F1, 0 to 1, with some thresholds.
 
@@ -228,12 +261,20 @@ def set_tuned(config: Any, validation: Validation, reading: Reading | None) -> N
     config.calibration_temperature = best_temperature(
         lambda power: likelihood_slope(reading.probabilities, reading.labels, power)
     )
-    read = reading._replace(probabilities=calibrated(reading.probabilities, config.calibration_temperature))
+    read = reading._replace(
+        probabilities=calibrated(reading.probabilities, config.calibration_temperature)
+    )
 
     def f1_with(marks: str, thresholds: Mapping[str, float]) -> float:
-        return float(validation.scores(read, make_choice(config, marks, thresholds))["mean_f1"]) / 100
+        return (
+            float(validation.scores(read, make_choice(config, marks, thresholds))["mean_f1"]) / 100
+        )
 
-    basic = [name for index, name in enumerate(config.label_names) if index and index in config.basic_labels]
+    basic = [
+        name
+        for index, name in enumerate(config.label_names)
+        if index and index in config.basic_labels
+    ]
     others = [name for name in config.label_names[1:] if name not in basic]
     thresholds = tune(basic, lambda given: f1_with("basic", given))
     config.thresholds = tune(others, lambda given: f1_with("all", given), thresholds) or None

@@ -47,7 +47,9 @@ class Transcript:
     format: str
     speeches: list[Speech]
     warnings: list[str] = field(default_factory=list)
-    document: Any = None  # the values of JSON, which are written anew; other files are edited in place
+    document: Any = (
+        None  # the values of JSON, which are written anew; other files are edited in place
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ class Encoding:
             except UnicodeEncodeError as error:
                 problem = f"Expected text that {self.name} can write, got {part[error.start]!r}, which it has not."
                 number = line + part.count("\n", 0, error.start)
-                raise FormatError(f"{problem} Convert the file to UTF-8 first.", line=number) from error
+                raise FormatError(
+                    f"{problem} Convert the file to UTF-8 first.", line=number
+                ) from error
             line += part.count("\n")
 
 
@@ -80,12 +84,16 @@ def decode_bytes(content: bytes, name: str | None = None) -> tuple[str, Encoding
 
     A `FormatError` says that the bytes are not valid in the encoding, or that there is none of that name.
     """
-    marked = next((codec for codec, mark in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), None)
+    marked = next(
+        (codec for codec, mark in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), None
+    )
     try:
         wanted = marked or "utf-8" if name is None else codecs.lookup(name).name
         "a".encode(wanted)  # a codec such as rot13, which is none of text, is refused only here
     except LookupError as error:
-        raise FormatError(f"Expected the name of an encoding such as utf-8 or gb18030, got {name!r}.") from error
+        raise FormatError(
+            f"Expected the name of an encoding such as utf-8 or gb18030, got {name!r}."
+        ) from error
     if wanted in _WITHOUT_MARK:
         wanted = marked or _WITHOUT_MARK[wanted]
     encoding = Encoding(wanted, _BYTE_ORDER_MARKS[wanted] if wanted == marked else b"")

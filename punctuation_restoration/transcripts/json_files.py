@@ -27,7 +27,9 @@ class JsonDocument:
     dump: dict[str, Any]  # keywords of json.dumps
     between: str  # what stands between two values
     behind: str
-    are_parts: bool  # whether the values that follow one another are one transcript, as Vosk prints them
+    are_parts: (
+        bool  # whether the values that follow one another are one transcript, as Vosk prints them
+    )
 
     def written(self, told: Iterable[tuple[Sequence[Any], list[dict[str, Any]] | None]]) -> str:
         """The file with its marks; `told` has each speech's edits, and its sentences if any are wanted, in order."""
@@ -38,13 +40,19 @@ class JsonDocument:
                 return [restored(one) for one in row]
             edits, sentences = next(news)
             value = row.restored(edits)
-            is_told = sentences is not None and isinstance(value, Mapping) and _may_be_ours(value.get("sentences", []))
+            is_told = (
+                sentences is not None
+                and isinstance(value, Mapping)
+                and _may_be_ours(value.get("sentences", []))
+            )
             return {**value, "sentences": sentences} if is_told else value
 
         values = [restored(row) for row in self.rows]
         values = values[0] if self.are_parts else values
         return (
-            self.between.join(json_text(value, **self.dump).replace("\n", self.between) for value in values)
+            self.between.join(
+                json_text(value, **self.dump).replace("\n", self.between) for value in values
+            )
             + self.behind
         )
 
@@ -53,7 +61,8 @@ def _may_be_ours(sentences: Any) -> bool:
     """Whether a file's "sentences" are what was written here before, so that new ones take their place."""
     rows = sentences if isinstance(sentences, list) else [sentences]
     return all(
-        isinstance(row, Mapping) and {"text"} <= row.keys() <= {"text", "start", "end", "speaker"} for row in rows
+        isinstance(row, Mapping) and {"text"} <= row.keys() <= {"text", "start", "end", "speaker"}
+        for row in rows
     )
 
 
@@ -72,7 +81,11 @@ def read_json(source: str) -> Transcript:
     if not all(isinstance(value, dict) for value in values):
         raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
     found = _read(values, None)
-    return _transcript(source, "json", found) if isinstance(found, list) else _transcript(source, "json", [found], True)
+    return (
+        _transcript(source, "json", found)
+        if isinstance(found, list)
+        else _transcript(source, "json", [found], True)
+    )
 
 
 def read_json_lines(source: str) -> Transcript:
@@ -87,7 +100,10 @@ def read_json_lines(source: str) -> Transcript:
 
 
 def _transcript(
-    source: str, file_format: str, rows: Sequence[list[Recognised] | Recognised], are_parts: bool = False
+    source: str,
+    file_format: str,
+    rows: Sequence[list[Recognised] | Recognised],
+    are_parts: bool = False,
 ) -> Transcript:
     """What was read of a file's values, and how they are laid out."""
     found = [one for row in rows for one in (row if isinstance(row, list) else [row])]
@@ -119,7 +135,10 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
             shown = text[error.pos : error.pos + 20]
             problem, what_to_do = f"Expected JSON, got {shown!r} in column {error.colno}", ""
             if not text[error.pos :].strip() or error.msg.startswith("Unterminated string"):
-                problem, what_to_do = "Expected the rest of the JSON, got the end of the file", " Is it cut off?"
+                problem, what_to_do = (
+                    "Expected the rest of the JSON, got the end of the file",
+                    " Is it cut off?",
+                )
             problem = f"{problem} ({error.msg.lower()}).{what_to_do}"
             raise FormatError(problem, line=line - 1 + line_of(text, error.pos)) from error
         except RecursionError as error:

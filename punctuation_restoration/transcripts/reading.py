@@ -27,7 +27,13 @@ def read_text(source: str) -> Transcript:
     return Transcript(source, "txt", [speech] if speech.text.strip() else [])
 
 
-_READERS = {"txt": read_text, "srt": read_srt, "vtt": read_vtt, "json": read_json, "jsonl": read_json_lines}
+_READERS = {
+    "txt": read_text,
+    "srt": read_srt,
+    "vtt": read_vtt,
+    "json": read_json,
+    "jsonl": read_json_lines,
+}
 FORMATS = tuple(_READERS)  # all of them are written, too
 SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
 
@@ -64,12 +70,18 @@ def read_source(source: str, file_format: str) -> Transcript:
     if file_format not in FORMATS:
         raise ValueError(f"Expected a format among {', '.join(FORMATS)}, got {file_format!r}.")
     if file_format != "json" and not source.strip("\ufeff \t\r\n"):
-        return Transcript(source, file_format, [])  # an empty recording: nothing to restore, and no fault
+        return Transcript(
+            source, file_format, []
+        )  # an empty recording: nothing to restore, and no fault
     return _READERS[file_format](source)
 
 
 def read_bytes(
-    content: bytes, file_format: str | None = None, *, name: str | None = None, encoding: str | None = None
+    content: bytes,
+    file_format: str | None = None,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
 ) -> tuple[Transcript, Encoding]:
     """Read a file's bytes; the format is taken from `name`, or found, where it is not given.
 
@@ -78,7 +90,9 @@ def read_bytes(
     """
     try:
         if file_format is None and (suffix := PurePath(name or "").suffix.lower()) in FOREIGN:
-            raise FormatError(f"Expected a format among {', '.join(FORMATS)}, got {suffix}. Convert it to one.")
+            raise FormatError(
+                f"Expected a format among {', '.join(FORMATS)}, got {suffix}. Convert it to one."
+            )
         source, found = decode_bytes(content, encoding)
         wanted = file_format or format_of_name(name or "")
         try:

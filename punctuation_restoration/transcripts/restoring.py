@@ -18,7 +18,9 @@ from ..pipeline.speech import UNSPACED_SIGNS, Speech
 from ..pipeline.words import before_openers
 from .file_text import Transcript
 
-LONG = 40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
+LONG = (
+    40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
+)
 _LETTER = re.compile(r"[^\W_]")
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
 
@@ -46,7 +48,11 @@ class Sentence:
     def row(self) -> dict[str, Any]:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
         times = {} if self.begins is None else {"start": self.begins, "end": self.ends}
-        return {**times, "text": self.text, **({} if self.speaker is None else {"speaker": self.speaker})}
+        return {
+            **times,
+            "text": self.text,
+            **({} if self.speaker is None else {"speaker": self.speaker}),
+        }
 
 
 class SpokenWord(NamedTuple):
@@ -67,7 +73,9 @@ class Clock:
 
     def __init__(self, speech: Speech):
         self.timings: list[tuple[int, int, float, float]] = []
-        for (start, end, (begins, ends)), following in itertools.zip_longest(speech.spans, speech.spans[1:]):
+        for (start, end, (begins, ends)), following in itertools.zip_longest(
+            speech.spans, speech.spans[1:]
+        ):
             if begins is not None and ends is None:
                 ends = following.time[0] if following else begins
             if begins is not None and ends is not None:
@@ -75,7 +83,9 @@ class Clock:
                 first = _LETTER.search(speech.text, start, end)
                 while first and not _LETTER.match(speech.text[end - 1]):
                     end -= 1
-                self.timings.append((first.start() if first else start, end, float(begins), float(ends)))
+                self.timings.append(
+                    (first.start() if first else start, end, float(begins), float(ends))
+                )
 
     def between(self, start: int, end: int) -> tuple[float | None, float | None]:
         """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
@@ -125,19 +135,30 @@ class RestoredSpeech:
     def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
         """The words of each sentence."""
         text, words = self.speech.text, self.words
-        beside: dict[int, tuple[list[str], list[str]]] = {}  # by a word's number: what is shown before and after it
+        beside: dict[
+            int, tuple[list[str], list[str]]
+        ] = {}  # by a word's number: what is shown before and after it
         for offset, aside, leads in self.speech.asides if words else ():
             n = bisect_left(words, offset, key=itemgetter("start"))
-            leads = n < len(words) and (leads or n == 0)  # what has no word on its side goes to the other
+            leads = n < len(words) and (
+                leads or n == 0
+            )  # what has no word on its side goes to the other
             beside.setdefault(n if leads else n - 1, ([], []))[not leads].append(aside)
         pairs = itertools.pairwise(words)  # signs before the first word go with it
         borders, turns = [0], sorted(self.speech.turns)
         for own, later in pairs:
             n = bisect_left(turns, own["end"])
-            borders.append(min([before_openers(text, own["end"], later["start"]), *turns[n : n + 1]]))
+            borders.append(
+                min([before_openers(text, own["end"], later["start"]), *turns[n : n + 1]])
+            )
         spoken = []
-        for n, (word, border, until) in enumerate(zip(words, borders, [*borders[1:], len(text)], strict=False)):
-            restored, following = edited_between(text, self.edits, border, until), text[until : until + 1]
+        for n, (word, border, until) in enumerate(
+            zip(words, borders, [*borders[1:], len(text)], strict=False)
+        ):
+            restored, following = (
+                edited_between(text, self.edits, border, until),
+                text[until : until + 1],
+            )
             before, after = beside.get(n, ([], []))
             shown = " ".join([*before, restored, *after]) + " " * bool(after)
             texts = (_in_one_line(each, following) for each in (restored, shown))
@@ -161,10 +182,17 @@ class RestoredTranscript:
     def source(self) -> str:
         """The file with its marks, in its own format, sentences added where JSON has times."""
         if self.transcript.document is not None:
-            rows = [[one.row() for one in each.sentences] if each.speech.spans else None for each in self.speeches]
-            return self.transcript.document.written(zip((each.edits for each in self.speeches), rows, strict=True))
+            rows = [
+                [one.row() for one in each.sentences] if each.speech.spans else None
+                for each in self.speeches
+            ]
+            return self.transcript.document.written(
+                zip((each.edits for each in self.speeches), rows, strict=True)
+            )
         source, parts, done = self.transcript.source, [], 0
-        changes = [change for each in self.speeches for change in each.speech.source_edits(each.edits)]
+        changes = [
+            change for each in self.speeches for change in each.speech.source_edits(each.edits)
+        ]
         for start, end, written in changes:
             parts += [source[done:start], written]
             done = end
@@ -194,31 +222,49 @@ def restored_parts(transcript: Transcript, restore: Restorer, **options: Any) ->
 
     Memory does not grow with a plain text that has nothing in it but what is said; everything else is one part.
     """
-    if transcript.format == "txt" and all(each.text == transcript.source for each in transcript.speeches):
+    if transcript.format == "txt" and all(
+        each.text == transcript.source for each in transcript.speeches
+    ):
         yield "" if transcript.speeches else transcript.source
-        yield from (result["text"] for _, result in _restored(transcript.speeches, restore, **options))
+        yield from (
+            result["text"] for _, result in _restored(transcript.speeches, restore, **options)
+        )
     else:
         yield restore_transcript(transcript, restore, keep_words=False, **options).source()
 
 
 def _restored(
-    speeches: Sequence[Speech], restore: Restorer, on_progress: Callable[[int], None] | None = None, **options: Any
+    speeches: Sequence[Speech],
+    restore: Restorer,
+    on_progress: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """What the restorer gives for each speech, by its number: short ones fill batches, a long one comes in parts."""
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
-    known = {n: {"turns": speeches[n].turns, "spans": speeches[n].spans if "pause" in options else []} for n in spoken}
+    known = {
+        n: {"turns": speeches[n].turns, "spans": speeches[n].spans if "pause" in options else []}
+        for n in spoken
+    }
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
         results: Iterable[tuple[int, Mapping[str, Any]]]
         if is_long:
-            more = {"condition": bool(options.get("truecase")), **options}  # capitals depend on the marks before
+            more = {
+                "condition": bool(options.get("truecase")),
+                **options,
+            }  # capitals depend on the marks before
             results = (
-                (n, part) for n in numbers for part in restore.stream_results([speeches[n].text], **known[n], **more)
+                (n, part)
+                for n in numbers
+                for part in restore.stream_results([speeches[n].text], **known[n], **more)
             )
         else:
             items = ({"text": speeches[n].text, **known[n]} for n in numbers)
             results = zip(numbers, restore(items, **options), strict=True)
         for n, result in results:
             if on_progress:
-                on_progress(len(result["text"]) - sum(len(e["inserted"]) - len(e["removed"]) for e in result["edits"]))
+                on_progress(
+                    len(result["text"])
+                    - sum(len(e["inserted"]) - len(e["removed"]) for e in result["edits"])
+                )
             yield n, result

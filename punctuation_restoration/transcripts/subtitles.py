@@ -28,10 +28,14 @@ _VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
 _VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
 _SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
 _LINE = re.compile(r"([^\r\n]+)(?:\r\n|\n|\r)?")
-_BLOCK = re.compile(r"(?:[^\r\n]+(?:\r{0,2}\n|\r|$))+")  # lines up to an empty one; `\r\r\n` is an end converted twice
+_BLOCK = re.compile(
+    r"(?:[^\r\n]+(?:\r{0,2}\n|\r|$))+"
+)  # lines up to an empty one; `\r\r\n` is an end converted twice
 _NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)\Z")
 _FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)\Z")
-_NUMBER_APART = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r\n?)[ \t]*(\d+)\s*\Z")  # with empty lines above and below
+_NUMBER_APART = re.compile(
+    r"(?:^\ufeff?|\n\r?\n|\r\r\n?)[ \t]*(\d+)\s*\Z"
+)  # with empty lines above and below
 # What was meant to be cue times: two times with another sign between them, or a time below a number of its own.
 _DAMAGED_TIMES = re.compile(
     r"^[ \t]*\d++:\d++(?::\d++|[.,]\d{3})[\d:.,]*[^\w\r\n]{1,6}\d+:\d+.*$"
@@ -53,13 +57,17 @@ _MARKUP = {
     name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})|\Z")
     for name, tag in (("srt", _SRT_TAG), ("vtt", rf"<[^<>\n]*+>|{_OVERRIDE}"))
 }
-_VOICE = regex.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>")  # of WebVTT: `<v.loud Mary Lee>`
+_VOICE = regex.compile(
+    r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>"
+)  # of WebVTT: `<v.loud Mary Lee>`
 _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _HIGHLIGHT = re.compile(r"<(u|b|font|c)(?:[ .][^<>\n]*+)?+>([^<>\n]*+)</\1>")
 
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
-_N_LOOKED_AT = 1000  # cues that show whether a file's captions scroll, and whether they name speakers
+_N_LOOKED_AT = (
+    1000  # cues that show whether a file's captions scroll, and whether they name speakers
+)
 
 
 class Cue(NamedTuple):
@@ -81,31 +89,43 @@ def read_vtt(source: str) -> Transcript:
     """Read a WebVTT file; a `FormatError` names the line of what is broken. Comments, styles and regions stay."""
     first = LINE_END.split(source, maxsplit=1)[0]
     if not re.match(r"\ufeff?WEBVTT(?:[ \t]|$)", first):
-        raise FormatError(f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1)
+        raise FormatError(
+            f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1
+        )
     return _transcript(source, "vtt", _vtt_cues(source))
 
 
 def _srt_cues(source: str) -> Iterator[Cue]:
     """A cue's text goes on up to the next cue's number and times, blank lines inside it included."""
-    arrows: Iterator[re.Match[str] | None] = itertools.chain(_arrow_lines(source, 0, len(source)), [None])
+    arrows: Iterator[re.Match[str] | None] = itertools.chain(
+        _arrow_lines(source, 0, len(source)), [None]
+    )
     times = number = None
     for following in arrows:
         # An arrow may also be said: `it goes a --> b`. Broken times still look like times, or stand below a number.
         start, end = times.end() if times else 0, following.start() if following else len(source)
         near = max(0, end - 40)
-        if following and not (_TIME_LIKE.search(following[1]) or _FIRST_IN_BLOCK.search(source, near, end)):
+        if following and not (
+            _TIME_LIKE.search(following[1]) or _FIRST_IN_BLOCK.search(source, near, end)
+        ):
             continue
         next_number = _NUMBER_ABOVE.search(source, max(start, near), end) if following else None
-        if following and not next_number and (number or not times):  # of cues without numbers it may be said
+        if (
+            following and not next_number and (number or not times)
+        ):  # of cues without numbers it may be said
             next_number = _NUMBER_APART.search(source, max(start, near), end)
         if number and not following:  # a file may break off below a number
-            next_number = re.compile(rf"(?<=\n)\r*\n[ \t]*({int(number[1]) + 1})\s*\Z").search(source, start)
+            next_number = re.compile(rf"(?<=\n)\r*\n[ \t]*({int(number[1]) + 1})\s*\Z").search(
+                source, start
+            )
         if times is None:
             _check_head(source, end)
         else:
             begins, ends = _times(times, _SRT_TIMES, _SRT_EXAMPLE)
             _check_body(source, start, end, number, next_number)
-            yield Cue(times.start(), begins, ends, start, next_number.start() if next_number else end)
+            yield Cue(
+                times.start(), begins, ends, start, next_number.start() if next_number else end
+            )
         times, number = following, next_number
 
 
@@ -169,7 +189,9 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
     shown = ((cue, _shown_text(cue_format, source, cue)) for cue in cues)
     first = list(itertools.islice(shown, _N_LOOKED_AT))
-    are_named = names_speakers((line for _, text in first for line in text.text.splitlines()[:1]), are_cues=True)
+    are_named = names_speakers(
+        (line for _, text in first for line in text.text.splitlines()[:1]), are_cues=True
+    )
     read = [(cue, _lines(text, are_named)) for cue, text in first]
     rest = ((cue, _lines(text, are_named)) for cue, text in shown)
     track = _CueTrack(source, _scrolls([_texts(lines) for _, lines in read]))
@@ -178,14 +200,19 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
     for cue, lines in itertools.chain(read, rest):
         line_number += line_of(source, cue.place, before.place) - 1
         oddities = {
-            "begins before the cue above it; they are read in this order": cue.begins < before.begins,
+            "begins before the cue above it; they are read in this order": cue.begins
+            < before.begins,
             "overlaps the cue above it": before.begins <= cue.begins < before.ends,
             "has no text": not source[cue.start : cue.end].strip(),
         }
-        warnings += [f"line {line_number}: the cue {what}" for what, is_so in oddities.items() if is_so]
+        warnings += [
+            f"line {line_number}: the cue {what}" for what, is_so in oddities.items() if is_so
+        ]
         track.add(cue, lines)
         before = cue
-    return Transcript(source, cue_format, [track.builder.build()] if track.builder.length else [], warnings)
+    return Transcript(
+        source, cue_format, [track.builder.build()] if track.builder.length else [], warnings
+    )
 
 
 def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
@@ -194,9 +221,14 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
     runs: list[Run] = []
     voices: list[Hidden] = []
     length, place = 0, cue.start
-    for match in _MARKUP[cue_format].finditer(source, place, place + len(source[place : cue.end].rstrip())):
+    for match in _MARKUP[cue_format].finditer(
+        source, place, place + len(source[place : cue.end].rstrip())
+    ):
         sign = "\n" if match["end"] else html.unescape(match["entity"] or "")
-        for text, start, end in ((source[place : match.start()], place, match.start()), (sign, *match.span())):
+        for text, start, end in (
+            (source[place : match.start()], place, match.start()),
+            (sign, *match.span()),
+        ):
             if text and (len(text) == end - start or len(text) == 1):
                 parts.append(text)
                 runs.append(Run(length, length + len(text), start, end))
@@ -217,7 +249,9 @@ def _lines(cue: Line, are_named: bool) -> list[Line]:
         own: list[Hidden] = []
         while n < len(hidden) and hidden[n].start < end:
             one = hidden[n]
-            own.append(one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start))
+            own.append(
+                one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
+            )
             if one.end > end:
                 break  # it goes on in the next line
             n += 1
@@ -241,13 +275,20 @@ class _CueTrack:
         speech, texts, texts_above = self.builder.speech, _texts(lines), _texts(self.lines)
         source = self.source[cue.start : cue.end].strip()
         is_copy = bool(texts) and texts == texts_above and _is_highlighted(source, self.above)
-        n_repeated = len(texts) if is_copy else _n_repeated(texts_above, texts) if self.scrolls else 0
+        n_repeated = (
+            len(texts) if is_copy else _n_repeated(texts_above, texts) if self.scrolls else 0
+        )
         shown_above = [line.text.strip() for line in self.lines] if self.scrolls or is_copy else []
         above, self.said = self.said[len(texts_above) - n_repeated :], []
         self.above, self.lines = source, lines
         if not texts and not any(one.name for line in lines for one in line.hidden):
             new = [line for line in lines if line.text.strip() not in shown_above]
-            sounds = [line.text[one[0] : one[1]].strip() for line in new for one in line.hidden if one.kind == "sound"]
+            sounds = [
+                line.text[one[0] : one[1]].strip()
+                for line in new
+                for one in line.hidden
+                if one.kind == "sound"
+            ]
             if sounds:
                 speech.sounds.append((cue.begins, cue.ends, " ".join(sounds)))
             return
@@ -263,7 +304,9 @@ class _CueTrack:
                 if is_said:
                     self.said.append(said)
                 elif self.said:  # what is shown below the last words of a cue stays with them
-                    speech.asides[n_asides:] = [aside._replace(leads=False) for aside in speech.asides[n_asides:]]
+                    speech.asides[n_asides:] = [
+                        aside._replace(leads=False) for aside in speech.asides[n_asides:]
+                    ]
         if is_copy and speech.spans:
             speech.spans[-1] = speech.spans[-1]._replace(time=(speech.spans[-1].time[0], cue.ends))
         self.builder.time((begins_at, self.builder.length), cue.begins, cue.ends)
@@ -272,7 +315,9 @@ class _CueTrack:
 def _is_highlighted(source: str, above: str) -> bool:
     """Whether only the marked word differs from the cue above, as `--highlight_words` of Whisper has it."""
     found = [(text, match) for text in (source, above) for match in _HIGHLIGHT.finditer(text)]
-    return source != above and any(match[1] == "u" or match.group() != text for text, match in found)
+    return source != above and any(
+        match[1] == "u" or match.group() != text for text, match in found
+    )
 
 
 def _texts(lines: list[Line]) -> list[str]:
@@ -282,7 +327,9 @@ def _texts(lines: list[Line]) -> list[str]:
 
 def _n_repeated(above: list[str], below: list[str]) -> int:
     """How many of a cue's first lines repeat the last lines of the cue above it."""
-    return next((k for k in range(min(len(above), len(below)), 0, -1) if above[-k:] == below[:k]), 0)
+    return next(
+        (k for k in range(min(len(above), len(below)), 0, -1) if above[-k:] == below[:k]), 0
+    )
 
 
 def _scrolls(texts: list[list[str]]) -> bool:
@@ -291,8 +338,12 @@ def _scrolls(texts: list[list[str]]) -> bool:
     Captions that scroll, as YouTube's, show each line again above the next. Elsewhere equal lines were said twice,
     so repetition counts only where most cues of a file have it and many add a line to it.
     """
-    pairs = [(above, below, _n_repeated(above, below)) for above, below in itertools.pairwise(texts)]
+    pairs = [
+        (above, below, _n_repeated(above, below)) for above, below in itertools.pairwise(texts)
+    ]
     n_pairs = sum(1 for above, below, _ in pairs if above and below)
     n_repeating = sum(1 for *_, k in pairs if k)
     n_growing = sum(1 for _, below, k in pairs if 0 < k < len(below))
-    return n_growing >= max(2, n_repeating / 3) and n_repeating >= max(_MIN_ROLLING, _ROLLING_SHARE * n_pairs)
+    return n_growing >= max(2, n_repeating / 3) and n_repeating >= max(
+        _MIN_ROLLING, _ROLLING_SHARE * n_pairs
+    )

@@ -23,7 +23,9 @@ _CLAUSE_MARKS = "".join(known_marks(",;:—"))
 # A further cue costs most, then a break where no mark stands, then uneven lengths.
 _CUE_COST, _NO_MARK_COST = 1000.0, 100.0
 _MIN_SECONDS = 0.83  # of a cue, after the guide that `CueLimits` names: 5/6 of a second
-_PAUSE = 2.0  # seconds of silence that end a cue: what comes after it is not shown before it is said
+_PAUSE = (
+    2.0  # seconds of silence that end a cue: what comes after it is not shown before it is said
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,9 @@ def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
     return Encoding() if file_format in ("vtt", "json", "jsonl") else own
 
 
-def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None) -> str:
+def write_as(
+    restored: RestoredTranscript, file_format: str, limits: CueLimits | None = None
+) -> str:
     """The transcript in another format.
 
     txt has one sentence a line; srt and vtt need times, and have cues that end with sentences; json has text, words and
@@ -60,30 +64,47 @@ def write_as(restored: RestoredTranscript, file_format: str, limits: CueLimits |
     speeches = restored.speeches
     match file_format:
         case "txt":
-            return "".join(sentence.shown + "\n" for speech in speeches for sentence in speech.sentences)
+            return "".join(
+                sentence.shown + "\n" for speech in speeches for sentence in speech.sentences
+            )
         case "srt" | "vtt":
             if len(speeches) > 1:
                 problem = f"Expected one transcript to make subtitles of, got {len(speeches)}."
                 raise ValueError(f"{problem} Write jsonl, or split it.")
-            cues = [cue for speech in speeches if speech.words for cue in _new_cues(speech, limits or CueLimits())]
+            cues = [
+                cue
+                for speech in speeches
+                if speech.words
+                for cue in _new_cues(speech, limits or CueLimits())
+            ]
             blocks = ["WEBVTT\n"] if file_format == "vtt" else []
             for n, (begins, ends, lines) in enumerate(cues, start=1):
                 times, text = f"{_clock_time(begins)} --> {_clock_time(ends)}", "\n".join(lines)
                 srt = f"{n}\n{times.replace('.', ',')}\n{text}\n"
-                blocks.append(f"{times}\n{html.escape(text, quote=False)}\n" if file_format == "vtt" else srt)
+                blocks.append(
+                    f"{times}\n{html.escape(text, quote=False)}\n" if file_format == "vtt" else srt
+                )
             return "\n".join(blocks)
         case "json":
-            rows = [_row(speech) for speech in speeches] or [{"text": "", "words": [], "sentences": []}]
-            return json_text(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
+            rows = [_row(speech) for speech in speeches] or [
+                {"text": "", "words": [], "sentences": []}
+            ]
+            return (
+                json_text(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
+            )
         case "jsonl":
-            return "".join(json_text(_row(speech), ensure_ascii=False) + "\n" for speech in speeches)
+            return "".join(
+                json_text(_row(speech), ensure_ascii=False) + "\n" for speech in speeches
+            )
     raise ValueError(f"Expected a format to write among {', '.join(FORMATS)}, got {file_format!r}.")
 
 
 def _clock_time(seconds: float) -> str:
     """`01:02:03.450`."""
     minutes, milliseconds = divmod(round(seconds * 1000), 60_000)
-    return f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
+    return (
+        f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
+    )
 
 
 def _row(restored: RestoredSpeech) -> dict[str, Any]:
@@ -93,7 +114,12 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
     for word in words if clock.timings else ():
         word["begins"], word["ends"] = clock.between(word["start"], word["end"])
     named = {} if speech.name is None else {"name": speech.name}
-    return {**named, "text": restored.text, "words": words, "sentences": [each.row() for each in restored.sentences]}
+    return {
+        **named,
+        "text": restored.text,
+        "words": words,
+        "sentences": [each.row() for each in restored.sentences],
+    }
 
 
 def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, float, list[str]]]:
@@ -103,7 +129,9 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
     longer than it was spoken where the reading speed asks for it and the next cue leaves room.
     """
     if not restored.clock.timings:
-        raise ValueError("Expected speech with times to make cues of, got none. Plain text cannot become subtitles.")
+        raise ValueError(
+            "Expected speech with times to make cues of, got none. Plain text cannot become subtitles."
+        )
     cues: list[tuple[float, float, list[str]]] = []
     for sentence in _between_pauses(restored):
         shown = [word.shown for word in sentence]
@@ -129,22 +157,30 @@ def _between_pauses(restored: RestoredSpeech) -> Iterator[list[SpokenWord]]:
     for words in restored.spoken_sentences():
         times = [restored.clock.between(word.start, word.end) for word in words]
         gaps = ((own[1] or 0.0, later[0] or 0.0) for own, later in itertools.pairwise(times))
-        is_parted = [b - a > _PAUSE or bisect_left(sounds, a) < bisect_left(sounds, b) for a, b in gaps]
+        is_parted = [
+            b - a > _PAUSE or bisect_left(sounds, a) < bisect_left(sounds, b) for a, b in gaps
+        ]
         borders = [0, *(n for n, parted in enumerate(is_parted, 1) if parted), len(words)]
         yield from (words[first:end] for first, end in itertools.pairwise(borders))
 
 
 def _split(words: Sequence[str], limits: CueLimits) -> Iterator[tuple[int, int]]:
     """The cheapest way to cut a sentence into cues, by dynamic programming over the words: first and end of each."""
-    ways: list[tuple[float, int]] = [(0.0, 0)]  # for the first words: the cost, and where the last cue begins
+    ways: list[tuple[float, int]] = [
+        (0.0, 0)
+    ]  # for the first words: the cost, and where the last cue begins
     for end in range(1, len(words) + 1):
         is_clause = end == len(words) or words[end - 1].rstrip()[-1:] in _CLAUSE_MARKS
         best = (float("inf"), end - 1)
         for start in range(end - 1, -1, -1):
             if _lines(words[start:end], limits) is None:
                 break
-            uneven = (1 - _width("".join(words[start:end])) / (limits.line_width * limits.n_lines)) ** 2
-            best = min(best, (ways[start][0] + _CUE_COST + _NO_MARK_COST * (not is_clause) + uneven, start))
+            uneven = (
+                1 - _width("".join(words[start:end])) / (limits.line_width * limits.n_lines)
+            ) ** 2
+            best = min(
+                best, (ways[start][0] + _CUE_COST + _NO_MARK_COST * (not is_clause) + uneven, start)
+            )
         ways.append(best)
     borders = [len(words)]
     while borders[-1]:
@@ -171,4 +207,6 @@ def _lines(words: Sequence[str], limits: CueLimits) -> list[str] | None:
 
 def _width(text: str) -> int:
     """Columns on the screen: Han and kana take two, accents none, blanks at the ends none."""
-    return sum(2 if east_asian_width(sign) in "WF" else not combining(sign) for sign in text.strip())
+    return sum(
+        2 if east_asian_width(sign) in "WF" else not combining(sign) for sign in text.strip()
+    )

@@ -22,7 +22,9 @@ class PunctuationF1(evaluate.Metric):
     def _info(self):
         labels = datasets.Sequence(datasets.Value("string"))
         features = datasets.Features({"predictions": labels, "references": labels})
-        return evaluate.MetricInfo(DESCRIPTION, citation="", inputs_description=metrics.__doc__, features=features)
+        return evaluate.MetricInfo(
+            DESCRIPTION, citation="", inputs_description=metrics.__doc__, features=features
+        )
 
     def _compute(self, predictions, references, label_names=("O", "COMMA", "PERIOD", "QUESTION")):
         return metrics(references, predictions, label_names)
