@@ -101,6 +101,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         name_or_path: str,
         n_layers: int | None = None,
         revision: str | None = None,
+        trust_remote_code: bool = False,
         **settings: Any,
     ) -> "PunctuationRestorationModel":
         """Start from a pretrained encoder, with a new classifier.
@@ -109,21 +110,21 @@ class PunctuationRestorationModel(PreTrainedModel):
             name_or_path: folder or Hub id of an encoder that `AutoModel` loads.
             n_layers: how many of the first layers are kept; None keeps all.
             revision: revision on the Hub.
+            trust_remote_code: whether Python code beside the encoder may run.
             settings: fields of `PunctuationRestorationConfig`.
 
         Raises:
             ValueError: if this is no encoder, one that reads to the left alone, or one that has fewer layers.
         """
-        config = AutoConfig.from_pretrained(name_or_path, revision=revision)
+        loading: Any = {"revision": revision, "trust_remote_code": trust_remote_code}
+        config = AutoConfig.from_pretrained(name_or_path, **loading)
         if isinstance(config, PunctuationRestorationConfig):
             raise ValueError(
                 f"Expected a pretrained encoder, {name_or_path} is a punctuation model already. Load it with "
                 "from_pretrained; to train it further, give it to train.py as --model."
             )
         pooler = without_pooler(config)
-        encoder = AutoModel.from_pretrained(
-            name_or_path, revision=revision, dtype=torch.float32, **pooler
-        )
+        encoder = AutoModel.from_pretrained(name_or_path, dtype=torch.float32, **loading, **pooler)
         if any(getattr(module, "is_causal", False) is True for module in encoder.modules()):
             raise ValueError(
                 f"Expected an encoder that reads both ways, {name_or_path} is a {type(encoder).__name__}, which reads "

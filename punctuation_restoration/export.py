@@ -14,9 +14,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cli.commands import finish
-from .cli.models import load_pipeline
 from .default_models import HUB_MODEL, find_model, place_of
+from .loading import add_trust_option, load_pipeline
 from .whole_files import written_whole
 
 TASK = "punctuation-restoration"
@@ -53,6 +52,7 @@ def export(
     replace: bool = False,
     backends: Sequence[str] = (),
     stored_bits: int | None = None,
+    trust_remote_code: bool = False,
 ) -> list[Path]:
     """Write the folder, whole or not at all; gives the files in it, by name.
 
@@ -63,6 +63,7 @@ def export(
         replace: whether an earlier export may be replaced.
         backends: `"onnx"` or `"onnx-int8"`, whose files are written too, so that their first use need not write them.
         stored_bits: 8 stores the encoder in 8 bits, a quarter of the size. Default: as it is stored now.
+        trust_remote_code: whether Python code beside the model may run.
 
     Raises:
         FileExistsError: there is something at `output` that may not be replaced.
@@ -77,14 +78,17 @@ def export(
 
     output, source = Path(output).absolute(), find_model(str(model) if model else None)
     check_place(output, source, replace, ("config.json", "restoration_pipeline.py", "LICENSE"))
-    config = AutoConfig.from_pretrained(source)
+    config = AutoConfig.from_pretrained(source, trust_remote_code=trust_remote_code)
     if config.model_type != TASK:
         what_to_do = "Train one from it with train.py, or give the folder of a trained one."
         got = f"one of type {config.model_type}"
         raise ValueError(f"Expected a model of type {TASK} in {source}, got {got}. {what_to_do}")
     restore = load_pipeline(
-        source, "cpu", model_kwargs={"use_safetensors": True}
-    )  # pickled weights are not read
+        source,
+        "cpu",
+        trust_remote_code=trust_remote_code,
+        model_kwargs={"use_safetensors": True},  # pickled weights are not read
+    )
     is_ours = source == HUB_MODEL or Path(source).resolve() == Path(place_of(HUB_MODEL)).resolve()
     beside = (
         None
@@ -122,6 +126,8 @@ def project_file(name: str) -> Path:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command: 0 if all went well, 1 after an error message. A wrong command line ends with 2."""
+    from .cli.commands import finish
+
     about = (__doc__ or "").partition("\n\n")[0]
     parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
     add = parser.add_argument
@@ -146,6 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     add("--push-to-hub", metavar="NAME", help="upload the folder to this repository, such as me/my-model; it is made "
         "if need be. Log in before with `hf auth login`.")  # fmt: skip
+    add_trust_option(parser)
     args = parser.parse_args(argv)
     return finish("export", lambda: _export(args))
 
@@ -158,6 +165,7 @@ def _export(args: argparse.Namespace) -> None:
         replace=args.force,
         backends=args.backend,
         stored_bits=args.stored_bits,
+        trust_remote_code=args.trust_remote_code,
     )
     print(
         f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB."

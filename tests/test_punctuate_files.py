@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from restorers import RECORDED, Command, StandIn, write_texts
 
-from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.cli.options import BACKEND_NAMES
+from punctuation_restoration.loading import load_pipeline
 from punctuation_restoration.pipeline.backends import BACKENDS
 
 

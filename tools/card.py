@@ -26,10 +26,10 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 
-from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.default_models import DEFAULT_MODEL, HUB_MODEL
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.report import percent
+from punctuation_restoration.loading import load_pipeline
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import punctuation_restoration
-from punctuation_restoration.cli.models import ModelError
+from punctuation_restoration.loading import ModelError, refused_code
 from punctuation_restoration.whole_files import FULL_DISK
 
 # What a command is for, the module whose `main` does it, and the extra that brings what the core does not.
@@ -78,6 +78,8 @@ def finish(name: str, work: Callable[[], Any]) -> int:
 
 def failure_message(error: Exception) -> str | None:
     """What to tell of an error, and what to do; None for one that nobody expects."""
+    if refused := refused_code(error):
+        return refused
     # torch and safetensors name what is full only in their messages, and concurrent.futures nothing.
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, MemoryError) or any(sign in said for sign in FULL_MEMORY_SAID):

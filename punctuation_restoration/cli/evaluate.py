@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from punctuation_restoration.cli.commands import finish
-from punctuation_restoration.cli.models import load_pipeline
 from punctuation_restoration.cli.options import DTYPES, at_least, read_threshold
+from punctuation_restoration.loading import add_trust_option, load_pipeline
 
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
@@ -35,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             for one in args.benchmark
             if args.against
         }
-        restore = load_pipeline(args.model, args.device, dtype=args.dtype)
+        restore = load_pipeline(
+            args.model, args.device, dtype=args.dtype, trust_remote_code=args.trust_remote_code
+        )
         results = []
         for name in args.benchmark:
             results.append(score_one(restore, name, args, earlier.get(name)))
@@ -97,6 +99,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", default="float32", choices=DTYPES, help="default: float32")
+    add_trust_option(parser)
     args = parser.parse_args(argv)
     from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, named
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from punctuation_restoration.cli.commands import finish
+from punctuation_restoration.loading import add_trust_option
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,13 +28,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--device", help="cpu, cuda, cuda:1, mps (default: a GPU where there is one)"
     )
+    add_trust_option(parser)
     args = parser.parse_args(argv)
     from punctuation_restoration.training.labelling import write_probabilities
     from punctuation_restoration.training.precision import default_device
 
     def label() -> None:
         n_words = write_probabilities(
-            args.model, args.data, args.output, args.device or default_device()
+            args.model,
+            args.data,
+            args.output,
+            args.device or default_device(),
+            args.trust_remote_code,
         )
         print(f"{n_words:,} words labelled in {args.output}.")
 

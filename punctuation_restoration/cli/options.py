@@ -10,8 +10,8 @@ from typing import Any
 
 import punctuation_restoration
 
+from ..loading import OptionError, add_trust_option
 from ..transcripts import FOREIGN, FORMATS, CueLimits, format_of_name
-from .models import OptionError
 
 HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists.
 
@@ -134,7 +134,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--pause", type=at_least(0.01), metavar="SECONDS",
         help="a pause of this length or more makes a mark likelier, where words have times")  # fmt: skip
 
-    add = parser.add_argument_group("model").add_argument
+    about_model = parser.add_argument_group("model")
+    add = about_model.add_argument
     add("--model", "-m", help="folder or Hub id; accurate for the accurate model")
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", choices=DTYPES, help="precision of the computation (default: the model's)")
@@ -145,6 +146,7 @@ def _parser() -> argparse.ArgumentParser:
         help="user dictionary of jieba, with Mandarin words to add",
     )
     add("--batch-size", type=at_least(1), metavar="N", help="windows in one forward pass")
+    add_trust_option(about_model)
 
     add = parser.add_argument_group("new cues").add_argument
     add(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from punctuation_restoration.cli.commands import finish
+from punctuation_restoration.loading import add_trust_option
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"share of documents for {split}; default: the recipe's; a source's own share is kept"
         )
         parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
+    add_trust_option(parser)
     args = parser.parse_args(argv)
     from punctuation_restoration.data.preparation import prepare, recipe_for_texts
     from punctuation_restoration.data.recipe import load_recipe, read_labels
@@ -54,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.labels:
             given["model"] = {**recipe.model, **read_labels(args.labels)}
         tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")
-        prepare(replace(recipe, **given), Path(args.output), tokenizer, args.processes)
+        recipe = replace(recipe, **given)
+        prepare(recipe, Path(args.output), tokenizer, args.processes, args.trust_remote_code)
 
     return finish("prepare", work)
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from .. import transcripts
+from ..loading import ModelError, OptionError, first_line, load_pipeline
 from ..transcripts import Encoding, FormatError, Transcript
 from ..whole_files import FULL_DISK, is_special, write_whole
-from .models import ModelError, OptionError, first_line, load_pipeline
 from .options import parse_args
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "backend": args.backend,
             "dtype": args.dtype,
             "jieba_dictionary": args.jieba_dictionary,
+            "trust_remote_code": args.trust_remote_code,
         }
         load = functools.cache(
             lambda: load_pipeline(args.model, args.device, args.options, **construction)

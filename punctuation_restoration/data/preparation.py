@@ -63,7 +63,12 @@ def recipe_for_texts(
 
 
 def prepared_folders(
-    paths: Sequence[str], out: Path, tokenizer: str, resumes: bool = False, **about_texts: Any
+    paths: Sequence[str],
+    out: Path,
+    tokenizer: str,
+    resumes: bool = False,
+    trust_remote_code: bool = False,
+    **about_texts: Any,
 ) -> list[str]:
     """Folders of prepared data; texts among `paths` are prepared into `out` as `recipe_for_texts` says.
 
@@ -76,12 +81,21 @@ def prepared_folders(
     recipe, place = recipe_for_texts(texts, **about_texts), out / shards.INDEX_NAME
     there = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
     if not there or not (resumes or there.get("made_from") == made_from(recipe, tokenizer)):
-        prepare(recipe, out, tokenizer)
+        prepare(recipe, out, tokenizer, trust_remote_code=trust_remote_code)
     return [*folders, str(out)]
 
 
-def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> dict[str, Any]:
-    """Convert the sources of a recipe; write shards and index to `out`, which holds nothing else. Gives the index."""
+def prepare(
+    recipe: Recipe,
+    out: Path,
+    tokenizer: str,
+    n_processes: int = 2,
+    trust_remote_code: bool = False,
+) -> dict[str, Any]:
+    """Convert the sources of a recipe; write shards and index to `out`, which holds nothing else. Gives the index.
+
+    With `trust_remote_code` Python code beside the tokenizer may run.
+    """
     if not tokenizer:
         raise ValueError(
             "Expected a tokenizer, got none. Give --tokenizer, or model.encoder in the recipe."
@@ -90,7 +104,8 @@ def prepare(recipe: Recipe, out: Path, tokenizer: str, n_processes: int = 2) -> 
         raise ValueError(
             f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'."
         )
-    config, pieces = slot_config(tokenizer, recipe), AutoTokenizer.from_pretrained(tokenizer)
+    config = slot_config(tokenizer, recipe, trust_remote_code)
+    pieces = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
     converter = Converter(pieces, config, recipe)
     rows, seen, capitalised = list[dict[str, Any]](), set[int](), Counter[str]()
     made, n_bytes = (
@@ -300,13 +315,15 @@ def check_folder(out: Path) -> None:
         raise FileExistsError(f"Expected {wanted}, got other files. Choose another --output.")
 
 
-def slot_config(tokenizer: str, recipe: Recipe) -> PunctuationRestorationConfig:
+def slot_config(
+    tokenizer: str, recipe: Recipe, trust_remote_code: bool = False
+) -> PunctuationRestorationConfig:
     """What text is converted with: settings of the tokenizer's model, or the recipe's, whose labels come first.
 
     Slots are made later, so the tokenizer need not have a mask.
     """
     try:
-        config = AutoConfig.from_pretrained(tokenizer)
+        config = AutoConfig.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
     except (OSError, ValueError):  # a tokenizer without a model
         config = None
     given = vars(config) if isinstance(config, PunctuationRestorationConfig) else recipe.model

@@ -35,7 +35,11 @@ ATTENTION_DROPOUTS = (
 
 
 def build_model(
-    settings: TrainingSettings, recipe: Recipe, index: Mapping[str, Any], start: str
+    settings: TrainingSettings,
+    recipe: Recipe,
+    index: Mapping[str, Any],
+    start: str,
+    trust_remote_code: bool = False,
 ) -> Any:
     """The model to train, in fp32: a checkpoint's weights, or a pretrained encoder with a new classifier.
 
@@ -62,7 +66,7 @@ def build_model(
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
         model.config.thresholds, model.config.calibration_temperature = None, 1.0
     else:
-        model = start_from_encoder(str(settings.encoder), settings, recipe)
+        model = start_from_encoder(str(settings.encoder), settings, recipe, trust_remote_code)
     check_data_fit(model, index, start or str(settings.encoder))
     if model.config.casings:
         learn_casings(model, index, settings.casings)
@@ -86,10 +90,13 @@ def load_own_model(name: str, **settings: Any) -> Any:
         ) from error
 
 
-def load_with_slots(name: str, device: str) -> tuple[Any, SlotEncoder]:
+def load_with_slots(
+    name: str, device: str, trust_remote_code: bool = False
+) -> tuple[Any, SlotEncoder]:
     """A punctuation model of ours, ready to serve, and its slot encoder."""
     model = load_own_model(name).eval().to(device)
-    return model, SlotEncoder(AutoTokenizer.from_pretrained(name), model.config)
+    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
+    return model, SlotEncoder(tokenizer, model.config)
 
 
 def with_labels(
@@ -132,13 +139,16 @@ def with_labels(
     return grown
 
 
-def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) -> Any:
+def start_from_encoder(
+    name: str, settings: TrainingSettings, recipe: Recipe, trust_remote_code: bool = False
+) -> Any:
     """A pretrained encoder, folder or Hub id, with a new classifier."""
     style = settings.slot_style or "last-piece"
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields |= {"head": settings.head or "linear", "casings": settings.casings}
     try:
-        config, tokenizer = AutoConfig.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
         if set(tokenizer.get_vocab().values()) <= set(
             tokenizer.all_special_ids
         ):  # made without any file
@@ -151,7 +161,11 @@ def start_from_encoder(name: str, settings: TrainingSettings, recipe: Recipe) ->
     fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
     try:
         return PunctuationRestorationModel.from_encoder(
-            name, settings.layers, slot_style=style, **fields
+            name,
+            settings.layers,
+            trust_remote_code=trust_remote_code,
+            slot_style=style,
+            **fields,
         )
     except OSError as error:
         raise ValueError(

@@ -19,10 +19,19 @@ from punctuation_restoration.training.validation import read_windows, source_win
 WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
 
 
-def write_probabilities(name: str, data: Sequence[str], out: Path, device: str = "cpu") -> int:
+def write_probabilities(
+    name: str,
+    data: Sequence[str],
+    out: Path,
+    device: str = "cpu",
+    trust_remote_code: bool = False,
+) -> int:
     """Write a model's probabilities of all training documents that `out` lacks. Gives the number of words labelled."""
     check_device(device)
-    (model, slots), index = load_with_slots(name, device), shards.read_index(*data)
+    (model, slots), index = (
+        load_with_slots(name, device, trust_remote_code),
+        shards.read_index(*data),
+    )
     check_pieces_fit(model, index, name)
     shards.check_same_pieces(index, slots.tokenizer)
     use_fp32_attention(model)

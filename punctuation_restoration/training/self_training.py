@@ -48,6 +48,7 @@ def self_train(args: Namespace) -> None:
     record = out / ROUNDS_FILE
     about_texts = {
         "resumes": (out / "round-1").exists(),
+        "trust_remote_code": args.trust_remote_code,
         "language": args.language,
         "labelled": False,
     }
@@ -64,7 +65,7 @@ def self_train(args: Namespace) -> None:
     while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
         teacher, place = rounds[-1]["model"], out / f"round-{len(rounds)}"
         print(f"Round {len(rounds)}: {teacher} labels {', '.join(bare)}.", flush=True)
-        write_probabilities(teacher, bare, place / "pseudo", device)
+        write_probabilities(teacher, bare, place / "pseudo", device, args.trust_remote_code)
         given = {
             "output": str(place / "student"),
             "soft_labels": str(place / "pseudo"),
@@ -95,7 +96,7 @@ def self_train(args: Namespace) -> None:
 
 def judged(args: Namespace, model: str, device: str) -> dict[str, Any]:
     """A model with its F1 on held-out words, in points of 100: the mean of the languages, and each."""
-    scores = score_model(model, args.data, ROUND_WORDS, device)
+    scores = score_model(model, args.data, ROUND_WORDS, device, args.trust_remote_code)
     if not scores["languages"]:
         raise ValueError(
             f"Expected held-out words in {args.data}, got none. Prepare them with a validation share."

@@ -7,6 +7,7 @@ from math import inf
 from typing import Any, Literal, get_args, get_origin
 
 from punctuation_restoration.data.recipe import Recipe, checked
+from punctuation_restoration.loading import add_trust_option
 
 BELOW_1 = 0.99999
 
@@ -106,6 +107,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--rounds", type=int, default=5, help="of self-training; ends without a gain (5)"
     )
     parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
+    add_trust_option(parser)
     for own in fields(TrainingSettings):
         choices = get_args(own.type) if get_origin(own.type) is Literal else None
         kind: Any = str if choices else (get_args(own.type) or [own.type])[0]

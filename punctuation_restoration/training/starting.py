@@ -67,6 +67,7 @@ def build_run(
     with accelerator.main_process_first():  # the others find what it has prepared
         about_texts = {
             "resumes": resumed is not None,
+            "trust_remote_code": args.trust_remote_code,
             "language": args.language,
             "model": recipe.model,
         }
@@ -80,8 +81,10 @@ def build_run(
     place = str(resumed or args.model or "")
     torch.manual_seed(settings.seed)  # a new classifier is drawn
     recipe = replace(recipe, model=labels_without(recipe.model, index.get("left_out", ())))
-    model = build_model(settings, recipe, index, place)
-    tokenizer = AutoTokenizer.from_pretrained(place or settings.encoder)
+    model = build_model(settings, recipe, index, place, args.trust_remote_code)
+    tokenizer = AutoTokenizer.from_pretrained(
+        place or settings.encoder, trust_remote_code=args.trust_remote_code
+    )
     check_same_pieces(index, tokenizer)
     slots = SlotEncoder(tokenizer, model.config)
     choose_trained(model, slots, settings)

@@ -128,10 +128,14 @@ class Validation:
 
 
 def score_model(
-    name: str, folders: Sequence[str], words_per_language: int, device: str = "cpu"
+    name: str,
+    folders: Sequence[str],
+    words_per_language: int,
+    device: str = "cpu",
+    trust_remote_code: bool = False,
 ) -> dict[str, Any]:
     """Scores of a model of ours on the validation words of prepared folders, see `Validation.scores`."""
-    model, slots = load_with_slots(name, device)
+    model, slots = load_with_slots(name, device, trust_remote_code)
     validation = Validation(read_index(*folders), slots, words_per_language)
     return validation.scores(validation.read(model))
 

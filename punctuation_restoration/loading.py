@@ -1,9 +1,14 @@
-"""Loads the pipeline for the commands, with one line for each way in which that may fail. It knows transformers."""
+"""Loads the pipeline for the commands, with one line for each way in which that may fail. It knows transformers.
 
+Python code that lies beside a model runs only where the caller trusts it; nobody is asked.
+"""
+
+import re
+from argparse import _ActionsContainer
 from collections.abc import Mapping
 from typing import Any
 
-from ..default_models import find_model
+from .default_models import find_model
 
 
 class ModelError(RuntimeError):
@@ -18,12 +23,14 @@ def load_pipeline(
     model: str | None = None,
     device: str | None = None,
     options: Mapping[str, Any] | None = None,
+    *,
+    trust_remote_code: bool = False,
     **construction: Any,
 ) -> Any:
     """The pipeline, silently; `model` is a folder, a Hub id, `"accurate"`, or None for the default model.
 
     `options` are keywords of its calls, to be checked; `construction` are those with which it is made (`backend`,
-    `dtype`, `jieba_dictionary`).
+    `dtype`, `jieba_dictionary`). With `trust_remote_code` Python code beside the model may run.
 
     Raises:
         ModelError: it cannot be loaded; with what to do.
@@ -36,19 +43,18 @@ def load_pipeline(
     import transformers  # seconds to import; mistakes in options need not wait for it
     from transformers import logging
 
-    from ..pipeline.backends import check_device
+    from .pipeline.backends import check_device
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-    given = {
-        k: v for k, v in {"model": model, "device": device, **construction}.items() if v is not None
-    }
+    construction |= {"model": model, "device": device}
+    given = {name: value for name, value in construction.items() if value is not None}
     try:
         check_device(device)
-        restore = build("punctuation-restoration", **given)
+        restore = build("punctuation-restoration", trust_remote_code=trust_remote_code, **given)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-        reason = first_line(error)
+        reason = refused_code(error) or first_line(error)
         if not reason.startswith("Expected "):  # ours say what to do
             what_to_do = "Give a folder or a Hub id (--model), or check the connection."
             reason = (
@@ -62,6 +68,24 @@ def load_pipeline(
     except (ImportError, OSError) as error:  # the backend writes its file with the first text
         raise ModelError(first_line(error)) from error
     return restore
+
+
+def refused_code(error: BaseException) -> str | None:
+    """What to say where transformers refused to run Python code beside a model; None for any other error."""
+    refused = re.search(r"The repository (.+?) (?:contains|references) custom code", str(error))
+    return refused and (
+        f"Expected a model that needs no Python code of its own, got {refused[1]}, which has some. It could do "
+        "anything on this machine. Read it, and if you trust it, add --trust-remote-code."
+    )
+
+
+def add_trust_option(parser: _ActionsContainer) -> None:
+    """Add the option by which a command lets code beside a model run."""
+    parser.add_argument(
+        "--trust-remote-code",
+        action="store_true",
+        help="run Python code that lies beside a model; it may do anything",
+    )
 
 
 def first_line(error: BaseException) -> str:
