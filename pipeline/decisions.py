@@ -2,7 +2,6 @@
 
 It knows labels by name and number, and nothing of windows or edits. In this order:
 
-    pauses        a long silence raises the chance of any mark
     ends          a sentence ends where another speaker begins, and before an empty line
     choice        the most probable label, within the marks and thresholds that the caller allows
     pairs         no `¿` that nothing closes, no `?` of Spanish that nothing opens
@@ -37,8 +36,6 @@ LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold i
 LEAST_CHANCE = (
     0.01  # of a word to open its sentence; where all have less, its `?` stays alone, as in English
 )
-OVERLAP = 0.05  # seconds by which a word may begin before the last one ends; times are rounded
-MAX_DOUBLINGS = 3.0  # of the odds of a mark
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
 
 Label = Mapping[str, str]  # a row of the configuration's table
@@ -128,21 +125,13 @@ def decide(
     probabilities: np.ndarray,
     config: ModelConfig,
     choice: Choice,
-    pause: float | None = None,
 ) -> tuple[list[Decision], np.ndarray]:
     """What is decided of each word, and its probabilities (W, M) after all that was weighed.
 
-    `probabilities` (W, M) are the model's. From `pause` seconds of silence on a mark is more probable; None: not used.
+    `probabilities` (W, M) are the model's.
     """
     item, words = prepared.item, prepared.words
     probabilities = calibrated(probabilities, config.calibration_temperature)
-    if (
-        pause is not None and prepared.times
-    ):  # each `pause` seconds of silence double the odds of a mark
-        lengths = pause_lengths(prepared.times)
-        doublings = np.where(lengths >= pause, np.minimum(lengths / pause, MAX_DOUBLINGS), 0.0)
-        probabilities[:, 1:] *= 2.0 ** doublings[:, None]
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
     last = last_words(prepared.borders, words)
     probabilities = end_sentences(probabilities, last, config)
     nothing = np.eye(len(config.labels))[0]
@@ -274,19 +263,3 @@ def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[
     starts, ends = [span.start for span in spans], [span.end for span in spans]
     touched = [(bisect_right(ends, word.start), bisect_left(starts, word.end)) for word in words]
     return [(spans[a].time[0], spans[b - 1].time[1]) if a < b else (None, None) for a, b in touched]
-
-
-def pause_lengths(times: Sequence[tuple[Time, Time]]) -> np.ndarray:
-    """Seconds of silence after each word, (W,), from the (start, end) of each; NaN where it is not known.
-
-    Words that share one time are those of a subtitle, which stays on the screen until the next one. Times without any
-    silence, such as Whisper's, tell nothing.
-    """
-    lengths = np.full(len(times), np.nan)
-    for index, (own, (following, _)) in enumerate(itertools.pairwise(times)):
-        least = OVERLAP if times[index - 1 : index] == [own] else -OVERLAP
-        if own[1] is not None and following is not None and following - own[1] >= least:
-            lengths[index] = max(0.0, following - own[1])
-    if not (lengths > OVERLAP).any():
-        lengths[:] = np.nan
-    return lengths

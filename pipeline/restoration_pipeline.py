@@ -41,7 +41,7 @@ TASK = "punctuation-restoration"
 EXISTING = ("keep", "condition", "replace")
 PREPROCESS_OPTIONS = ("existing", "final")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
-OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds", "pause"})
+OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds"})
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 CPU_BUDGET, ACCELERATOR_BUDGET = 512, 32_768
 STREAM_BLOCK = (
@@ -92,7 +92,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         truecase: True gives sentences, the English `I` and names their capitals (names where the model has learned
             them), and takes capitals away from text in capitals throughout. Default False.
         sentences: True adds `"sentences"`: text, and start and end in the input. Default False.
-        pause: seconds of silence from which a mark is more probable; needs times of words. Default None: not used.
         all_scores: True adds `"scores"` to each word: the probability of every label. Default False.
         return_words: False leaves out `"words"`. Default True.
 
@@ -160,11 +159,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         if (existing := kwargs.get("existing", "keep")) not in EXISTING:
             raise ValueError(
                 f"Expected existing to be one of {EXISTING}, got {existing!r}. Pass one of these."
-            )
-        pause = kwargs.get("pause")
-        if pause is not None and not (isinstance(pause, int | float) and pause > 0):
-            raise ValueError(
-                f"Expected pause in seconds, above 0, got {pause!r}. Pass pause=0.8, or leave it out."
             )
         make_choice(self.model.config, kwargs.get("marks", "basic"), kwargs.get("thresholds"))
         preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_OPTIONS}
@@ -289,7 +283,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         model_outputs: Sequence[dict[str, Any]],
         marks: str | Sequence[str] = "basic",
         thresholds: Mapping[str, float] | None = None,
-        pause: float | None = None,
         truecase: bool = False,
         all_scores: bool = False,
         sentences: bool = False,
@@ -304,7 +297,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         labels, casings = np.split(read, [len(table)], axis=1)  # (W, M) and (W, C)
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
         choice = make_choice(config, marks, limits)
-        decided, labels = decide(prepared, labels, config, choice, pause)
+        decided, labels = decide(prepared, labels, config, choice)
         written = marks_of(words, [table[one.label] for one in decided])
         entries: list[dict[str, Any]] = [
             {

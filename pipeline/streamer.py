@@ -11,10 +11,9 @@ Committing a word once a fixed number of words follow it is how the CT-Transform
 Li & Lin (2020) wait for words as well.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import regex
@@ -22,7 +21,7 @@ import regex
 from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Item, join_words, turns_in
-from .speech import Line, Time, TimedSpan
+from .speech import Line
 from .unspoken import Hidden, find_hidden
 from .words import Word
 
@@ -54,8 +53,6 @@ class PunctuationStreamer:
         left_context: committed words that are shown to the model again. None: the model's own setting, and with less
             look-ahead than its right context more words, so that each step costs the same.
         condition: show the model which marks it has committed, instead of letting it read them anew.
-        spans: (start, end, (begins, ends)) of stretches of the text, in order: offsets in all text fed, and seconds.
-            The option `pause` needs them.
         turns: characters of all text fed, in order, where another speaker begins: the sentence before ends there.
         **options: keywords of the pipeline, such as `marks` or `thresholds`; `truecase` needs `condition`.
 
@@ -69,7 +66,6 @@ class PunctuationStreamer:
         look_ahead: int = 8,
         left_context: int | None = None,
         condition: bool = False,
-        spans: Sequence[tuple[int, int, tuple[Time, Time]]] = (),
         turns: Sequence[int] = (),
         **options: Any,
     ) -> None:
@@ -88,7 +84,7 @@ class PunctuationStreamer:
                 "Expected condition=True beside truecase: capitals depend on marks committed. Add it."
             )
         self.look_ahead, self.left_context, self.condition = look_ahead, left_context, condition
-        self._restore, self._spans, self._turns = restore, spans, turns
+        self._restore, self._turns = restore, turns
         self._options = {**options, "return_words": True}
         self.committed = ""  # all text that is final
         self._text = ""  # what was fed: the committed words that are still shown, and what is open
@@ -274,16 +270,6 @@ class PunctuationStreamer:
         begins, boundary = self._n_dropped, self._boundary
         ends = begins + len(shown)
         turns = self._turns[bisect_right(self._turns, begins) : bisect_right(self._turns, ends)]
-        spans: list[TimedSpan] | None = None
-        if self._spans:
-            near = slice(
-                *(bisect_left(self._spans, place, key=itemgetter(0)) for place in (begins, ends))
-            )
-            spans = [
-                TimedSpan(a - begins, b - begins, time)
-                for a, b, time in self._spans[near]
-                if b <= ends
-            ]
         known = {
             index: self._labels[word.end]
             for index, word in enumerate(found)
@@ -295,7 +281,7 @@ class PunctuationStreamer:
         )
         relative = tuple(sorted(changes.union(turn - begins for turn in turns)))
         item = Item(
-            shown, known, spans, relative, goes_on, decides_last=goes_on, words=found, spoken=spoken
+            shown, known, None, relative, goes_on, decides_last=goes_on, words=found, spoken=spoken
         )
         result = self._restore(item, **self._options)
         words = [word for word in result["words"] if word["end"] > boundary]

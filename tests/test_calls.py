@@ -211,13 +211,6 @@ def test_what_was_done_lies_beside_a_dictionary_and_is_ready_for_json(restore):
     json.dumps(ours)
 
 
-def test_pauses_between_the_words_count(tiny_pipeline):
-    words = [{**word, "start": 9.0 * n, "end": 9.0 * n + 0.3} for n, word in enumerate(timed_words(dict))]
-    apart = tiny_pipeline({"segments": [{"text": SAID, "start": 0, "end": 99, "words": words}]}, pause=0.5)[OURS]
-    timestamps = [(word["start"], word["end"]) for word in words]
-    assert apart["text"] == tiny_pipeline({"words": SAID.split(), "timestamps": timestamps}, pause=0.5)["text"]
-
-
 def test_words_that_do_not_spell_their_segment_get_no_marks_and_that_is_told(restore, caplog):
     given = {"segments": [{"text": "hello you", "start": 0, "end": 1, "words": [{"word": "hallo", "start": 0}]}]}
     with caplog.at_level(logging.WARNING):

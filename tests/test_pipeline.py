@@ -7,7 +7,6 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, pipeline
 
-from punctuation_restoration.pipeline.decisions import pause_lengths
 from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline
 from punctuation_restoration.transcripts import read_bytes, restore_transcript
 
@@ -56,8 +55,8 @@ def test_a_bad_item_is_named_with_its_position(tiny_pipeline, item, message):
         ({"known": {0: "COMMA"}}, TypeError, r"got \['known'\]\. Put 'known' into the item"),
         ({"thresholds": 0.5}, ValueError, r"thresholds as \{label: probability\}.*, got 0\.5"),
         ({"thresholds": {"COMMA": 3}}, ValueError, "from 0 to 1"),
-        ({"thresholds": {"O": 0.5}}, ValueError, "labels among"), ({"pause": 0}, ValueError, "above 0"),
-        ({"pause": "long"}, ValueError, "pause in seconds"), ({"truecase": "no"}, ValueError, "True or False"),
+        ({"thresholds": {"O": 0.5}}, ValueError, "labels among"),
+        ({"truecase": "no"}, ValueError, "True or False"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_work_are_refused(tiny_pipeline, keywords, error, message):
@@ -160,41 +159,17 @@ def test_recogniser_chunks_come_back_with_marks_and_their_own_times(tiny_pipelin
     assert chunks[0] == {"text": " hello", "timestamp": (0, 1), "speaker": "A"}
 
 
-def test_a_long_pause_raises_the_chance_of_a_mark(tiny_pipeline):
-    words = ["hello", "how", "are", "you"]
-    near = [(n * 1.0, n + 0.9) for n in range(4)]
-    far = [near[0], near[1], (9.0, 9.9), (10.0, 10.9)]
-    threshold = {"COMMA": 0.0}
-    quiet = tiny_pipeline({"words": words, "timestamps": near}, pause=0.8, marks=["COMMA"], thresholds=threshold)
-    paused = tiny_pipeline({"words": words, "timestamps": far}, pause=0.8, marks=["COMMA"], thresholds=threshold)
-    assert paused["words"][1]["score"] > quiet["words"][1]["score"]
-    assert paused["words"][0]["score"] == quiet["words"][0]["score"]
-
-
 WORDS = ["hello", "you", "are", "the", "saya", "awak"]
 FAR = [(n * 2.0, n * 2.0 + 0.5) for n in range(6)]
 
 
-def test_pauses_are_read_off_times_where_there_are_any():
-    times = [(0.0, 0.5), (0.5, 1.0), (1.25, 2.0), (1.97, 3.0), (2.0, 3.0), (None, None), (6.0, None), (7.0, 8.0)]
-    lengths = pause_lengths(times)
-    np.testing.assert_allclose(lengths, [0, 0.25, 0, *[np.nan] * 5])
-    assert pause_lengths([]).shape == (0,)
-    at_once = [(float(n), n + 1.0) for n in range(4)]
-    assert np.isnan(pause_lengths(at_once)).all()  # a recogniser that measures no silence
-    assert pause_lengths([*at_once, (4.5, 5.0)])[:4].tolist() == [0, 0, 0, 0.5]
-    # Between words of one cue there is none.
-    cues = [(0.0, 2.0), (0.0, 2.0), (3.0, 4.0), (3.0, 4.0), (4.0, 5.0), (5.0, 6.0)]
-    np.testing.assert_array_equal(pause_lengths(cues), [np.nan, 1, np.nan, np.nan, 0, np.nan])
-
-
 def test_options_at_construction_hold_for_every_call_that_does_not_take_them_back(tiny_checkpoint, tiny_pipeline):
-    options = {"pause": 0.4, "marks": ["COMMA"]}
+    options = {"marks": ["COMMA"], "thresholds": {"COMMA": 0.0}}
     wishing = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", **options)
     item = {"words": WORDS, "timestamps": FAR}
     assert wishing(item) == tiny_pipeline(item, **options) != tiny_pipeline(item, marks=["COMMA"])
-    assert wishing(item, pause=None) == tiny_pipeline(item, marks=["COMMA"])
-    assert wishing(item, pause=None, marks="basic") == tiny_pipeline(item)
+    assert wishing(item, thresholds=None) == tiny_pipeline(item, marks=["COMMA"])
+    assert wishing(item, thresholds=None, marks="basic") == tiny_pipeline(item)
 
 
 TEXTS = ["hello how are you", "saya awak", "我们今天"]

@@ -77,11 +77,11 @@ def test_sentences_other_formats_and_new_cues(stand_in: StandIn, command: Comman
 
 def test_options_reach_the_pipeline(stand_in: StandIn, command: Command) -> None:
     options = "--existing replace --marks COMMA,PERIOD --threshold COMMA=0.3 --threshold PERIOD=0.6 --truecase"
-    assert command(*options.split(), "--pause", 0.5, "--batch-size", 4, "--text", "a b")[0] == 0
+    assert command(*options.split(), "--batch-size", 4, "--text", "a b")[0] == 0
     assert stand_in.calls == [
         {
             "existing": "replace", "marks": ["COMMA", "PERIOD"], "thresholds": {"COMMA": 0.3, "PERIOD": 0.6},
-            "truecase": True, "pause": 0.5, "batch_size": 4,
+            "truecase": True, "batch_size": 4,
         }
     ]  # fmt: skip
 

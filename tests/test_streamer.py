@@ -223,20 +223,3 @@ def test_text_that_no_word_follows_does_not_wait_for_ever(tiny_pipeline, part):
     streamer = PunctuationStreamer(tiny_pipeline, look_ahead=4)
     committed = "".join(streamer.feed(part).committed for _ in range(4))
     assert len(without_marks(committed)) > 2 * len(without_marks(part))
-
-
-def test_pauses_count_in_every_block(tiny_pipeline):
-    text = " ".join(["hello", "you", "are"] * 100)
-    starts = range(0, len(text), 14)
-    spans = [(start, min(start + 13, len(text)), (start * 10.0, start * 10.0 + 1)) for start in starts]
-
-    def streamed(**options):
-        results = tiny_pipeline.stream_results([text], marks=["COMMA"], thresholds={"COMMA": 0.0}, **options)
-        return [word for result in results for word in result["words"]]
-
-    pairs = list(zip(streamed(), streamed(spans=spans, pause=1.0), strict=True))
-    assert all("timestamp" in paused for _, paused in pairs)
-    raised = [word["start"] for word, paused in pairs if paused["score"] > word["score"] + 1e-6]
-    assert min(raised) < 50
-    assert max(raised) > len(text) - 50
-    assert len(raised) < len(pairs)

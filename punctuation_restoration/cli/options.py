@@ -29,7 +29,7 @@ command line: nothing was restored."""
 BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
 DTYPES = ("float32", "bfloat16", "float16")
 # What the pipeline's calls take; an option that is not given is left to the model.
-PIPELINE_OPTIONS = ("existing", "marks", "thresholds", "truecase", "pause", "final", "batch_size")
+PIPELINE_OPTIONS = ("existing", "marks", "thresholds", "truecase", "final", "batch_size")
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -131,8 +131,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--unfinished", dest="final", action="store_false", default=None,
         help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
-    add("--pause", type=at_least(0.01), metavar="SECONDS",
-        help="a pause of this length or more makes a mark likelier, where words have times")  # fmt: skip
 
     about_model = parser.add_argument_group("model")
     add = about_model.add_argument

@@ -29,7 +29,7 @@ class Restorer(Protocol):
     """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
-        """`{"text", "edits", "words"}` for each `{"text", "turns", "spans"}`."""
+        """`{"text", "edits", "words"}` for each `{"text", "turns"}`."""
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
         """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
@@ -202,7 +202,7 @@ class RestoredTranscript:
 def restore_transcript(
     transcript: Transcript, restore: Restorer, *, keep_words: bool = True, **options: Any
 ) -> RestoredTranscript:
-    """Restore all speeches of a transcript; the restorer gets `options`, and with `pause` among them also the times.
+    """Restore all speeches of a transcript; the restorer gets `options`.
 
     Args:
         keep_words: False spares their memory (0.4 kB a word) where neither words nor sentences are wanted; JSON with
@@ -241,10 +241,6 @@ def _restored(
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """What the restorer gives for each speech, by its number: short ones fill batches, a long one comes in parts."""
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
-    known = {
-        n: {"turns": speeches[n].turns, "spans": speeches[n].spans if "pause" in options else []}
-        for n in spoken
-    }
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
         results: Iterable[tuple[int, Mapping[str, Any]]]
@@ -256,10 +252,12 @@ def _restored(
             results = (
                 (n, part)
                 for n in numbers
-                for part in restore.stream_results([speeches[n].text], **known[n], **more)
+                for part in restore.stream_results(
+                    [speeches[n].text], turns=speeches[n].turns, **more
+                )
             )
         else:
-            items = ({"text": speeches[n].text, **known[n]} for n in numbers)
+            items = ({"text": speeches[n].text, "turns": speeches[n].turns} for n in numbers)
             results = zip(numbers, restore(items, **options), strict=True)
         for n, result in results:
             if on_progress:
