@@ -16,7 +16,7 @@ from punctuation_restoration.transcripts import (
     FormatError,
     format_of_name,
     read_bytes,
-    restore_transcript,
+    restore_file,
 )
 
 RECORDED = Path(__file__).parent / "inputs" / "meetings"
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         target = args.output / path.relative_to(args.folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(
-            encoding.encode(restore_transcript(transcript, restore, keep_words=False).source())
+            encoding.encode(restore_file(restore, transcript, keep_words=False).source())
         )
         print(f"{path.name}: {target.read_text(encoding=encoding.name).strip()[:70]}")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.transcripts import CueLimits, read_bytes, restore_transcript, write_as
+from punctuation_restoration.transcripts import CueLimits, read_bytes, restore_file, write_as
 
 RECORDED = Path(__file__).parent / "inputs" / "whisper.json"
 
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     restore = pipeline("punctuation-restoration", model=args.model)
     transcript, _ = read_bytes(args.file.read_bytes(), name=args.file.name)
-    restored = restore_transcript(transcript, restore)
+    restored = restore_file(restore, transcript)
     print(write_as(restored, "srt", CueLimits(line_width=42, n_lines=2)), end="")
 
 

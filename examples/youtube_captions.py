@@ -13,7 +13,7 @@ from pathlib import Path
 from transformers import pipeline
 
 import punctuation_restoration
-from punctuation_restoration.transcripts import read_bytes, restore_transcript, write_as
+from punctuation_restoration.transcripts import read_bytes, restore_file, write_as
 
 RECORDED = Path(__file__).parent / "inputs" / "youtube.vtt"
 
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     restore = pipeline("punctuation-restoration", model=args.model)
     transcript, _ = read_bytes(args.file.read_bytes(), name=args.file.name)
-    restored = restore_transcript(transcript, restore)
+    restored = restore_file(restore, transcript)
     print(restored.source())
     print("The text, one sentence a line:\n")
     print(write_as(restored, "txt"), end="")

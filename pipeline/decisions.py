@@ -25,10 +25,9 @@ import numpy as np
 import regex
 
 from .conventions import PAIRS, SENTENCE_ENDS
-from .items import Item
+from .items import Item, Time, TimedSpan
 from .marks import FoundMark
 from .slots import ModelConfig
-from .speech import Time, TimedSpan
 from .spoken_forms import Forms, tied
 from .words import Word
 

@@ -3,7 +3,6 @@
 text -> words -> slots -> encoder -> labels -> edits -> text
 """
 
-import itertools
 import logging
 import os
 from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -26,9 +25,8 @@ from .edits import (
     sentence_ranges,
     without_marks,
 )
-from .items import read_item
+from .items import Item, read_item
 from .marks import find_marks
-from .recognisers import is_pair, opens_transcript
 from .slots import SlotEncoder
 from .spoken_forms import find_forms
 from .streamer import PunctuationStreamer, in_blocks
@@ -64,14 +62,11 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     Items:
         str: a text. An empty line ends a paragraph: the text before it gets its last mark.
         {"text": str}: the same. It may have `"turns"`, the characters where another speaker begins, so that a sentence
-            ends there; `"spans"`, (start, end, (begins, ends)) of stretches in characters and in seconds; and
-            `"unfinished": True`, which is `final=False` for this item.
+            ends there; and `"unfinished": True`, which is `final=False` for this item.
         {"words": [str, ...]}: words, joined by one space, Han words by nothing. Perhaps with `"timestamps"`, one
             (start, end) in seconds for each word.
-        what a recogniser gives: Whisper's dictionary and its like, or a list or generator of segments or words,
-            dictionaries or objects. It comes back in its own shape, with marks in all copies of the text; a dictionary
-            has the result described below under the key `"punctuation"` (`docs/transcripts.md`).
         Each dictionary may have `"known": {word index: label name}`: labels that are given, and shown to the model.
+        What a recogniser gives goes to `punctuation_restoration.restore_transcript(restore, value)` instead.
 
     Options at construction only:
         backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`.
@@ -170,47 +165,36 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         """Restore one item, several, or a stream of them; see the class."""
-        inputs, is_one = self._read_inputs(inputs)
-        if inputs == []:  # which transformers cannot take; it does take what gives nothing
-            return list(super().__call__((item for item in inputs), **kwargs))
-        results = super().__call__([inputs] if is_one else inputs, **kwargs)
-        return results[0] if is_one else results
+        items = self._items(inputs)
+        if items is None:
+            return super().__call__([inputs], **kwargs)[0]
+        if items == []:  # which transformers cannot take; it does take what gives nothing
+            return list(super().__call__((item for item in items), **kwargs))
+        return super().__call__(items, **kwargs)
 
     @staticmethod
-    def _read_inputs(inputs: Any) -> tuple[Any, bool]:
-        """The inputs as transformers takes them, and whether they are one item: a list or an iterator may be either."""
-        if hasattr(inputs, "column_names") or hasattr(
-            inputs, "columns"
-        ):  # of `datasets`, of pandas
+    def _items(inputs: Any) -> Any:
+        """The items of a list, a column or a stream, as transformers takes them; None for one item."""
+        # Tables of `datasets` and of pandas.
+        if hasattr(inputs, "column_names") or hasattr(inputs, "columns"):
             raise TypeError(
                 f"Expected texts, got a table ({type(inputs).__name__}). Pass one of its columns, "
                 "`list(rows['text'])`, or one that is read on demand, "
                 "`transformers.pipelines.pt_utils.KeyDataset(rows, 'text')`."
             )
         if isinstance(inputs, torch.utils.data.IterableDataset):
-            return inputs, False
-        if isinstance(
-            inputs, torch.utils.data.Dataset
-        ):  # which need not raise an IndexError at its end
-            return (inputs[n] for n in range(len(inputs))), False  # type: ignore[arg-type]
-        if isinstance(inputs, str | bytes | Mapping) or is_pair(inputs):
-            return inputs, True
-        if isinstance(
-            inputs, Iterator
-        ):  # the first one tells whether these are segments of one transcript
-            head = list(itertools.islice(inputs, 1))
-            rest = itertools.chain(head, inputs)
-            return (
-                (list(rest), True)
-                if head and opens_transcript(head[0])
-                else ((item for item in rest), False)
-            )
+            return inputs
+        # It need not raise an IndexError at its end.
+        if isinstance(inputs, torch.utils.data.Dataset):
+            return (inputs[n] for n in range(len(inputs)))  # type: ignore[arg-type]
+        if isinstance(inputs, str | bytes | Mapping | Item):
+            return None
+        if isinstance(inputs, Iterator):
+            return (item for item in inputs)
         if hasattr(inputs, "tolist"):  # arrays and series
             inputs = inputs.tolist()
-        if isinstance(inputs, Sequence | KeysView | ValuesView) and not isinstance(inputs, str):
-            inputs = list(inputs)
-            return inputs, bool(inputs) and opens_transcript(inputs[0])
-        return inputs, True
+        is_several = isinstance(inputs, Sequence | KeysView | ValuesView)
+        return list(inputs) if is_several and not isinstance(inputs, str) else None
 
     def stream(self, texts: Iterable[str], **options: Any) -> Iterator[str]:
         """Restore one text of any length that comes in parts, cut anywhere: a file's lines, a recogniser's output.
@@ -344,14 +328,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 stop = max(stop, mark.end) if mark else stop
                 said = edited_between(item.text, edits, start, stop)
                 result["sentences"].append({"text": said, "start": start, "end": stop})
-        if item.recognised is None:
-            return result
-        restored = item.recognised.restored(edits)
-        if (
-            isinstance(restored, dict) and "chunks" in restored
-        ):  # of transformers, whose results are flat
-            return {**result, **restored}
-        return {**restored, "punctuation": result} if isinstance(restored, dict) else restored
+        return result
 
     def get_iterator(
         self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any

@@ -21,8 +21,7 @@ import regex
 from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Item, join_words, turns_in
-from .speech import Line
-from .unspoken import Hidden, find_hidden
+from .unspoken import Hidden, audible, find_hidden
 from .words import Word
 
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
@@ -174,7 +173,7 @@ class PunctuationStreamer:
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
         lined = self._lined(text)
         hidden = self._hidden(lined, is_last)
-        spoken = Line(text, hidden=hidden).spoken
+        spoken = audible(text, hidden)
         found = self._find_words(spoken)
         after = spoken[found[-1].end :] if found else " "
         is_finished = self._hypothesis or self._is_closed or any(map(str.isspace, after))

@@ -146,6 +146,16 @@ def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:
     )
 
 
+def audible(text: str, hidden: Iterable[Hidden]) -> str:
+    """The text with blanks in the place of what is hidden."""
+    parts: list[str] = []
+    done = 0
+    for one in hidden:
+        parts += [text[done : one.start], " " * (one.end - max(done, one.start))]
+        done = max(done, one.end)
+    return "".join([*parts, text[done:]]) if parts else text
+
+
 def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = None) -> list[Hidden]:
     """All that is shown in a text, cue, segment or word (`layout` says in which) and not said, in order.
 

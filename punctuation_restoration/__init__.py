@@ -1,8 +1,8 @@
 """Punctuation for speech recogniser output: registers the configuration, the model and the pipeline with transformers.
 
 After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-restoration")`` works. Importing this
-package does not import transformers or torch. ``model=ACCURATE`` names the accurate model, and
-`PunctuationStreamer` restores live words.
+package does not import transformers or torch. ``model=ACCURATE`` names the accurate model,
+`PunctuationStreamer` restores live words, and `restore_transcript` what a recogniser gives.
 """
 
 import importlib.util
@@ -14,7 +14,13 @@ from .default_models import ACCURATE, DEFAULT_MODEL
 from .registration import register_when_loaded
 
 __version__ = "0.1.0"
-__all__ = ["ACCURATE", "DEFAULT_MODEL", "PunctuationStreamer", "__version__"]
+__all__ = [
+    "ACCURATE",
+    "DEFAULT_MODEL",
+    "PunctuationStreamer",
+    "__version__",
+    "restore_transcript",
+]
 
 # In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
 for _name in ("modeling", "pipeline"):
@@ -33,8 +39,13 @@ register_when_loaded()
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PunctuationStreamer":  # imported when asked for: it imports torch
+    # Imported when asked for: the first imports torch.
+    if name == "PunctuationStreamer":
         from .pipeline.streamer import PunctuationStreamer
 
         return PunctuationStreamer
+    if name == "restore_transcript":
+        from .transcripts import restore_transcript
+
+        return restore_transcript
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

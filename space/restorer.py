@@ -121,7 +121,7 @@ class PageRestorer:
             )
         restore, keywords = self._prepared(*(options or DEFAULTS))
         started = time.perf_counter()
-        done = transcripts.restore_transcript(transcript, restore, **keywords)
+        done = transcripts.restore_file(restore, transcript, **keywords)
         content = transcripts.write_as(done, to) if to else done.source()
         seconds = time.perf_counter() - started
         target = folder / f"{path.stem}-restored{f'.{to}' if to else path.suffix}"

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from punctuation_restoration.pipeline.edits import edited
-from punctuation_restoration.transcripts import RestoredTranscript, read_bytes, restore_transcript
+from punctuation_restoration.pipeline.items import read_item
+from punctuation_restoration.transcripts import RestoredTranscript, read_bytes, restore_file
 
 SIGN = "‡"  # stands for a mark; it occurs nowhere else
 ANY_WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['.][^\W_\u4e00-\u9fff]+)*")
@@ -26,7 +27,7 @@ class StandIn:
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[dict[str, Any]]:
         self.calls.append(options)
         for item in items:
-            text = item if isinstance(item, str) else item["text"]
+            text = read_item(item).text
             words: list[dict[str, Any]] = []
             for n, match in enumerate(ANY_WORD.finditer(text), start=1):
                 words.append({"word": match.group(), "start": match.start(), "end": match.end()})
@@ -53,7 +54,7 @@ def srt(*texts: str) -> str:
 
 def restored_source(name: str, after: dict[str, str], **options: Any) -> str:
     transcript, _ = read_bytes((RECORDED / name).read_bytes(), name=name)
-    return restore_transcript(transcript, marking(after), **options).source()
+    return restore_file(marking(after), transcript, **options).source()
 
 
 def marks_alone(restored: RestoredTranscript) -> str:

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from restorers import RECORDED
 
-from punctuation_restoration.transcripts import read_source, restore_transcript
+from punctuation_restoration.transcripts import read_source, restore_file, restore_transcript
 
 SAID = "hello you are the saya 我们今天 it's the day"
-OURS = "punctuation"  # the key that a dictionary gets besides its own
 
 
 @dataclass
@@ -81,20 +80,20 @@ def letters(text: str) -> str:
 
 def test_whispers_dictionary_comes_back_with_the_same_marks_in_all_its_texts(restore):
     given = whisper()
-    result = restore(given)
-    assert result["text"] == restore(f" {SAID} saya awak the")["text"] == result[OURS]["text"]
+    result = restore_transcript(restore, given)
+    assert result["text"] == restore(f" {SAID} saya awak the")["text"]
     assert result["text"] == "".join(segment["text"] for segment in result["segments"])
     first = result["segments"][0]
     assert "".join(word["word"] for word in first["words"]).split() == first["text"].split()
-    assert result.keys() == {*given, OURS}
+    assert result.keys() == given.keys()
 
 
 @pytest.mark.parametrize("make", [whisper, whisperx])
 def test_all_else_of_a_dictionary_stays_and_the_callers_own_is_not_touched(restore, make):
     given = make()
-    result = restore(given)
+    result = restore_transcript(restore, given)
     assert given == make()
-    assert restore(result) == {**result, OURS: {**result[OURS], **restore(result)[OURS]}}  # restored once and for all
+    assert restore_transcript(restore, result) == result  # restored once and for all
     for segment, own in zip(result["segments"], given["segments"], strict=True):
         assert {**segment, "text": own["text"], "words": own["words"]} == own
         for word, own_word in zip(segment["words"] or [], own["words"] or [], strict=True):
@@ -108,39 +107,40 @@ def test_all_else_of_a_dictionary_stays_and_the_callers_own_is_not_touched(resto
 @pytest.mark.parametrize("name", ["whisper", "whisperx", "whisper_mandarin", "faster_whisper", "words"])
 def test_a_call_gives_what_the_file_gets(restore, name):
     source = (RECORDED / f"{name}.json").read_text(encoding="utf-8")
-    called, file = restore(json.loads(source)), restore_transcript(read_source(source, "json"), restore)
+    called, file = restore_transcript(restore, json.loads(source)), restore_file(restore, read_source(source, "json"))
     written = json.loads(file.source())
     if isinstance(called, dict):
-        del called[OURS]
         written.pop("sentences", None)
     assert called == written
 
 
 def test_dictionaries_of_other_recognisers(restore):
     text = restore(SAID)["text"]
-    vosk = restore({"text": SAID, "result": timed_words(dict, lead="")})
+    vosk = restore_transcript(restore, {"text": SAID, "result": timed_words(dict, lead="")})
     assert (vosk["text"], vosk["result"][0]["word"]) == (text, text.split()[0])
-    nemo = restore({"text": SAID, "timestamp": {"word": timed_words(dict, lead=""), "segment": [{"segment": SAID}]}})
+    nemo = restore_transcript(
+        restore, {"text": SAID, "timestamp": {"word": timed_words(dict, lead=""), "segment": [{"segment": SAID}]}}
+    )
     assert (nemo["text"], nemo["timestamp"]["segment"][0]["segment"]) == (text, text)
     assert nemo["timestamp"]["word"][0]["word"] == text.split()[0]
-    words = restore({"words": timed_words(Word), "language": "en"})
-    assert (words["words"], words["language"]) == (restore(timed_words(Word)), "en")
-    assert restore(restore(SAID))["text"] == text  # its own
+    words = restore_transcript(restore, {"words": timed_words(Word), "language": "en"})
+    assert (words["words"], words["language"]) == (restore_transcript(restore, timed_words(Word)), "en")
+    assert restore_transcript(restore, restore(SAID))["text"] == text  # our own
 
 
 @pytest.mark.parametrize("kind_of_word", [Word, WordTuple, SimpleNamespace, dict])
 @pytest.mark.parametrize("kind", [Segment, SegmentTuple, SimpleNamespace, dict])
 def test_segments_and_words_come_back_as_what_they_were(restore, kind, kind_of_word):
-    expected = restore(whisper())["segments"]
+    expected = restore_transcript(restore, whisper())["segments"]
     for given in (segments(kind, kind_of_word), timed_words(kind_of_word)):
         before, read = copy.deepcopy(given), []
-        result = restore(read.append(one) or one for one in given)  # a generator is read once
+        result = restore_transcript(restore, (read.append(one) or one for one in given))  # a generator is read once
         assert given == before == read
         assert [type(one) for one in result] == [type(one) for one in given]
-        assert result == restore(given) == restore(tuple(given))
+        assert result == restore_transcript(restore, given) == list(restore_transcript(restore, tuple(given)))
     words = [attributes(word) for word in result]
     assert words == expected[0]["words"]
-    found = [attributes(one) for one in restore(segments(kind, kind_of_word))]
+    found = [attributes(one) for one in restore_transcript(restore, segments(kind, kind_of_word))]
     assert [one["text"] for one in found] == [one["text"] for one in expected]
     assert [attributes(word) for word in found[0]["words"]] == words
 
@@ -149,9 +149,12 @@ def test_what_faster_whisper_returns_comes_back_as_a_pair(restore):
     about = SimpleNamespace(language="en", duration=5.5)
     given = segments(Segment, Word)
     for pair in ((iter(given), about), (given, about), ((one for one in given), about)):
-        assert restore(pair) == (restore(given), about)
-    assert restore([(given, about), "hello"])[0] == (restore(given), about)
-    assert restore((iter([]), about)) == ([], about)
+        assert restore_transcript(restore, pair) == (restore_transcript(restore, given), about)
+    assert restore_transcript(restore, [(given, about), {"text": "hello"}])[0] == (
+        restore_transcript(restore, given),
+        about,
+    )
+    assert restore_transcript(restore, (iter([]), about)) == ([], about)
 
 
 class Reply:
@@ -167,54 +170,62 @@ class Reply:
 def test_the_result_of_a_service_comes_back_as_such_an_object(restore):
     told = {"text": f" {SAID} saya awak the", "language": "english", "duration": "5.5", "words": None}
     given = Reply(**told, segments=segments(Reply))
-    result = restore(given)
+    result = restore_transcript(restore, given)
     assert type(result) is Reply
     assert given.text == told["text"]
-    expected = restore(whisper())
+    expected = restore_transcript(restore, whisper())
     assert vars(result) | {"segments": None} == told | {"text": expected["text"], "segments": None}
     assert [one.text for one in result.segments] == [one["text"] for one in expected["segments"]]
-    assert restore(Reply(text=SAID)).text == restore(SAID)["text"]
-    assert restore([Reply(text=SAID, words=timed_words(Word))])[0].words == restore(timed_words(Word))
+    assert restore_transcript(restore, Reply(text=SAID)).text == restore(SAID)["text"]
+    assert restore_transcript(restore, [Reply(text=SAID, words=timed_words(Word))])[0].words == restore_transcript(
+        restore, timed_words(Word)
+    )
 
 
 def test_several_transcripts_are_a_batch(restore):
     one, other = whisper(), whisperx()
-    alone = [restore(one), restore(other)]
-    for results in (restore([one, other]), list(restore(given for given in (one, other)))):
+    alone = [restore_transcript(restore, one), restore_transcript(restore, other)]
+    for results in (
+        restore_transcript(restore, [one, other]),
+        restore_transcript(restore, (given for given in (one, other))),
+    ):
         assert [result["segments"] for result in results] == [result["segments"] for result in alone]
     texts = ["hello you", {"text": "are the"}, {"words": ["hello", "saya"]}]
     assert [result["text"] for result in restore(texts)] == [restore(text)["text"] for text in texts]
     lists = [segments(Segment, Word), timed_words(dict), []]
-    assert restore(lists) == [*(restore(given) for given in lists[:2]), []]
-    streamed, text = restore([(segment for segment in lists[0]), "hello"])
-    assert (streamed, text["text"]) == (restore(lists[0]), restore("hello")["text"])
+    assert restore_transcript(restore, lists) == [*(restore_transcript(restore, given) for given in lists[:2]), []]
+    streamed, text = restore_transcript(restore, [(segment for segment in lists[0]), {"text": "hello"}])
+    assert (streamed, text["text"]) == (restore_transcript(restore, lists[0]), restore("hello")["text"])
+
+
+@pytest.mark.parametrize(
+    "value", [whisper(), whisper()["segments"], [whisper()], timed_words(dict), {"text": "a", "id": 1}]
+)
+def test_a_recognisers_value_at_the_other_door_is_shown_to_this_one(restore, value):
+    with pytest.raises((TypeError, ValueError), match=r"punctuation_restoration\.restore_transcript\(restore, value\)"):
+        restore(value)
+
+
+def test_the_order_of_segments_does_not_change_what_they_are(restore):
+    timed, bare = {"text": "hello", "start": 0.0}, {"text": "you"}
+    for pair in ([timed, bare], [bare, timed]):
+        texts = [one["text"] for one in restore_transcript(restore, pair)]
+        assert " ".join(texts) == restore(" ".join(one["text"] for one in pair))["text"]
 
 
 def test_words_stay_letter_for_letter(restore):
     given = ["你好", "  it's", "3.5", "HELLO ", "\tsaya", "well-known", "e.g.", "👍🏽", ""]
     words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate(given)]
     for options in ({}, {"truecase": True}, {"existing": "replace"}):
-        for word, own in zip(restore(words, **options), given, strict=True):
+        for word, own in zip(restore_transcript(restore, words, **options), given, strict=True):
             assert letters(word["word"]).lower() == letters(own).lower()
             assert word["word"].startswith(own[: len(own) - len(own.lstrip())])
-
-
-def test_what_was_done_lies_beside_a_dictionary_and_is_ready_for_json(restore):
-    ours = restore(whisper(), sentences=True, all_scores=True)[OURS]
-    plain = restore(f" {SAID} saya awak the", sentences=True, all_scores=True)
-    assert ours["edits"] == plain["edits"]
-    assert ours["sentences"] == plain["sentences"]
-    assert [word["word"] for word in ours["words"]] == [word["word"] for word in plain["words"]]
-    assert "timestamp" in ours["words"][0]
-    assert "words" not in restore(whisper(), return_words=False)[OURS]
-    assert restore({**whisper(), "known": {0: "QUESTION"}})["text"].startswith(" hello?")
-    json.dumps(ours)
 
 
 def test_words_that_do_not_spell_their_segment_get_no_marks_and_that_is_told(restore, caplog):
     given = {"segments": [{"text": "hello you", "start": 0, "end": 1, "words": [{"word": "hallo", "start": 0}]}]}
     with caplog.at_level(logging.WARNING):
-        result = restore(given)
+        result = restore_transcript(restore, given)
     assert result["segments"][0]["words"] == [{"word": "hallo", "start": 0}]
     assert result["segments"][0]["text"] == restore("hello you")["text"]
     assert "segments[0]: the words of a segment do not spell its text" in caplog.text
@@ -222,8 +233,10 @@ def test_words_that_do_not_spell_their_segment_get_no_marks_and_that_is_told(res
 
 def test_nothing_said_is_no_fault(restore):
     silence = {"text": "", "segments": [], "language": "en"}
-    assert restore(silence) == {**silence, OURS: {"text": "", "edits": [], "words": []}}
-    assert restore({"segments": [{"text": " ", "start": 0, "end": 1}]})["segments"][0]["text"] == " "
+    assert restore_transcript(restore, silence) == silence
+    assert (
+        restore_transcript(restore, {"segments": [{"text": " ", "start": 0, "end": 1}]})["segments"][0]["text"] == " "
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,12 +250,12 @@ def test_nothing_said_is_no_fault(restore):
         ({"segments": [{"text": "a", "words": 3}]}, r"segments\[0\]: Expected a list of words under 'words', got 3"),
         ({"segments": [{"text": "a"}, "b"]}, r"segments\[1\]: Expected an object with a text, got 'b'"),
         ({"segments": 3}, "Expected a list under 'segments', got 3"),
-        ([{"segments": []}, {"segments": [{"text": 3}]}], r"Item 1: segments\[0\]: Expected a text"),
+        ([{"segments": []}, {"segments": [{"text": 3}]}], r"\[1\]\.segments\[0\]: Expected a text"),
         ([{"word": "a", "timestamp": 3}], r"\[0\]: Expected a \"timestamp\": \[start, end\], got 3"),
-        (SimpleNamespace(results={"channels": []}), "got SimpleNamespace.*model_dump"),
-        (b"hello you", r"got bytes\. Pass the text itself"),
+        (SimpleNamespace(results={"channels": []}), "got namespace.*model_dump"),
+        (b"hello you", "got b'hello you'"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(restore, given, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        restore(given)
+        restore_transcript(restore, given)

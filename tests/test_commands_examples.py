@@ -14,7 +14,7 @@ import pytest
 from restorers import without_marks
 
 from punctuation_restoration.cli import punctuate
-from punctuation_restoration.pipeline.layouts import seconds
+from punctuation_restoration.transcripts.layouts import seconds
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 

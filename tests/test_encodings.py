@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from restorers import marking, patient
 
-from punctuation_restoration.transcripts import FormatError, read_bytes, restore_transcript
+from punctuation_restoration.transcripts import FormatError, read_bytes, restore_file
 from punctuation_restoration.transcripts.file_text import decode_bytes
 
 MANDARIN = "大家好我们今天在北京开会\n你们都知道这个问题吗\n"
@@ -48,7 +48,7 @@ def test_what_is_not_in_the_encoding_is_refused(content: bytes, name: str | None
 
 def test_a_mark_that_the_encoding_lacks_is_an_error_and_not_a_question_mark() -> None:
     transcript, encoding = read_bytes(FRENCH.encode("latin-1"), "txt", encoding="latin-1")
-    restored = restore_transcript(transcript, marking({"agréable": "。"}))
+    restored = restore_file(marking({"agréable": "。"}), transcript)
     with pytest.raises(FormatError, match="line 2: Expected text that iso8859-1 can write"):
         encoding.encode(restored.source())
 

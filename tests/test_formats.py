@@ -17,7 +17,7 @@ from punctuation_restoration.transcripts import (
     FormatError,
     read_bytes,
     read_source,
-    restore_transcript,
+    restore_file,
     restored_parts,
     restoring,
     write_as,
@@ -35,7 +35,7 @@ def without_signs(source: str) -> str:
 @pytest.mark.parametrize("sign", ["", SIGN])
 def test_restoring_adds_marks_and_sentences_and_nothing_else(path: Path, sign: str) -> None:
     transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
-    source = marks_alone(restore_transcript(transcript, marking({"*": sign})))
+    source = marks_alone(restore_file(marking({"*": sign}), transcript))
     if sign:
         assert source.count(SIGN) + source.count("\\u2021") >= 2
     bare = without_signs(source)
@@ -77,7 +77,7 @@ def test_whisperx_words_without_times_take_them_from_their_neighbours() -> None:
 
 def test_half_a_character_comes_back_as_its_escape() -> None:
     transcript = read_source('["大家", "a\\ud83d"]', "json")
-    restored = restore_transcript(transcript, marking({}))
+    restored = restore_file(marking({}), transcript)
     assert restored.source() == '["大家", "a\\ud83d"]'
     for target in ("json", "jsonl"):
         assert json.loads(write_as(restored, target).encode())["text"] == "大家 a\ud83d"
@@ -99,7 +99,7 @@ def test_vosk_results_are_one_transcript_and_stay_several() -> None:
     ],
 )  # fmt: skip
 def test_bare_texts_and_words_are_json_too(file_format: str, source: str) -> None:
-    restored = restore_transcript(read_source(source, file_format), marking({"hello": ",", "there": "."})).source()
+    restored = restore_file(marking({"hello": ",", "there": "."}), read_source(source, file_format)).source()
     assert restored == source.replace("hello", "hello,").replace("there", "there.")
 
 
@@ -131,7 +131,7 @@ def test_bad_files_are_refused_with_the_line(file_format: str | None, source: st
 @pytest.mark.parametrize("file_format", ["txt", "srt", "vtt", "jsonl"])
 @pytest.mark.parametrize("source", ["", "\ufeff", "\n"])
 def test_an_empty_file_is_no_fault_but_for_json(file_format: str, source: str) -> None:
-    assert restore_transcript(read_source(source, file_format), marking({})).source() == source
+    assert restore_file(marking({}), read_source(source, file_format)).source() == source
 
 
 SPOKEN = st.one_of(
@@ -177,7 +177,7 @@ ANY_JSON = st.one_of(WHISPER, VOSK, NEMO, VOSK.map(lambda vosk: vosk["result"]),
 @given(written(ANY_JSON))
 def test_json_changes_only_by_marks_and_sentences(source: str) -> None:
     original = json.loads(source)
-    restored = restore_transcript(read_source(source, "json"), mark_everything)
+    restored = restore_file(mark_everything, read_source(source, "json"))
     result, value = marks_alone(restored), json.loads(restored.source())
     assert json.loads(without_signs(result)) == original
     assert list(json.loads(result)) == list(original) or not isinstance(original, dict)
@@ -205,7 +205,7 @@ ONE_LINE = written(st.one_of(ANY_JSON, SPOKEN.map(lambda text: {"text": text, "i
 @given(st.lists(ONE_LINE, max_size=5))
 def test_json_lines_change_only_by_marks(lines: list[str]) -> None:
     transcript = read_source("\r\n".join(lines), "jsonl")
-    result = without_signs(marks_alone(restore_transcript(transcript, mark_everything)))
+    result = without_signs(marks_alone(restore_file(mark_everything, transcript)))
     assert [json.loads(line) for line in result.splitlines()] == [json.loads(line) for line in lines]
 
 
@@ -217,12 +217,12 @@ def test_any_json_like_text_is_read_or_refused(source: str, file_format: str) ->
     except FormatError as error:
         assert str(error).startswith(("line", "Expected"))  # noqa: PT017 (either is right here)
         return
-    changed = without_signs(marks_alone(restore_transcript(transcript, mark_everything)))
+    changed = without_signs(marks_alone(restore_file(mark_everything, transcript)))
     assert re.sub(r"\s", "", changed) == re.sub(r"\s", "", source) or json.loads(changed) == json.loads(source)
 
 
 def restored_json(value: Any, after: dict[str, str]) -> Any:
-    return restore_transcript(read_source(json.dumps(value), "json"), marking(after))
+    return restore_file(marking(after), read_source(json.dumps(value), "json"))
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,9 @@ def restored_json(value: Any, after: dict[str, str]) -> Any:
 )
 def test_a_sentence_ends_as_its_script_ends_sentences(first: str, second: str) -> None:
     transcript, _ = read_bytes(f"{first} {second}\n".encode(), name="talk.txt")
-    restored = restore_transcript(transcript, marking({}))
+    restored = restore_file(marking({}), transcript)
     assert [sentence.text for sentence in restored.speeches[0].sentences] == [first, second]
-    assert len(restore_transcript(read_source("we came; we saw", "txt"), marking({})).speeches[0].sentences) == 1
+    assert len(restore_file(marking({}), read_source("we came; we saw", "txt")).speeches[0].sentences) == 1
 
 
 def test_sentences_end_where_another_speaks_and_name_the_speaker_in_every_format() -> None:
@@ -271,7 +271,7 @@ def test_sentences_that_a_file_has_stay_unless_they_were_written_here() -> None:
 
 def test_times_that_are_no_numbers_count_as_unknown() -> None:
     source = '{"segments": [{"start": NaN, "end": 1.0, "text": "hello"}, {"start": 1.0, "end": 2.0, "text": "you"}]}'
-    restored = restore_transcript(read_source(source, "json"), marking({}))
+    restored = restore_file(marking({}), read_source(source, "json"))
     assert "NaN" in restored.source()
     assert restored.speeches[0].sentences[0].begins == 1.0
 
@@ -280,7 +280,7 @@ def test_times_that_are_no_numbers_count_as_unknown() -> None:
 @pytest.mark.parametrize("target", ["srt", "vtt", "txt", "json", "jsonl"])
 def test_what_is_written_in_another_format_can_be_read_again(name: str, target: str) -> None:
     transcript, _ = read_bytes((RECORDED / name).read_bytes(), name=name)
-    restored = restore_transcript(transcript, marking({"coming": ".", "changed": ".", "late": ",", "why": "?"}))
+    restored = restore_file(marking({"coming": ".", "changed": ".", "late": ",", "why": "?"}), transcript)
     (again,) = read_source(write_as(restored, target), target).speeches
     assert "".join(again.text.split()) == "".join(restored.speeches[0].text.split())
 
@@ -301,7 +301,7 @@ def test_in_every_recognisers_words_nothing_may_be_heard(given: Any) -> None:
 def test_a_silent_recording_becomes_an_empty_file_and_plain_text_no_subtitles() -> None:
     silent = restored_json({"text": "", "segments": []}, {})
     assert [write_as(silent, name) for name in ("srt", "vtt")] == ["", "WEBVTT\n"]
-    restored = restore_transcript(read_source("hello there", "txt"), marking({}))
+    restored = restore_file(marking({}), read_source("hello there", "txt"))
     with pytest.raises(ValueError, match="Expected speech with times"):
         write_as(restored, "srt")
     assert write_as(restored, "txt") == "hello there\n"
@@ -349,7 +349,7 @@ def test_a_long_text_is_streamed_and_its_edits_are_those_of_the_whole(
     monkeypatch.setattr(restoring, "LONG", 700)
     monkeypatch.setattr(restoration_pipeline, "STREAM_BLOCK", 200)
     done: list[int] = []
-    restored = restore_transcript(transcript, tiny_pipeline, on_progress=done.append, **options)
+    restored = restore_file(tiny_pipeline, transcript, on_progress=done.append, **options)
     assert len(done) > 5
     assert sum(done) == len(text)
     speech = restored.speeches[0]
@@ -364,13 +364,13 @@ def test_plain_text_restored_in_parts_is_the_same(tiny_pipeline: Any, monkeypatc
     transcript = read_source(source, "txt")
     monkeypatch.setattr(restoring, "LONG", 20)
     monkeypatch.setattr(restoration_pipeline, "STREAM_BLOCK", 60)
-    parts = list(restored_parts(transcript, tiny_pipeline))
-    assert "".join(parts) == restore_transcript(transcript, tiny_pipeline).source() != source
+    parts = list(restored_parts(tiny_pipeline, transcript))
+    assert "".join(parts) == restore_file(tiny_pipeline, transcript).source() != source
     assert len(parts) > 5
     for source, file_format in (("- a\n- b", "txt"), ('["a"]', "json")):
         transcript = read_source(source, file_format)
-        whole = restore_transcript(transcript, tiny_pipeline).source()
-        assert list(restored_parts(transcript, tiny_pipeline)) == [whole]
+        whole = restore_file(tiny_pipeline, transcript).source()
+        assert list(restored_parts(tiny_pipeline, transcript)) == [whole]
 
 
 def test_opening_marks_and_capitals_stand_before_their_word_across_cues() -> None:
@@ -379,11 +379,11 @@ def test_opening_marks_and_capitals_stand_before_their_word_across_cues() -> Non
 
     def restore(items: Iterable[Any], **options: Any) -> Iterator[dict[str, Any]]:
         for item in items:
-            words = [{"start": match.start(), "end": match.end()} for match in re.finditer(r"\w+", item["text"])]
+            words = [{"start": match.start(), "end": match.end()} for match in re.finditer(r"\w+", item.text)]
             changes = [dict(zip(("start", "removed", "inserted"), edit, strict=True)) for edit in edits]
             yield {"text": "hola. ¿Como estas?", "words": words, "edits": changes}
 
-    restored = restore_transcript(read_source(source, "srt"), restore)
+    restored = restore_file(restore, read_source(source, "srt"))
     assert restored.source() == source.replace("hola", "hola.").replace("como estas", "¿Como estas?")
     assert restored.speeches[0].text == "hola. ¿Como estas?"
     assert [sentence.text for sentence in restored.speeches[0].sentences] == ["hola.", "¿Como estas?"]

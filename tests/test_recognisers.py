@@ -1,22 +1,23 @@
 """What recognisers and services give, and users hand in: every layout comes back in its own shape with marks."""
 
 import json
+import logging
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
 
-from punctuation_restoration.pipeline.items import read_item
-from punctuation_restoration.transcripts import read_bytes
+from punctuation_restoration.transcripts import read_bytes, restore_transcript
+from punctuation_restoration.transcripts.recognisers import Recognised, read_transcripts
 
 
 @pytest.mark.parametrize("empty", ["segments", "chunks", "words"])
 def test_an_empty_list_beside_content_is_no_content(restore: Any, empty: str) -> None:
     words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate(["hello", "you"])]
     for row in ({"text": "hello you", empty: []}, {"text": "hello you", empty: [], "word_segments": words}):
-        assert restore(row)["text"] == restore("hello you")["text"]
-    with_words = restore({"text": "hello you", "segments": [], "words": words})
+        assert restore_transcript(restore, row)["text"] == restore("hello you")["text"]
+    with_words = restore_transcript(restore, {"text": "hello you", "segments": [], "words": words})
     assert " ".join(word["word"] for word in with_words["words"]) == with_words["text"]
 
 
@@ -27,13 +28,15 @@ NUMBERS = [np.float32, np.float64, np.int64, np.float16, Decimal, lambda value: 
 def test_times_may_be_numbers_of_any_kind(restore: Any, number: Any) -> None:
     words = [{"word": word, "start": number(n), "end": number(n + 1)} for n, word in enumerate(["hello", "you"])]
     text = restore("hello you")["text"]
-    assert " ".join(word["word"] for word in restore(words)) == text
-    assert restore({"segments": [{"text": "hello you", "start": number(0), "end": number(2)}]})["segments"][0]["text"]
+    assert " ".join(word["word"] for word in restore_transcript(restore, words)) == text
+    assert restore_transcript(restore, {"segments": [{"text": "hello you", "start": number(0), "end": number(2)}]})[
+        "segments"
+    ][0]["text"]
     times = [(number(0), number(1)), (number(1), number(2))]
     ours = restore({"words": ["hello", "you"], "timestamps": times})
     assert [word["timestamp"] for word in ours["words"]] == [(0, 1), (1, 2)]
     chunks = [{"text": word, "timestamp": time} for word, time in zip(["hello", " you"], times, strict=True)]
-    assert restore({"text": "hello you", "chunks": chunks})["text"] == text
+    assert restore_transcript(restore, {"text": "hello you", "chunks": chunks})["text"] == text
 
 
 class Computed:
@@ -62,10 +65,10 @@ Frozen = type("Frozen", (Computed,), {"text": property(lambda self: "hello you")
 def test_objects_that_compute_their_text_are_written_where_they_can_be(restore: Any) -> None:
     words = [{"word": word, "start": n, "end": n + 1} for n, word in enumerate([" hello", " you"])]
     given = Whole([Computed(words)])
-    assert restore(given).text == restore(" hello you")["text"]
+    assert restore_transcript(restore, given).text == restore(" hello you")["text"]
     assert given.text == " hello you"
     with pytest.raises(ValueError, match=r"'text' can be written, got a Frozen.*to_dict"):
-        restore(Whole([Frozen(words)]))
+        restore_transcript(restore, Whole([Frozen(words)]))
     assert words[0]["word"] == " hello"
 
 
@@ -74,23 +77,23 @@ def test_arrays_are_lists(restore: Any) -> None:
     times = np.array([[0, 0.5], [0.5, np.nan]], dtype=np.float32)
     ours = restore({"words": np.array(["hello", "you"]), "timestamps": times})
     assert (ours["text"], [word["timestamp"] for word in ours["words"]]) == (text, [(0, 0.5), (0.5, None)])
-    assert restore({"text": "hello you", "words": np.array(["hello", "you"])})["text"] == text
+    assert restore_transcript(restore, {"text": "hello you", "words": np.array(["hello", "you"])})["text"] == text
 
 
 def test_a_row_of_a_data_set_comes_back_with_marks(restore: Any) -> None:
     row = {"id": 7, "audio": {"path": "a.wav"}, "text": "hello you", "duration": 1.5}
-    assert restore(row) == {**row, "text": restore("hello you")["text"], "punctuation": restore(row)["punctuation"]}
+    assert restore_transcript(restore, row) == {**row, "text": restore("hello you")["text"]}
 
 
 def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    read_item({"words": [{"word": "hello", "beginSample": 3, "talkerName": "A", "temperature": 0}]})
+    read({"words": [{"word": "hello", "beginSample": 3, "talkerName": "A", "temperature": 0}]})
     assert "'beginSample' look like times and are not known" in caplog.text
     assert "'talkerName' look like speakers" in caplog.text
     assert "temperature" not in caplog.text
     words = [{"text": "hello", "start": 100, "end": 400}, {"text": "you", "start": 500, "end": 900}]
-    assert [span.time for span in read_item({"text": "hello you", "words": words}).spans] == [(0.1, 0.4), (0.5, 0.9)]
+    assert [span.time for span in read({"text": "hello you", "words": words}).speech.spans] == [(0.1, 0.4), (0.5, 0.9)]
     assert "read as milliseconds" in caplog.text  # in seconds nobody speaks so slowly
-    assert read_item({"text": "hello you", "timestamp": [[0, 1]] * 3}).spans is None
+    assert read({"text": "hello you", "timestamp": [[0, 1]] * 3}).speech.spans == []
     assert "the 3 times are not one for each word" in caplog.text
 
 
@@ -102,10 +105,17 @@ def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptu
     ],
 )  # fmt: skip
 def test_times_may_be_text_or_below_zero(start: Any, end: Any, wanted: Any, warning: str) -> None:
-    item = read_item({"segments": [{"text": "hello you", "start": start, "end": end}]})
-    assert item.spans[0].time == wanted
-    assert warning in " ".join(item.recognised.warnings)
-    assert bool(warning) == bool(item.recognised.warnings)
+    item = read({"segments": [{"text": "hello you", "start": start, "end": end}]})
+    assert item.speech.spans[0].time == wanted
+    assert warning in " ".join(item.warnings)
+    assert bool(warning) == bool(item.warnings)
+
+
+def read(value: Any) -> Recognised:
+    found = read_transcripts(value)
+    assert isinstance(found, Recognised)
+    logging.getLogger(__name__).warning(found.warnings)
+    return found
 
 
 def pieces(*texts: str, key: str = "word", **more: Any) -> list[Any]:
@@ -122,7 +132,7 @@ def test_words_are_parted_as_they_are_written() -> None:
         ({"results": {"items": items}}, "Hello there, Dr. Lim."),
         ({"words": pieces("at", "3", "%", "(", "ok", ")", "“", "yes", "”")}, "at 3% ( ok) “ yes”"),
     ):
-        assert read_item(value).text == text
+        assert read(value).speech.text == text
 
 
 def test_an_entry_that_says_nothing_is_passed_over_and_one_that_repeats_all_is_a_copy() -> None:
@@ -130,23 +140,23 @@ def test_an_entry_that_says_nothing_is_passed_over_and_one_that_repeats_all_is_a
     said = [{"alternatives": [{"transcript": text}]} for text in ("hello you", " are the")]
     again = {"alternatives": [{"words": pieces("hello", "you", "are", "the", speakerTag=1)}]}
     for rows in ([*said, *silent], [*silent, *said], [*said, again]):
-        item = read_item({"results": rows})
-        assert item.text.split() == ["hello", "you", "are", "the"]
-        assert len(item.spans or ()) == (4 if again in rows else 0)
-        assert not item.recognised.warnings
+        item = read({"results": rows})
+        assert item.speech.text.split() == ["hello", "you", "are", "the"]
+        assert len(item.speech.spans or ()) == (4 if again in rows else 0)
+        assert not item.warnings
     vosk = [{"partial": ""}, {"result": pieces("hello"), "text": "hello"}, {"partial": "you"}, {"text": ""}]
-    assert read_item({"segments": [*silent[3:], {"text": "hello"}]}).text == "hello"
+    assert read({"segments": [*silent[3:], {"text": "hello"}]}).speech.text == "hello"
     assert read_bytes(json.dumps(vosk).encode(), name="a.json")[0].speeches[0].text == "hello"
 
 
 def test_every_channel_is_read_and_what_is_not_is_told(caplog: pytest.LogCaptureFixture) -> None:
     channels = [{"alternatives": [{"transcript": text}, {"transcript": "or so"}]} for text in ("hello you", "saya ya")]
-    item = read_item({"results": {"channels": channels, "utterances": [{"transcript": "hello you"}]}})
-    assert item.text.split() == ["hello", "you", "saya", "ya"]
-    assert len(item.turns) == 1
+    item = read({"results": {"channels": channels, "utterances": [{"transcript": "hello you"}]}})
+    assert item.speech.text.split() == ["hello", "you", "saya", "ya"]
+    assert len(item.speech.turns) == 1
     assert "the texts under results.utterances.*.transcript are not read" in caplog.text
     chunks = [{"text": " hello", "timestamp": (0.0, 1.0)}, {"text": " you", "timestamp": (None, None)}]
-    assert [span.time for span in read_item({"text": "hello you", "chunks": chunks}).spans] == [(0.0, 1.0)]
+    assert [span.time for span in read({"text": "hello you", "chunks": chunks}).speech.spans] == [(0.0, 1.0)]
 
 
 def timed(text: str = "word", start: str = "start", end: str = "end", unit: float = 1, **more: Any) -> list[Any]:
@@ -163,7 +173,7 @@ def test_a_row_may_be_one_segment_and_words_without_times_leave_it_its_own() -> 
     for row in (SEGMENT, {**SEGMENT, "words": ["hello", "you"]}, bare, {"segments": [bare]}):
         (speech,) = read_bytes(json.dumps(row).encode(), "jsonl")[0].speeches
         assert ([span.time for span in speech.spans], speech.speakers) == ([(1.0, 2.0)], [(0, "A")])
-    assert read_item({"text": "hello you", "offset": 12}).spans is None  # of characters, perhaps
+    assert read({"text": "hello you", "offset": 12}).speech.spans == []  # of characters, perhaps
 
 
 def test_a_speaker_without_a_name_is_none_and_a_date_is_no_time_of_what_is_said() -> None:
@@ -256,13 +266,13 @@ MARKED = "Hello, how are “you?” It's $5."
     ],
 )  # fmt: skip
 def test_words_without_the_marks_of_their_text_tell_its_times_and_get_its_marks(restore: Any, given: Any) -> None:
-    item = read_item(given)
-    assert item.text.strip() == MARKED
-    told = [(item.text[start:end].lower(), *time) for start, end, time in item.spans]
+    item = read(given)
+    assert item.speech.text.strip() == MARKED
+    told = [(item.speech.text[start:end].lower(), *time) for start, end, time in item.speech.spans]
     assert told == [(word["word"].lower(), word["start"], word["end"]) for word in BARE]
-    assert not item.recognised.warnings
+    assert not item.warnings
     for options in ({}, {"existing": "replace"}):
-        result = restore(given, **options)
+        result = restore_transcript(restore, given, **options)
         words = result.get("words") or result["segments"][0]["words"]
         marked = restore(MARKED, **options)["text"].replace("“", "").replace("”", "").replace("$", "").lower()
         assert " ".join(word["word"] for word in words).lower() == marked
@@ -270,13 +280,13 @@ def test_words_without_the_marks_of_their_text_tell_its_times_and_get_its_marks(
 
 def test_words_with_other_letters_or_marks_than_their_text_are_told() -> None:
     for words in (["Hello", "who"], ["Hello", "how", "are"], ["hello!", "how"]):
-        item = read_item({"text": "Hello, how", "words": pieces(*words)})
-        assert item.text.split() == words
-        assert "'text' does not spell the words" in str(item.recognised.warnings)
+        item = read({"text": "Hello, how", "words": pieces(*words)})
+        assert item.speech.text.split() == words
+        assert "'text' does not spell the words" in str(item.warnings)
     spoken = [{**word, "speaker": n} for n, word in enumerate(pieces("Hello", "how"))]
-    assert read_item({"text": "Hello, how?", "words": spoken}).turns == (7,)
+    assert read({"text": "Hello, how?", "words": spoken}).speech.turns == [7]
     deepgram = [{"word": "hello", "punctuated_word": "Hello,"}, {"word": "five", "punctuated_word": "$5."}]
-    assert read_item({"transcript": "Hello, $5.", "words": deepgram}).recognised.warnings == []
+    assert read({"transcript": "Hello, $5.", "words": deepgram}).warnings == []
 
 
 @pytest.mark.parametrize(
@@ -284,19 +294,19 @@ def test_words_with_other_letters_or_marks_than_their_text_are_told() -> None:
 )
 def test_a_duration_may_leave_out_what_is_zero(written: str, wanted: float) -> None:
     phrase = {"offset": written, "duration": "PT2S", "nBest": [{"lexical": SAID}]}
-    assert read_item({"recognizedPhrases": [phrase]}).spans[0].time == (wanted, wanted + 2)
+    assert read({"recognizedPhrases": [phrase]}).speech.spans[0].time == (wanted, wanted + 2)
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_services_are_read_with_their_times(restore: Any, name: str) -> None:
-    item = read_item(OTHERS[name])
-    assert item.text.split() == ["hello", "you"]
-    starts = [span.time[0] for span in item.spans]
-    assert (starts[0], item.spans[-1].time[1] or 0.9) == (0.1, 0.9)
+    item = read(OTHERS[name])
+    assert item.speech.text.split() == ["hello", "you"]
+    starts = [span.time[0] for span in item.speech.spans]
+    assert (starts[0], item.speech.spans[-1].time[1] or 0.9) == (0.1, 0.9)
     assert None not in starts
     assert max(start for start in starts if start is not None) <= 0.9
-    assert not item.recognised.warnings
-    written = json.dumps(restore(OTHERS[name]))
+    assert not item.warnings
+    written = json.dumps(restore_transcript(restore, OTHERS[name]))
     assert json.dumps("hello" + restore("hello you")["text"][5])[1:-1] in written
     for several in (OTHERS[name], [OTHERS[name]]):
         transcript, _ = read_bytes(json.dumps(several).encode(), name="a.json")

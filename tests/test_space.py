@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import punctuation_restoration
-from punctuation_restoration.transcripts import read_bytes, restore_transcript
+from punctuation_restoration.transcripts import read_bytes, restore_file
 from tools import space_folder
 
 ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
@@ -117,7 +117,7 @@ def test_the_folder_for_the_hub_is_whole_and_restores_files_as_the_command_does(
     restorer, path = load(tmp_path / "page" / "restorer.py"), ROOT / "examples" / "inputs" / "talk.srt"
     written, _ = restorer.PageRestorer({"accurate": tiny_checkpoint}).restore_file(path, tmp_path)
     transcript, _ = read_bytes(path.read_bytes(), name=path.name)
-    assert written.read_text(encoding="utf-8") == restore_transcript(transcript, tiny_pipeline).source()
+    assert written.read_text(encoding="utf-8") == restore_file(tiny_pipeline, transcript).source()
 
 
 @pytest.fixture(scope="module")
@@ -270,7 +270,7 @@ def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, brows
 def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, browser, tiny_pipeline, tmp_path):
     path = ROOT / "examples" / "inputs" / "talk.srt"
     transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
-    expected = restore_transcript(transcript, tiny_pipeline).source()
+    expected = restore_file(tiny_pipeline, transcript).source()
     with visit(browser, server[0]) as page:
         write(page, TEXT, tiny_pipeline(TEXT)["text"])
         page.get_by_role("tab", name="File").click()
@@ -283,7 +283,7 @@ def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, br
         assert (tmp_path / path.name).read_bytes() == encoding.encode(expected)
         page.get_by_role("button", name="Options").click()
         page.get_by_label("Capitals", exact=True).click()
-        capitals = restore_transcript(transcript, tiny_pipeline, truecase=True).source()
+        capitals = restore_file(tiny_pipeline, transcript, truecase=True).source()
         wait_for_preview(page, capitals[:2000])
         wait_for(page, tiny_pipeline(TEXT, truecase=True)["text"])
 

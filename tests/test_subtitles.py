@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from restorers import ANY_WORD, SIGN, mark_everything, marking, patient, srt
 
-from punctuation_restoration.transcripts import FormatError, read_bytes, read_source, restore_transcript, write_as
+from punctuation_restoration.transcripts import FormatError, read_bytes, read_source, restore_file, write_as
 from punctuation_restoration.transcripts.reading import sniff_format
 
 
@@ -18,7 +18,7 @@ def spoken(source: str, file_format: str = "srt") -> str:
 
 
 def marked(source: str, file_format: str = "srt") -> str:
-    return restore_transcript(read_source(source, file_format), mark_everything).source()
+    return restore_file(mark_everything, read_source(source, file_format)).source()
 
 
 TAGS = st.sampled_from(
@@ -109,7 +109,7 @@ def test_a_voice_that_goes_on_is_no_turn_and_keeps_its_name_in_other_formats() -
     vtt = "WEBVTT\n\n" + "\n".join(f"{time}{text}\n" for time, text in zip(times, texts, strict=True))
     transcript = read_source(vtt, "vtt")
     assert transcript.speeches[0].turns == [len("good morning bob")]
-    restored = restore_transcript(transcript, marking({"today": "."}))
+    restored = restore_file(marking({"today": "."}), transcript)
     assert [sentence.speaker for sentence in restored.speeches[0].sentences] == ["Mary Lee", "Bob"]
     assert write_as(restored, "txt") == "MARY LEE: good morning bob\nBOB: thanks mary how are you today.\n"
     assert spoken(write_as(restored, "srt")).strip() == "good morning bob thanks mary how are you today."
@@ -125,7 +125,7 @@ def test_captions_that_scroll_are_read_once_and_marked_in_every_copy() -> None:
     transcript = read_source(source, "vtt")
     assert transcript.speeches[0].text == " ".join(lines)
 
-    restored = restore_transcript(transcript, marking({"bake": "."})).source()
+    restored = restore_file(marking({"bake": "."}), transcript).source()
     assert restored == source.replace("today we bake", "today we bake.")
     assert restored.count("bake.") == 3
 
@@ -168,7 +168,7 @@ def test_overlapping_and_empty_cues_are_reported_and_kept() -> None:
 
 
 def test_sentences_have_the_times_of_their_cues() -> None:
-    restored = restore_transcript(read_source(srt("hello there", "you stop now"), "srt"), marking({"stop": "."}))
+    restored = restore_file(marking({"stop": "."}), read_source(srt("hello there", "you stop now"), "srt"))
     assert [sentence.row() for sentence in restored.speeches[0].sentences] == [
         {"start": 1.0, "end": 2.6, "text": "hello there you stop."},  # eight of the cue's twelve characters
         {"start": 2.675, "end": 2.9, "text": "now"},
@@ -185,7 +185,7 @@ SHOWN = (
 
 
 def test_names_sounds_and_dashes_stay_in_new_cues() -> None:
-    restored = restore_transcript(read_source(SHOWN, "srt"), marking({"home": ".", "really": "?", "was": "."}))
+    restored = restore_file(marking({"home": ".", "really": "?", "was": "."}), read_source(SHOWN, "srt"))
     blocks = [block.split("\n", 2)[2].split() for block in write_as(restored, "srt").strip().split("\n\n")]
     assert [" ".join(words) for words in blocks] == [
         "[music]", "MARY: i went home.", "(laughs) - really? [door]", "MARY: yes it was. (sighs)",
@@ -196,7 +196,7 @@ def test_names_sounds_and_dashes_stay_in_new_cues() -> None:
 
 
 def test_a_sound_inside_a_sentence_keeps_its_own_cue_and_no_other_lies_over_it() -> None:
-    restored = restore_transcript(read_source(srt("i went", "[music]", "home"), "srt"), marking({"home": "."}))
+    restored = restore_file(marking({"home": "."}), read_source(srt("i went", "[music]", "home"), "srt"))
     written = write_as(restored, "srt")
     assert [block.split("\n")[2] for block in written.strip().split("\n\n")] == ["i went", "[music]", "home."]
     assert not read_source(written, "srt").warnings
@@ -210,7 +210,7 @@ BRACKETED = [
 
 @pytest.mark.parametrize("text", BRACKETED)
 def test_signs_stay_with_their_words_in_new_cues(text: str) -> None:
-    new = write_as(restore_transcript(read_source(srt(text), "srt"), marking({})), "srt")
+    new = write_as(restore_file(marking({}), read_source(srt(text), "srt")), "srt")
     assert new.splitlines()[2] == text.replace("<b>", "").replace("</b>", "").replace("&lt;", "<").replace("&gt;", ">")
 
 
@@ -247,7 +247,7 @@ def test_highlighted_words_are_read_once_and_marked_in_every_copy() -> None:
     ]
     transcript = read_source(srt(*cues), "srt")
     assert transcript.speeches[0].text.split() == "hello how are you no no".split()
-    restored = restore_transcript(transcript, marking({"hello": ",", "you": "?"}))
+    restored = restore_file(marking({"hello": ",", "you": "?"}), transcript)
     assert restored.source().replace("<u>", "").replace("</u>", "").count("hello, how are you?") == 5
     assert write_as(restored, "txt") == "hello, how are you?\nno no\n"
     assert restored.speeches[0].sentences[0].ends == 5.9
@@ -256,7 +256,7 @@ def test_highlighted_words_are_read_once_and_marked_in_every_copy() -> None:
 @pytest.mark.parametrize("end", ["<br>", "<BR />", "\\N"])
 def test_line_breaks_part_words(end: str) -> None:
     source = srt(f"where do you live{end}in london")
-    restored = restore_transcript(read_source(source, "srt"), marking({"live": "?"}))
+    restored = restore_file(marking({"live": "?"}), read_source(source, "srt"))
     assert restored.source() == source.replace("live", "live?")
     assert write_as(restored, "txt") == "where do you live?\nin london\n"
 

@@ -10,7 +10,7 @@ from restorers import mark_everything, marking, marks_alone, srt
 
 from punctuation_restoration.pipeline.items import read_item
 from punctuation_restoration.pipeline.unspoken import find_hidden
-from punctuation_restoration.transcripts import read_bytes, read_source, restore_transcript, write_as
+from punctuation_restoration.transcripts import read_bytes, read_source, restore_file, restore_transcript, write_as
 
 
 def said(source: str, file_format: str) -> str:
@@ -43,7 +43,7 @@ def in_every_layout(*texts: str) -> list[tuple[str, str]]:
 def test_what_is_not_said_is_read_nowhere(restore: Any, shown: str) -> None:
     for source, file_format in in_every_layout("so", shown, "yes"):
         assert said(source, file_format) == "so hello you yes"
-        marked = marks_alone(restore_transcript(read_source(source, file_format), mark_everything))
+        marked = marks_alone(restore_file(mark_everything, read_source(source, file_format)))
         marked = marked.replace("\\u2021", "‡")
         assert marked.replace("‡", "") == source
         assert [marked.count(f"{word}‡") for word in ("so", "hello", "you", "yes", "")] == [1, 1, 1, 1, 4]
@@ -79,7 +79,7 @@ def test_times_in_plain_text_are_not_read(restore: Any, text: str) -> None:
     assert said(text, "txt") == "hello you are the"
     result = restore(text)
     assert [word["word"] for word in result["words"]] == ["hello", "you", "are", "the"]
-    assert restore_transcript(read_source(text, "txt"), restore).source() == result["text"]
+    assert restore_file(restore, read_source(text, "txt")).source() == result["text"]
 
 
 def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
@@ -104,7 +104,7 @@ def test_names_and_times_are_not_read_and_stay_where_they_are() -> None:
     (speech,) = transcript.speeches
     assert " ".join(speech.text.split()) == "hello how are you i am ill very ill oh no 我 很 好"
     assert [speech.text[turn:].split()[0] for turn in speech.turns] == ["i", "oh", "我"]
-    restored = restore_transcript(transcript, marking({"you": "?", "ill": ".", "no": "!"}))
+    restored = restore_file(marking({"you": "?", "ill": ".", "no": "!"}), transcript)
     assert restored.source() == CALL.replace("you\n", "you?\n").replace("ill", "ill.").replace("no\n", "no!\n")
     assert [f"{one.speaker}: {one.text}" for one in restored.speeches[0].sentences] == [
         "Agent: hello how are you?", "Mary Lee: i am ill.", "Mary Lee: very ill.", "Agent: oh no!",
@@ -131,14 +131,14 @@ def test_what_only_looks_like_turns_is_read_as_it_stands(text: str) -> None:
 @given(st.lists(st.tuples(st.sampled_from(["A: ", "Bo Li: ", "[1:02] A: ", ""]), st.text("a b:é你\t", max_size=8))))
 def test_only_marks_are_added(turns: list[tuple[str, str]]) -> None:
     source = "\n".join(name + said for name, said in turns)
-    restored = restore_transcript(read_bytes(source.encode(), "txt")[0], marking({"*": "‡"})).source()
+    restored = restore_file(marking({"*": "‡"}), read_bytes(source.encode(), "txt")[0]).source()
     assert restored.replace("‡", "") == source
 
 
 def test_a_copy_of_the_whole_text_gets_its_marks_beside_dashes_and_sounds(restore: Any) -> None:
     texts = [" - hello you", " (applause)", " - saya [door] awak"]
     segments = [{"start": n, "end": n + 1, "text": text} for n, text in enumerate(texts)]
-    result = restore({"text": "".join(texts), "segments": segments})
+    result = restore_transcript(restore, {"text": "".join(texts), "segments": segments})
     assert result["text"] == "".join(segment["text"] for segment in result["segments"])
     assert result["segments"][1]["text"] == " (applause)"
     assert result["segments"][2]["text"].startswith(" - saya")

@@ -233,8 +233,8 @@ def _restored(
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": lambda n: bar.update(n), **args.options}
     if new_format is None:
-        return encoding.encode_parts(transcripts.restored_parts(transcript, restore, **options))
-    done = transcripts.restore_transcript(transcript, restore, **options)
+        return encoding.encode_parts(transcripts.restored_parts(restore, transcript, **options))
+    done = transcripts.restore_file(restore, transcript, **options)
     written = transcripts.write_as(done, new_format, args.limits)
     if new_format != transcript.format:
         encoding = transcripts.encoding_of(new_format, encoding)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..pipeline.speech import Speech
+from .speech import Speech
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 _BYTE_ORDER_MARKS = {  # of UTF-32 first: they begin as those of UTF-16

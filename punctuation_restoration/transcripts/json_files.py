@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..pipeline.recognisers import Recognised, read_transcripts
 from .file_text import LINE_END, FormatError, Transcript, line_of
+from .recognisers import Recognised, read_transcripts
 
 _BLANKS = re.compile(r"\ufeff?[ \t\n\r]*+")
 _INDENT = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)\S")

@@ -6,10 +6,10 @@ The only module that knows all the readers; plain text it reads itself.
 import re
 from pathlib import PurePath
 
-from ..pipeline.speech import Line, SpeechBuilder
 from ..pipeline.unspoken import find_hidden
 from .file_text import Encoding, FormatError, Transcript, decode_bytes
 from .json_files import read_json, read_json_lines
+from .speech import Line, SpeechBuilder
 from .subtitles import read_srt, read_vtt
 
 # What people try; read as plain text, it would be garbled.

@@ -6,6 +6,7 @@ a long text is cut.
 
 import functools
 import itertools
+import logging
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +15,16 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 from ..pipeline.edits import Edit, edited, edited_between, sentence_ranges
-from ..pipeline.speech import UNSPACED_SIGNS, Speech
+from ..pipeline.items import Item
 from ..pipeline.words import before_openers
 from .file_text import Transcript
+from .recognisers import read_transcripts
+from .speech import UNSPACED_SIGNS, Speech
 
 LONG = (
     40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
 )
+logger = logging.getLogger(__name__)
 _LETTER = re.compile(r"[^\W_]")
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
 
@@ -29,7 +33,7 @@ class Restorer(Protocol):
     """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
 
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
-        """`{"text", "edits", "words"}` for each `{"text", "turns"}`."""
+        """`{"text", "edits", "words"}` for each text, dictionary or `Item`."""
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
         """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
@@ -199,8 +203,8 @@ class RestoredTranscript:
         return "".join([*parts, source[done:]])
 
 
-def restore_transcript(
-    transcript: Transcript, restore: Restorer, *, keep_words: bool = True, **options: Any
+def restore_file(
+    restore: Restorer, transcript: Transcript, *, keep_words: bool = True, **options: Any
 ) -> RestoredTranscript:
     """Restore all speeches of a transcript; the restorer gets `options`.
 
@@ -217,8 +221,8 @@ def restore_transcript(
     return RestoredTranscript(transcript, speeches)
 
 
-def restored_parts(transcript: Transcript, restore: Restorer, **options: Any) -> Iterator[str]:
-    """The parts of `restore_transcript(...).source()`, as they are restored.
+def restored_parts(restore: Restorer, transcript: Transcript, **options: Any) -> Iterator[str]:
+    """The parts of `restore_file(...).source()`, as they are restored.
 
     Memory does not grow with a plain text that has nothing in it but what is said; everything else is one part.
     """
@@ -230,7 +234,29 @@ def restored_parts(transcript: Transcript, restore: Restorer, **options: Any) ->
             result["text"] for _, result in _restored(transcript.speeches, restore, **options)
         )
     else:
-        yield restore_transcript(transcript, restore, keep_words=False, **options).source()
+        yield restore_file(restore, transcript, keep_words=False, **options).source()
+
+
+def restore_transcript(restore: Restorer, value: Any, **options: Any) -> Any:
+    """What a recogniser gave, restored: the same shape, new, with marks in every copy of its text.
+
+    Args:
+        value: a dictionary or an object; a list, tuple or iterator of segments, of words or of transcripts; or the
+            pair of faster-whisper, its segments and what it tells about them (`docs/transcripts.md`).
+        options: keywords of the pipeline.
+
+    Raises:
+        TypeError, ValueError: what cannot be read, with its place; an object whose text cannot be written.
+    """
+    found = read_transcripts(value)
+    transcripts = found if isinstance(found, list) else [found]
+    for warning in itertools.chain.from_iterable(one.warnings for one in transcripts):
+        logger.warning(warning)
+    edits: list[list[Edit]] = [[] for _ in transcripts]
+    for n, result in _restored([one.speech for one in transcripts], restore, **options):
+        edits[n] += result["edits"]
+    values = [one.restored(own) for one, own in zip(transcripts, edits, strict=True)]
+    return values if isinstance(found, list) else values[0]
 
 
 def _restored(
@@ -241,6 +267,8 @@ def _restored(
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """What the restorer gives for each speech, by its number: short ones fill batches, a long one comes in parts."""
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
+    # What nobody says is out of these texts already.
+    items = [Item(speech.text, turns=speech.turns) for speech in speeches]
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
         results: Iterable[tuple[int, Mapping[str, Any]]]
@@ -252,13 +280,11 @@ def _restored(
             results = (
                 (n, part)
                 for n in numbers
-                for part in restore.stream_results(
-                    [speeches[n].text], turns=speeches[n].turns, **more
-                )
+                for part in restore.stream_results([items[n].text], turns=items[n].turns, **more)
             )
         else:
-            items = ({"text": speeches[n].text, "turns": speeches[n].turns} for n in numbers)
-            results = zip(numbers, restore(items, **options), strict=True)
+            given = (items[n] for n in numbers)
+            results = zip(numbers, restore(given, **options), strict=True)
         for n, result in results:
             if on_progress:
                 on_progress(

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import regex
 
-from ..pipeline.layouts import seconds
-from ..pipeline.speech import Line, Run, Said, SpeechBuilder
 from ..pipeline.unspoken import Hidden, find_hidden, names_speakers
 from .file_text import LINE_END, FormatError, Transcript, line_of
+from .layouts import seconds
+from .speech import Line, Run, Said, SpeechBuilder
 
 # SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
 _SRT_TIME = r"(\d{1,3}:[0-5]?\d:[0-5]?\d(?:[,.]\d{1,3})?)"

@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .edits import Edit
+from ..pipeline.edits import Edit
+from ..pipeline.items import TimedSpan, as_list
+from ..pipeline.unspoken import Layout, find_hidden, names_speakers
 from .layouts import (
     AFTER_SEGMENT,
     ALIGNED,
@@ -23,10 +25,8 @@ from .layouts import (
     ROOTS,
     Listed,
     Part,
-    listed,
 )
-from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan, lacks_signs
-from .unspoken import Layout, find_hidden, names_speakers
+from .speech import Line, Said, Span, Speech, SpeechBuilder, lacks_signs
 
 SLOWEST = 20  # seconds for a letter; whole numbers that would make speech slower are milliseconds
 _TOKENS = (r"\S+", r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’][^\W_]+)*")
@@ -71,7 +71,7 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
         return tree
     if isinstance(value, Mapping):
         return {key: _rebuilt(inner, tree.get(key, {})) for key, inner in value.items()}
-    if (values := listed(value)) is not None and (tree or isinstance(value, list | tuple)):
+    if (values := as_list(value)) is not None and (tree or isinstance(value, list | tuple)):
         inner = [_rebuilt(one, tree.get(n, {})) for n, one in enumerate(values)]
         return tuple(inner) if isinstance(value, tuple) else inner
     if not tree:
@@ -114,18 +114,16 @@ def is_pair(value: Any) -> bool:
     )
 
 
-def read_transcripts(values: Any) -> list[Recognised] | Recognised:
-    """What a JSON file holds: one transcript, or a list of several; a text or a list of texts is one, too."""
-    if not isinstance(values, list) or all(isinstance(value, str) for value in values):
-        return read_recognised(values)
-    for value in values:
-        if not isinstance(value, Mapping):
-            raise ValueError(
-                f"Expected words, segments or transcripts in a list, got {value!r:.60}. Leave it out."
-            )
-    if opens_transcript(values[0]) or _are_vosk(values):
-        return read_recognised(values)
-    return [read_recognised(value, (n,)) for n, value in enumerate(values)]
+def read_transcripts(value: Any) -> list[Recognised] | Recognised:
+    """What a recogniser or a JSON file gives: one transcript, or a list of several; texts in a list are its words."""
+    if isinstance(value, Iterator):
+        value = list(value)
+    values = None if is_pair(value) else as_list(value)
+    if not values or all(isinstance(one, str) for one in values):
+        return read_recognised(value)
+    if any(map(opens_transcript, values)) or _are_vosk(values):
+        return read_recognised(value)
+    return [read_recognised(one, (n,)) for n, one in enumerate(values)]
 
 
 def read_recognised(given: Any, way: Way = ()) -> Recognised:
@@ -133,6 +131,15 @@ def read_recognised(given: Any, way: Way = ()) -> Recognised:
 
     A ValueError says what has another shape, and where; `way` is where the transcript stands among others.
     """
+    if is_pair(given):
+        given = (list(given[0]), given[1])
+    elif isinstance(given, Iterator):
+        given = list(given)
+    elif not isinstance(given, str) and as_list(given) is None and not Part(given).says():
+        raise Part(given, way).fault(
+            f"Expected a recogniser's output (words, segments, a transcript), got {given!r:.60}. "
+            "Pass of another object the dictionary in it that has them (`.model_dump()`, `.to_dict()`)."
+        )
     return _Reader(given, way).read()
 
 
@@ -167,7 +174,7 @@ class _Reader:
 
     def __init__(self, given: Any, way: Way) -> None:
         self.given, self.way = given, way
-        self.heard = Part(given[0], (0,)) if is_pair(given) else Part(given, way)
+        self.heard = Part(given[0], (*way, 0)) if is_pair(given) else Part(given, way)
         names = map(given.get, NAMES) if isinstance(given, Mapping) else ()
         self.builder = SpeechBuilder(
             next((str(name) for name in names if isinstance(name, str | int)), None)

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from .conventions import CLOSERS, known_marks
-from .edits import Edit, edited_between, follows
-from .unspoken import Hidden
+from ..pipeline.conventions import CLOSERS, known_marks
+from ..pipeline.edits import Edit, edited_between, follows
+from ..pipeline.items import Time, TimedSpan
+from ..pipeline.unspoken import Hidden, audible
 
 Span = tuple[int, int]  # start and end, in characters
-Time = float | None  # seconds; None where nobody tells
 
 # Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
@@ -49,14 +49,6 @@ class Run(NamedTuple):
     @property
     def is_plain(self) -> bool:
         return self.end - self.start == self.source_end - self.source_start
-
-
-class TimedSpan(NamedTuple):
-    """A stretch of the text, in characters, and when it was said: start and end in seconds."""
-
-    start: int
-    end: int
-    time: tuple[Time, Time]
 
 
 class Aside(NamedTuple):
@@ -102,13 +94,7 @@ class Line:
     @property
     def spoken(self) -> str:
         """The text with blanks in the place of what is not said."""
-        if not self.hidden:
-            return self.text
-        parts, done = [], 0
-        for one in self.hidden:
-            parts += [self.text[done : one.start], " " * (one.end - max(done, one.start))]
-            done = max(done, one.end)
-        return "".join([*parts, self.text[done:]])
+        return audible(self.text, self.hidden)
 
     def letters(self, with_hidden: bool) -> list[int]:
         """Where its letters and signs stand: all of them, or those that are said."""

@@ -4,13 +4,12 @@ A path leads through keys, attributes and numbers: `results.channels.0`. It know
 """
 
 import itertools
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 from typing import Any, NamedTuple
+
+from ..pipeline.items import as_list, as_seconds
 
 
 class Listed(NamedTuple):
@@ -206,7 +205,7 @@ class Part:
         for name in filter(None, path.split(".")):
             step: str | int = int(name) if name.isdigit() else name
             if isinstance(step, int):
-                values = listed(value)
+                values = as_list(value)
                 value = values[step] if values is not None and step < len(values) else None
             else:
                 value = (
@@ -241,7 +240,7 @@ class Part:
 
     def parts(self) -> "list[Part] | None":
         """The entries of a list or an array; None for another value."""
-        values = listed(self.value)
+        values = as_list(self.value)
         return (
             None
             if values is None
@@ -324,7 +323,7 @@ class Part:
     def begins(self) -> bool:
         """Whether it says when it begins, in a recording: a date says when that was made."""
         starts = (start.value for row in TIMES if (start := self.at(row.start)))
-        return any(listed(start) is None and not _DATE.match(str(start)) for start in starts)
+        return any(as_list(start) is None and not _DATE.match(str(start)) for start in starts)
 
     def moments(self, unit: float) -> tuple[float | None, float | None] | None:
         """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""
@@ -366,14 +365,6 @@ class Part:
         return ValueError(f"{place}: {problem}" if place else problem)
 
 
-def listed(value: Any) -> Any:
-    """A list or a tuple as it is, an array as a list; None for another value."""
-    if isinstance(value, list) or type(value) is tuple:
-        return value
-    values = value.tolist() if hasattr(value, "tolist") else None
-    return values if isinstance(values, list) else None
-
-
 def seconds(value: Any, unit: float = 1.0) -> float | None:
     """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
     value = value.item() if hasattr(value, "item") else value
@@ -384,12 +375,6 @@ def seconds(value: Any, unit: float = 1.0) -> float | None:
         hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in found.groups())
         in_seconds = found.re is _DURATION or found[2]
         return round(hours * 3600 + minutes * 60 + rest if in_seconds else rest * unit, 6)
-    if value is None or (
-        isinstance(value, Real | Decimal) and not math.isfinite(value)
-    ):  # WhisperX writes NaN
-        return None
-    if not isinstance(value, Real | Decimal) or isinstance(value, bool):
-        raise ValueError(
-            f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
-        )
-    return value if unit == 1 and isinstance(value, int) else round(float(value) * unit, 6)
+    number = as_seconds(value)
+    is_whole = isinstance(number, int) and unit == 1
+    return number if number is None or is_whole else round(float(number) * unit, 6)
