@@ -47,5 +47,5 @@ def test_han_numbers(digits: str, said: str) -> None:
 
 
 def test_a_language_that_nobody_can_count_in_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"got 'xx'.*spell_numbers"):
+    with pytest.raises(ValueError, match=r"got 'xx'.*spoken_forms"):
         NumberSpeller("xx")

@@ -116,7 +116,7 @@ def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypa
 def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoint: str) -> None:
     pytest.importorskip("num2words")
     write_documents(tmp_path / "talks.jsonl", ["I am 21. You are 3. Is it? " + word for word in "abcdefgh"])
-    made = recipe(tmp_path, validation=0.0, spell_numbers=True, source={"max_words": 20})
+    made = recipe(tmp_path, validation=0.0, spoken_forms={"numbers": 1.0}, source={"max_words": 20})
     index = prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)
     train = index["sources"][0]["splits"]["train"]
     assert (train["n_documents"], train["n_words"]) == (2, 20)  # 10 words each: twenty one, three

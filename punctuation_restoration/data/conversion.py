@@ -31,7 +31,7 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import Word, WordFinder
 
 N_AHEAD = 64  # documents sent before the first comes back
-speller = functools.cache(NumberSpeller)  # by language
+speller = functools.cache(NumberSpeller)  # by language and shares
 
 
 class Conversion(NamedTuple):
@@ -84,7 +84,9 @@ class Converter:
                 wanted = f"the labels {self.config.label_names} from {document.place} on"
                 raise ValueError(f"Expected {wanted}, got {unknown}. Rename them.")
         else:
-            text = speller(language)(document.text) if self.recipe.spell_numbers else document.text
+            text = document.text
+            if self.recipe.spoken_forms:
+                text = speller(language, self.recipe.spoken_forms)(text, hash_id(document.id))
             words: Sequence[Word] = self.finder(text)
             if language in self.recipe.opening_signs:
                 text, words = with_openings(text, words)

@@ -1,7 +1,7 @@
-"""Writes numbers, amounts, ordinals, telephone numbers and links in words, as recognisers without number formatting do.
+"""Writes numbers, amounts, ordinals, telephone numbers, links and abbreviations as recognisers hear them.
 
 Takes and gives punctuated text in one language; marks around a replacement stay, and no mark is added. For training
-text only (`spell_numbers: true` in a recipe); the text that users restore is never changed.
+text only (`spoken_forms` in a recipe); the text that users restore is never changed.
 
 num2words speaks English and Indonesian, of which Malay is made. Mandarin is written here. Other languages that it knows
 get plain numbers only. What can be read in several ways, such as `3/4/2020`, stays.
@@ -10,8 +10,11 @@ get plain numbers only. What can be read in several ways, such as `3/4/2020`, st
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from random import Random
 
 from num2words import CONVERTER_CLASSES, num2words
+
+from punctuation_restoration.data.recipe import SpokenForms
 
 # Dewan Bahasa dan Pustaka's usage: lapan, bilion, trilion, perpuluhan; digits of telephone numbers say kosong.
 MALAY_FROM_INDONESIAN = {
@@ -58,28 +61,48 @@ _PERCENT = rf"(?P<percent>(?<![A-Za-z\d.,])(?P<share>{_NUMBER})\s?[%％])"
 _YEAR = r"(?P<year>(?<!\d)(?:1[5-9]|20)\d\d(?=年))"
 # A number that touches letters (B2B, 3D, MP3) is a name; Han letters may touch it. 12:30 and 1/2 stay as they are.
 _PLAIN = rf"(?P<plain>(?<![A-Za-z\d.,:/\-–])(?:{_NUMBER})(?![A-Za-z\d:/\-–]|[.,]\d))"
-_ANY = re.compile("|".join((_LINK, _MONEY, _PERCENT, _ORDINAL, _PHONE, _YEAR, _PLAIN)))
+# BBC and KLCC are read letter by letter; NASA, with a vowel in four letters or more, is a word, as OK and TED are.
+# Beside another word in capitals it may be shouted.
+_LETTERS = (
+    r"(?P<letters>(?<![\w.'’&-])(?<![A-Z] )(?!(?:OK|TED|I+|[A-Z]*[AEIOU][A-Z]*(?<=[A-Z]{4}))\b)"
+    r"[A-Z]{2,5}(?![A-Za-z\d_'’&-]|\.\w| [A-Z]{2}))"
+)
+_ANY = re.compile("|".join((_LINK, _MONEY, _PERCENT, _ORDINAL, _PHONE, _YEAR, _PLAIN, _LETTERS)))
+_IDENTIFIER = re.compile(r"(?!1[1-9]\d\d$|20\d\d$)\d{3,10}")  # digits that are no year
 
 
 class NumberSpeller:
-    """Spells out numbers; of `en`, `ms`, `id` and `zh` amounts, percentages and links too."""
+    """Spells out numbers; of `en`, `ms`, `id` and `zh` amounts, percentages and links too.
 
-    def __init__(self, language: str):
-        self.language, self.is_han = language, language == "zh"
+    `share` says how much of it: by default all numbers, and no abbreviation.
+    """
+
+    def __init__(self, language: str, share: SpokenForms | None = None):
+        self.language = language
+        self.is_han = language == "zh"
+        self.share = share or SpokenForms(numbers=1.0)
         self.spell: Callable[[str], str] = han_number if self.is_han else number_words(language)
         self.joint = "" if self.is_han else " "
         self.percent, signs, currencies = WORDINGS.get(language, ("", "", ""))
         self.link_signs = dict(zip("./@", signs.split(", "), strict=False))
         self.currencies = dict(zip(CURRENCY_SIGNS, currencies.split(), strict=False))
 
-    def __call__(self, text: str) -> str:
-        """The text with numbers in words. Marks are neither added nor lost."""
-        return _ANY.sub(self._replace, text)
+    def __call__(self, text: str, seed: int = 0) -> str:
+        """The text with numbers in words. Marks are neither added nor lost. `seed` draws which ones, and how."""
+        draw = Random(seed)
+        return _ANY.sub(lambda match: self._replace(match, draw), text)
 
-    def _replace(self, match: re.Match[str]) -> str:
+    def _replace(self, match: re.Match[str], draw: Random) -> str:
         found = match.group()
+        share = self.share.letters if match["letters"] else self.share.numbers
+        if draw.random() >= share:
+            return found
+        if match["letters"]:
+            return " ".join(found)
         if match["phone"]:
-            return self.joint.join(self.spell(digit) for digit in found if digit.isdigit())
+            return self._digit_by_digit(found, draw)
+        if match["plain"] and _IDENTIFIER.fullmatch(found) and draw.random() < self.share.digits:
+            return self._digit_by_digit(found, draw)
         if match["year"] and self.is_han:
             return "".join(HAN_DIGITS[int(digit)] for digit in found)
         if match["year"] or match["plain"]:
@@ -104,12 +127,18 @@ class NumberSpeller:
             + self.currencies[match["sign"]]
         )
 
+    def _digit_by_digit(self, digits: str, draw: Random) -> str:
+        """The digits of a telephone number or an identifier, each as a word. English says 0 as zero or as oh."""
+        said = self.joint.join(self.spell(digit) for digit in digits if digit.isdigit())
+        says_oh = self.language == "en" and draw.random() < self.share.oh
+        return said.replace("zero", "oh") if says_oh else said
+
 
 def number_words(language: str) -> Callable[[str], str]:
     """A function from digits (`1,200.5`) to words without hyphens or commas, in a language of num2words."""
     spoken = "id" if language == "ms" else language
     if spoken not in CONVERTER_CLASSES:
-        what_to_do = "Turn spell_numbers off for this recipe."
+        what_to_do = "Remove spoken_forms from this recipe."
         raise ValueError(
             f"Expected a language that num2words speaks, got {language!r}. {what_to_do}"
         )

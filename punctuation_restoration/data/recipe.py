@@ -87,6 +87,16 @@ class Augmentation:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokenForms:
+    """Shares of numbers and abbreviations that are written as they are said. 0 to 1, drawn for each of them."""
+
+    numbers: float = 0.0  # in words: `1,200` -> one thousand two hundred
+    digits: float = 0.0  # of these, of three to ten digits and no year: digit by digit, as telephone numbers always are
+    oh: float = 0.0  # of what English reads digit by digit: 0 is oh, not zero
+    letters: float = 0.0  # abbreviations letter by letter: `BBC` -> B B C
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """A whole recipe. `model` and `training` go to the trainer, which checks them."""
 
@@ -97,9 +107,8 @@ class Recipe:
     test: float = 0.0  # share of documents kept for test; 0.1 here and for validation is 80/10/10
     sampling: Sampling = field(default_factory=Sampling)
     augmentation: Augmentation = field(default_factory=Augmentation)
-    spell_numbers: bool = (
-        False  # write numbers, amounts and links in words, see `data.normalisation`
-    )
+    # How numbers, amounts, links and abbreviations of the texts are written, see `data.normalisation`
+    spoken_forms: SpokenForms | None = None
     opening_signs: tuple[
         str, ...
     ] = ()  # languages that get `¿` and `¡`, see `data.openings`, which knows English
