@@ -46,24 +46,24 @@ lint: $(ALL)     ## style, types, and no large files beside the checkpoints
 check: lint      ## lint, and the quick tests
 	$(PYTHON) -m pytest -m "not slow"
 
-# The accurate model, in two parts (recipes/default.yaml, then all-marks.yaml), and its results. It needs texts and encoders in
+# The default model, in two parts (recipes/default.yaml, then all-marks.yaml), and its results. It needs texts and encoders in
 # SHARED, which are not part of the project: half an hour to prepare, and a day of two cores. A run that was stopped resumes.
 RUN := runs/default
 SHARED := ../shared
-TEACHER := checkpoints/en-zh-ms
-SHIPPED := checkpoints/en-zh-ms-accurate
+TEACHER := checkpoints/en-zh-ms-fast
+SHIPPED := checkpoints/en-zh-ms
 CLI = $(PYTHON) -m punctuation_restoration.cli.commands
 VALIDATION := iwslt2012-dev zh-spoken-valid ms-news-valid ms-spoken-valid
 TESTS := iwslt2011-test iwslt2011-test-asr zh-tst2011+2012-punctuated zh-dev2010 ms-news-test
 HELD_OUT := ms-spoken-valid ms-manglish-valid zh-english-valid en-casing-valid ms-casing-valid
 
-reproduce: $(RUN)/mean  ## prepare the data, train the accurate model, ship it, and score it on every test
+reproduce: $(RUN)/mean  ## prepare the data, train the default model, ship it, and score it on every test
 	$(PYTHON) -m tools.thresholds --model $(RUN)/mean --benchmark $(VALIDATION) --limit 120000 \
 		--further en-casing-valid zh-spoken-valid ms-casing-valid --output $(RUN)/thresholds.json
 	$(PYTHON) -m tools.shipping $(RUN)/mean $(SHIPPED) --stored-bits 8 --thresholds $(RUN)/thresholds.json
-	$(PYTHON) evaluate.py --model $(SHIPPED) --benchmark $(TESTS) $(HELD_OUT) --output results/accurate
+	$(PYTHON) evaluate.py --model $(SHIPPED) --benchmark $(TESTS) $(HELD_OUT) --output results
 	$(PYTHON) evaluate.py --model $(SHIPPED) --all-marks --benchmark en-casing-valid zh-spoken-valid ms-spoken-valid \
-		--output results/accurate/all-marks
+		--output results/all-marks
 
 $(RUN)/mean: $(RUN)/second/final
 	$(PYTHON) -m tools.averaging $(RUN)/second/final $(RUN)/first/final --output $@

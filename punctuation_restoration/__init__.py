@@ -1,7 +1,7 @@
 """Punctuation for speech recogniser output: registers the configuration, the model and the pipeline with transformers.
 
 After ``import punctuation_restoration``, ``transformers.pipeline("punctuation-restoration")`` works. Importing this
-package does not import transformers or torch. ``model=ACCURATE`` names the accurate model,
+package does not import transformers or torch. ``model=FAST`` names the small, fast model,
 `PunctuationStreamer` restores live words, and `restore_transcript` what a recogniser gives.
 """
 
@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .default_models import ACCURATE, DEFAULT_MODEL
+from .default_models import DEFAULT_MODEL, FAST
 from .registration import register_when_loaded
 
 __version__ = "0.1.0"
 __all__ = [
-    "ACCURATE",
     "DEFAULT_MODEL",
+    "FAST",
     "PunctuationStreamer",
     "__version__",
     "restore_transcript",

@@ -1,13 +1,11 @@
-"""Where the default model and the accurate one are. Imports neither transformers nor torch."""
+"""Where the default model and the fast one are. Imports neither transformers nor torch."""
 
 import os
 import re
 from pathlib import Path
 
-HUB_MODEL, HUB_ACCURATE = (
-    "punctuation-restoration/en-zh-ms",
-    "punctuation-restoration/en-zh-ms-accurate",
-)
+HUB_MODEL = "punctuation-restoration/en-zh-ms"
+HUB_FAST = "punctuation-restoration/en-zh-ms-fast"
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"  # of a checkout; a wheel has none
 HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 VARIABLE = "PUNCTUATION_RESTORATION_MODEL"
@@ -20,15 +18,15 @@ def place_of(hub_model: str) -> str:
 
 
 DEFAULT_MODEL = os.environ.get(VARIABLE) or place_of(HUB_MODEL)
-ACCURATE = place_of(HUB_ACCURATE)
+FAST = place_of(HUB_FAST)
 
 
 def find_model(name: str | None = None) -> str:
-    """Folder or Hub id for a command's `--model`: "accurate", a name of the user's, or None for the default model.
+    """Folder or Hub id for a command's `--model`: "fast", a name of the user's, or None for the default model.
 
     An `OSError` if it names a folder that is not there, or one of our models that can neither be found nor downloaded.
     """
-    model = ACCURATE if name == "accurate" else name or DEFAULT_MODEL
+    model = FAST if name == "fast" else name or DEFAULT_MODEL
     if not HUB_ID.fullmatch(model) and not Path(model).exists():
         raise OSError(
             f"Expected a model's folder or Hub id, got {model}, where nothing is. Check the path."
@@ -42,7 +40,7 @@ def check_model(model: str) -> None:
 
     An `OSError` if it is neither in the cache nor, as far as one request of 3 seconds tells, on the Hub.
     """
-    if model not in (HUB_MODEL, HUB_ACCURATE):
+    if model not in (HUB_MODEL, HUB_FAST):
         return
     from huggingface_hub import HfApi, try_to_load_from_cache
 

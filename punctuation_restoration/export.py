@@ -134,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--output", type=Path, required=True, help="folder to write")
     add(
         "--model",
-        help="folder or Hub id; accurate for the accurate model (default: the one that the pipeline loads)",
+        help="folder or Hub id; fast for the fast model (default: the one that the pipeline loads)",
     )
     add("--force", action="store_true", help="replace an earlier export")
     add(

@@ -27,7 +27,7 @@ def load_pipeline(
     trust_remote_code: bool = False,
     **construction: Any,
 ) -> Any:
-    """The pipeline, silently; `model` is a folder, a Hub id, `"accurate"`, or None for the default model.
+    """The pipeline, silently; `model` is a folder, a Hub id, `"fast"`, or None for the default model.
 
     `options` are keywords of its calls, to be checked; `construction` are those with which it is made (`backend`,
     `dtype`, `jieba_dictionary`). With `trust_remote_code` Python code beside the model may run.

@@ -9,8 +9,8 @@ from typing import Any
 from transformers import pipeline
 from transformers.utils import logging
 
-from punctuation_restoration import ACCURATE, DEFAULT_MODEL, transcripts
-from punctuation_restoration.default_models import HUB_ACCURATE, HUB_MODEL, VARIABLE, check_model
+from punctuation_restoration import DEFAULT_MODEL, FAST, transcripts
+from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE, check_model
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
 
 HUB_REVISION = "v0.1.0"  # of our models, so that their weights do not change under the page
@@ -24,13 +24,13 @@ DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
 def page_models() -> dict[str, str]:
     """Folder or Hub id of each model to choose from: ours, or the one that the environment names."""
     try:
-        check_model(ACCURATE)
+        check_model(FAST)
     except OSError:
         return {BEST: DEFAULT_MODEL}
     return (
         {BEST: DEFAULT_MODEL}
         if os.environ.get(VARIABLE)
-        else {BEST: ACCURATE, QUICK: DEFAULT_MODEL}
+        else {BEST: DEFAULT_MODEL, QUICK: FAST}
     )
 
 
@@ -50,7 +50,7 @@ class PageRestorer:
                 f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these."
             )
         place = self.models[model]
-        revision = self.revision or (HUB_REVISION if place in (HUB_MODEL, HUB_ACCURATE) else None)
+        revision = self.revision or (HUB_REVISION if place in (HUB_MODEL, HUB_FAST) else None)
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
         restore = build(TASK, model=place, revision=revision)
         restore("hello 你好")  # loads jieba, and spares the first visitor the wait

@@ -73,7 +73,7 @@ def _output(code: str, **environment: str) -> str:
 
 
 def test_a_model_of_ours_that_is_not_there_is_an_error_at_once_with_two_ways_on(tmp_path):
-    ours = default_models.HUB_ACCURATE
+    ours = default_models.HUB_FAST
     code = f"from punctuation_restoration.default_models import *; find_model({ours!r})"
     with pytest.raises(subprocess.CalledProcessError) as failed:
         _output(code, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path))
@@ -82,13 +82,13 @@ def test_a_model_of_ours_that_is_not_there_is_an_error_at_once_with_two_ways_on(
         assert told in message
 
 
-def test_a_variable_names_the_default_model_and_commands_know_the_accurate_one_by_name(tmp_path, monkeypatch):
+def test_a_variable_names_the_default_model_and_commands_know_the_fast_one_by_name(tmp_path, monkeypatch):
     code = "from punctuation_restoration import *; from punctuation_restoration.default_models import find_model\n"
-    told = _output(code + "print(DEFAULT_MODEL, find_model(), ACCURATE)", PUNCTUATION_RESTORATION_MODEL=str(tmp_path))
+    told = _output(code + "print(DEFAULT_MODEL, find_model(), FAST)", PUNCTUATION_RESTORATION_MODEL=str(tmp_path))
     assert told.split()[:2] == [str(tmp_path)] * 2
-    assert told.split()[2].endswith("en-zh-ms-accurate")
-    monkeypatch.setattr(default_models, "ACCURATE", str(tmp_path))
-    assert default_models.find_model("accurate") == str(tmp_path)
+    assert told.split()[2].endswith("en-zh-ms-fast")
+    monkeypatch.setattr(default_models, "FAST", str(tmp_path))
+    assert default_models.find_model("fast") == str(tmp_path)
     assert default_models.find_model("me/mine") == "me/mine"
     with pytest.raises(OSError, match="got runs/mine/best, where nothing is"):
         default_models.find_model("runs/mine/best")

@@ -89,11 +89,11 @@ def test_doubts_can_be_reached_by_keyboard_and_name_their_alternatives():
 def test_both_models_are_offered_where_both_are_there(tiny_checkpoint, monkeypatch):
     restorer = load(SPACE / "restorer.py")
     monkeypatch.setattr(restorer, "DEFAULT_MODEL", tiny_checkpoint)
-    monkeypatch.setattr(restorer, "ACCURATE", punctuation_restoration.default_models.HUB_ACCURATE)
+    monkeypatch.setattr(restorer, "FAST", punctuation_restoration.default_models.HUB_FAST)
     monkeypatch.delenv("PUNCTUATION_RESTORATION_MODEL", raising=False)
     assert restorer.page_models() == {"accurate": tiny_checkpoint}
-    monkeypatch.setattr(restorer, "ACCURATE", "somewhere")
-    assert restorer.page_models() == {"accurate": "somewhere", "fast": tiny_checkpoint}
+    monkeypatch.setattr(restorer, "FAST", "somewhere")
+    assert restorer.page_models() == {"accurate": tiny_checkpoint, "fast": "somewhere"}
     with pytest.raises(ValueError, match="Expected a model out of"):
         restorer.PageRestorer({"accurate": tiny_checkpoint}).restore("hello", model="fast")
 
@@ -105,7 +105,7 @@ def test_the_front_matter_is_what_the_hub_reads():
     assert re.fullmatch(r"6\.\d+\.\d+", front["sdk_version"])
     assert len(front["short_description"]) <= 60  # the Hub refuses longer ones
     ours = punctuation_restoration.default_models
-    assert front["models"] == front["preload_from_hub"] == [ours.HUB_MODEL, ours.HUB_ACCURATE]
+    assert front["models"] == front["preload_from_hub"] == [ours.HUB_MODEL, ours.HUB_FAST]
 
 
 def test_the_folder_for_the_hub_is_whole_and_restores_files_as_the_command_does(

@@ -38,10 +38,10 @@ from tools.published import MODELS, models_line, nearest_table, published_table
 
 ROOT = Path(__file__).resolve().parents[1]
 HARD_SENTENCES = ROOT / "tools" / "hard_sentences.tsv"
-SHIPPED, ACCURATE = ROOT / "checkpoints" / "en-zh-ms", ROOT / "checkpoints" / "en-zh-ms-accurate"
+SHIPPED, FAST = ROOT / "checkpoints" / "en-zh-ms", ROOT / "checkpoints" / "en-zh-ms-fast"
 N_FAILURES = 2  # of each language are shown
 ALSO = " | "  # between ways of writing a hard sentence
-RESULTS, ACCURATE_RESULTS = Path("results"), ROOT / "results" / "accurate"
+RESULTS, DEFAULT_RESULTS, FAST_RESULTS = Path("results"), ROOT / "results", ROOT / "results" / "fast"
 ALL_MARKS = "all-marks"  # the folder within, of what `evaluate.py --all-marks` wrote
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^(restore\(.*\)\S*)\n(?:#.*\n)+", re.MULTILINE)
@@ -73,7 +73,7 @@ def fill(text: str, results: Sequence[dict[str, Any]], all_marks: Sequence[dict[
 
     `all_marks` are the results that count further marks. A `ValueError` if a table lacks one of its two lines.
     """
-    measured = {SHIPPED: results, ACCURATE: read_results(ACCURATE_RESULTS)}
+    measured = {SHIPPED: results, FAST: read_results(FAST_RESULTS)}
     both = [(weights_line(folder).partition(" weights")[0], own) for folder, own in measured.items()]
     ours = dict(zip(MODELS, both, strict=True))
     text = _put(text, "results", table(results))

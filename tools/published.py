@@ -13,7 +13,7 @@ from punctuation_restoration.evaluation.report import percent
 from tools.documents import markdown_table
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
-MODELS = {"ours": "the default model", "ours, accurate": "the accurate one"}
+MODELS = {"ours": "the default model", "ours, fast": "the fast one"}
 Ours = Mapping[str, tuple[str, Sequence[dict[str, Any]]]]  # by model: how many weights, and what evaluate.py wrote
 
 

@@ -4,8 +4,7 @@ r"""Speed, memory, start-up and size of each backend, beside a peer of the shape
     python -m tools.speed --join two.json one.json --output results/speed.json --picture docs/images/speed.png \
         --fill docs/speed.md
 
-Systems are the backends of the pipeline (`torch`, `onnx`, `onnx-int8`), the accurate model (`accurate`,
-`accurate-onnx-int8`) and `xlmr-base`: tagging by an encoder of that shape with random weights, which compute as long as
+Systems are the default model (`default`, `default-onnx-int8`), the fast one (`torch`, `onnx`, `onnx-int8`) and `xlmr-base`: tagging by an encoder of that shape with random weights, which compute as long as
 trained ones, in windows of 256 pieces that overlap by 16, as the package `punctuators` runs it. In each round every
 system runs in a process of its own, one after the other, and the median of all rounds counts. The text is the address
 in `examples/texts`, without its marks, in lower case, repeated.
@@ -27,7 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from punctuation_restoration.default_models import ACCURATE, DEFAULT_MODEL
+from punctuation_restoration.default_models import DEFAULT_MODEL, FAST
 from punctuation_restoration.evaluation.result_files import signature
 from tools.documents import markdown_table, put_between, write_json
 
@@ -43,8 +42,8 @@ BACKENDS = {
     "onnx": ("`.[fast]`", "the same text"),
     "onnx-int8": ("`.[fast]`", "nearly the same text"),
 }
-LARGE = {"accurate": "torch", "accurate-onnx-int8": "onnx-int8"}  # the accurate model's systems, and their backends
-SYSTEMS = (*BACKENDS, *LARGE, PEER)
+LARGE = {"default": "torch", "default-onnx-int8": "onnx-int8"}  # the default model's systems, and their backends
+SYSTEMS = (*LARGE, *BACKENDS, PEER)
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -61,7 +60,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in args.systems}
     environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "OMP_WAIT_POLICY": "passive"}
     with TemporaryDirectory() as folder:
-        models = {name: ACCURATE if name in LARGE else args.model for name in rounds}
+        models = {name: DEFAULT_MODEL if name in LARGE else args.model for name in rounds}
         for name, model in models.items():
             backend = LARGE.get(name, name)
             if backend.startswith("onnx"):  # a folder that has the file beside the weights
@@ -236,7 +235,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--model", default=DEFAULT_MODEL, help="folder of the model")
+    parser.add_argument("--model", default=FAST, help="folder of the model of the other systems")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--join", nargs="+", type=Path, help="put results into one file in place of measuring")

@@ -134,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
 
     about_model = parser.add_argument_group("model")
     add = about_model.add_argument
-    add("--model", "-m", help="folder or Hub id; accurate for the accurate model")
+    add("--model", "-m", help="folder or Hub id; fast for the small, fast model")
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", choices=DTYPES, help="precision of the computation (default: the model's)")
     add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")

@@ -6,6 +6,7 @@ every unit that the bootstrap draws, so that another can be compared with it. Th
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -146,7 +147,7 @@ def digest_of(examples: Sequence[Example]) -> str:
 
 def shown_model(model: str) -> dict[str, str | None]:
     """Name and digest of a model, but not where this machine keeps it."""
-    folder = Path(model).resolve()
+    folder = Path(os.path.abspath(model))  # a link in the project keeps its name
     if not folder.is_dir():
         return {"model": model, "model_sha256": None}
     shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
