@@ -4,8 +4,11 @@ Nothing that a visitor writes is logged or kept; files are deleted after ten min
 """
 
 import contextlib
+import html
 import os
 import shutil
+import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -22,9 +25,12 @@ from punctuation_restoration.transcripts import FORMATS
 # Visitors' files are in a folder of their own, which is removed when the server stops.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
 os.environ["GRADIO_TEMP_DIR"] = str(Path(_files.name) / "uploads")
+# Gradio notes every call, 10,000 of them, and reads the notes again at each call.
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")
 
 LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed, not at every key
 KEPT_SECONDS = 600  # of files
+KEPT_SESSIONS = 8  # visitors whose last answers Gradio keeps in memory
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
 ONE_AT_A_TIME: dict[str, Any] = {
     "api_visibility": "private",
@@ -99,7 +105,7 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     )
     return page.launch(
         theme=theme, css_paths=Path(__file__).with_name("style.css"), max_file_size=MAX_FILE_BYTES, ssr_mode=False,
-        footer_links=["api"], run_history=False, enable_monitoring=False,
+        footer_links=["api"], run_history=False, state_session_capacity=KEPT_SESSIONS, enable_monitoring=False,
         _frontend=False,  # else the page dies where it does not answer itself within 3 seconds, as on a busy machine
         **settings,
     )  # fmt: skip
@@ -264,8 +270,11 @@ def _told() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise gr.Error(str(error), title="Not restored", print_exception=False) from error
+        # Gradio shows messages as HTML, and this one may quote a file.
+        message = html.escape(str(error))
+        raise gr.Error(message, title="Not restored", print_exception=False) from error
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # else visitors' files would stay
     launch(build(PageRestorer(revision=os.environ.get("PUNCTUATION_REVISION"))))

@@ -145,7 +145,9 @@ def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> It
         time.sleep(0.1)
     yield f"http://127.0.0.1:{port}", folder / "log.txt"
     process.terminate()
-    process.wait(timeout=30)
+    assert process.wait(timeout=30) == 0
+    left = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
+    assert left == {"log.txt", "space"}, "visitors' files stay"
 
 
 @pytest.mark.slow
@@ -291,11 +293,17 @@ def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, br
 @pytest.mark.slow
 def test_what_cannot_be_read_is_said_in_a_sentence_and_logged_nowhere(server, browser, tiny_pipeline, tmp_path):
     (tmp_path / "broken.json").write_text('{"segments": [{"text": "secretword')
+    (tmp_path / "broken.srt").write_text("1\n<img src=/nothing.png> --> 00:00:02,000\nsecretword\n")
     with visit(browser, server[0]) as page:
         write(page, TEXT, tiny_pipeline(TEXT)["text"])
         page.get_by_role("tab", name="File").click()
-        page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.json")
+        page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.srt")
         toast = page.get_by_test_id("toast-body")
+        toast.filter(has_text="<img src=/nothing.png>").wait_for()  # as text
+        page.reload()
+        write(page, TEXT, tiny_pipeline(TEXT)["text"])
+        page.get_by_role("tab", name="File").click()
+        page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.json")
         toast.wait_for()
         assert "broken.json" in toast.inner_text()
         assert "Traceback" not in toast.inner_text()
