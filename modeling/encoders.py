@@ -53,10 +53,16 @@ def layers_of(encoder: PreTrainedModel) -> nn.ModuleList:
     ]
     if len(stacks) != 1:
         raise ValueError(
-            f"Expected one list of {n_there} layers in {type(encoder).__name__}, found {len(stacks)}. Leave n_layers "
-            "and frozen layers out for this encoder."
+            f"Expected one list of {n_there} layers in {type(encoder).__name__}, found {len(stacks)}. Leave n_layers, "
+            "frozen layers and compile out for this encoder."
         )
     return stacks[0]
+
+
+def compile_layers(encoder: PreTrainedModel, backend: Any = "inductor") -> None:
+    """Compile each layer, in place. Layers of one kind share what is compiled, for batches of any shape."""
+    for layer in layers_of(encoder):
+        layer.compile(backend=backend, dynamic=True)
 
 
 class PunctuationLSTM(PreTrainedModel):

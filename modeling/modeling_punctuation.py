@@ -3,6 +3,9 @@
 Letters in shapes: B texts in a batch, P pieces, W slots (one a word), M labels, C casings, H hidden width.
 """
 
+import hashlib
+import inspect
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +36,12 @@ MAY_BE_MISSING = (
     "_raise_exceptions_for_missing_entries",
     "_raise_exceptions_for_connection_errors",
 )
+NOT_COMPUTED = {
+    "_name_or_path",
+    "architectures",
+    "dtype",
+    "transformers_version",
+}  # change no result
 HUB_KEYWORDS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 
 
@@ -88,6 +97,9 @@ class PunctuationRestorationModel(PreTrainedModel):
             if is_ours
             else AutoModel.from_config(encoder, **without_pooler(encoder))
         )
+        # A text is read, not generated: encoders that were decoders need not keep keys and values.
+        takes_it = "use_cache" in inspect.signature(self.encoder.forward).parameters
+        self._no_cache = {"use_cache": False} if takes_it else {}
         self.classifier: Any = build_head(config, config.get_text_config().hidden_size)
         if not will_be_loaded:
             self.config.stored_bits = None  # of a file, from which only the configuration was read
@@ -255,7 +267,9 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "Expected no casings, the model knows none. Leave them out, or load it with casings=True."
             )
         read = self.encoder(
-            input_ids=input_ids, attention_mask=attention_mask, **{**kwargs, "return_dict": True}
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **{**self._no_cache, **kwargs, "return_dict": True},
         )
         states, is_slot = read.last_hidden_state, slot_positions != 0
         slot_states = states.gather(
@@ -282,6 +296,17 @@ class PunctuationRestorationModel(PreTrainedModel):
             scores=None if crf is None else scores,
             casing_logits=casing_logits,
         )
+
+    def fingerprint(self) -> str:
+        """SHA-256 over weights and configuration: two models with the same one compute the same."""
+        encoder = self.config.get_text_config().to_dict().items()
+        settings = {key: value for key, value in encoder if key not in NOT_COMPUTED}
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+        for name, tensor in sorted(self.state_dict().items()):
+            values = tensor.detach().cpu().contiguous()
+            digest.update(f"{name} {values.dtype} {tuple(values.shape)}".encode())
+            digest.update(values.reshape(-1).view(torch.uint8).numpy())
+        return digest.hexdigest()
 
     def set_head(self, kind: str) -> None:
         """Give the model another head, one of `HEADS`, with those weights of the old one that fit it."""

@@ -109,7 +109,7 @@ def _session(source: str | bytes, n_threads: int, process: int) -> Any:
 
 def _file_beside(name: str, model: Any) -> str | None:
     """A file in the model's folder, or in its repository on the Hub, if there is one that was made from its weights."""
-    from .onnx_export import FORMAT, fingerprint
+    from .onnx_export import FORMAT
 
     source, revision = model.config._name_or_path, getattr(model.config, "_commit_hash", None)
     try:
@@ -126,7 +126,7 @@ def _file_beside(name: str, model: Any) -> str | None:
         return None
     return (
         file
-        if (made.get("weights"), made.get("format")) == (fingerprint(model), str(FORMAT))
+        if (made.get("weights"), made.get("format")) == (model.fingerprint(), str(FORMAT))
         else None
     )
 

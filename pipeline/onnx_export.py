@@ -10,9 +10,7 @@ reads is scaled piece by piece: a few pieces have values so large that one scale
 
 import contextlib
 import copy
-import hashlib
 import importlib
-import json
 import logging
 import os
 import warnings
@@ -23,27 +21,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-NOT_COMPUTED = {
-    "_name_or_path",
-    "architectures",
-    "dtype",
-    "transformers_version",
-}  # settings that change no result
 FORMAT = (
     8  # raised when files made by an earlier version of this module should not be used any more
 )
-
-
-def fingerprint(model: Any) -> str:
-    """SHA-256 over weights and configuration: two models with the same one compute the same."""
-    encoder = model.config.get_text_config().to_dict().items()
-    settings = {key: value for key, value in encoder if key not in NOT_COMPUTED}
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        values = tensor.detach().cpu().contiguous()
-        digest.update(f"{name} {values.dtype} {tuple(values.shape)}".encode())
-        digest.update(values.reshape(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
@@ -66,7 +46,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
                 per_channel=True, reduce_range=True,
             )  # fmt: skip
             graph = onnx.load(path)
-    onnx.helper.set_model_props(graph, {"weights": fingerprint(model), "format": str(FORMAT)})
+    onnx.helper.set_model_props(graph, {"weights": model.fingerprint(), "format": str(FORMAT)})
     graph.doc_string = graph.graph.doc_string = ""
     for node in (
         graph.graph.node

@@ -27,11 +27,7 @@ def page_models() -> dict[str, str]:
         check_model(FAST)
     except OSError:
         return {BEST: DEFAULT_MODEL}
-    return (
-        {BEST: DEFAULT_MODEL}
-        if os.environ.get(VARIABLE)
-        else {BEST: DEFAULT_MODEL, QUICK: FAST}
-    )
+    return {BEST: DEFAULT_MODEL} if os.environ.get(VARIABLE) else {BEST: DEFAULT_MODEL, QUICK: FAST}
 
 
 class PageRestorer:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
+from punctuation_restoration.training.settings import parse_args, settings_of
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.yaml"))
 SOURCE = {"path": "en/talks.jsonl.gz", "language": "en"}
@@ -13,12 +14,17 @@ SOURCE = {"path": "en/talks.jsonl.gz", "language": "en"}
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_shipped_recipes_load(path: Path) -> None:
-    from punctuation_restoration.training.settings import settings_of
-
     recipe = load_recipe(path)
     assert recipe.name == path.stem
     assert recipe.sources
     assert settings_of({}, recipe).max_steps > 0
+
+
+def test_the_command_switches_off_what_a_recipe_switches_on() -> None:
+    recipe = build_recipe({"name": "r", "training": {"compile": True, "casing_rate": 0.5}})
+    for options, expected in (([], True), (["--no-compile"], False), (["--compile"], True)):
+        args = parse_args(["--data", "d", "--output", "o", *options])
+        assert settings_of(vars(args), recipe).compile is expected
 
 
 def test_filters_and_words_at_the_top_hold_for_sources_that_do_not_overrule_them() -> None:
@@ -84,6 +90,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         ({"sampling": {"document_starts": 0.6, "document_ends": 0.6}}, "sentences of 1 at most together, got 1.8"),
         ({"sampling": {"questions": {"ms": 2}}}, "shares from 0 to 1, got {'ms': 2}"),
         ({"sampling": {"temperature": 0}}, "temperature above 0, got 0"),
+        ({"sampling": {"max_passes": 0}}, "max_passes above 0, got 0"),
         ({"augmentation": {"rate": 1.5}}, "shares from 0 to 1, got {'rate': 1.5}"),
         ({"augmentation": {"substitute": 0.7, "delete": 0.7}}, "substitute and delete"),
         ({"validation": 1.0}, "shares for validation and test"),

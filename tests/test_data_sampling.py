@@ -104,7 +104,7 @@ def test_processes_and_accumulation_share_out_the_same_windows(
 ) -> None:
     drawn = sampler(index)
     sources: list[Any] = [BatchSource(drawn, list, n, n_processes, n_accumulated) for n in range(n_processes)]
-    parts = [window for source in sources for batch in source.step(4) for window in batch]
+    parts = [window for source in sources for batch in source[4] for window in batch]
     whole = {window.seed: window for window in windows(sampler(index), range(4, 5))}
     assert sorted(whole) == sorted(window.seed for window in parts)
     assert all(np.array_equal(one.words.piece_ids, whole[one.seed].words.piece_ids) for one in parts)
@@ -129,6 +129,40 @@ def test_every_step_mixes_the_languages_by_temperature_and_weight(index: dict[st
         assert np.mean(languages) == pytest.approx(share, abs=1.5 / len(languages))
     with pytest.raises(ValueError, match="weight above 0"):
         WindowSampler(index, Sampling(), 512, 1, STOPS, seed=3, weights={"en-source": 0.0, "ms-source": 0.0})
+
+
+def test_no_source_is_read_more_often_than_max_passes_allow(tmp_path: Path) -> None:
+    """A small source with a large weight: other sources of its language fill up, then other languages."""
+    n_words = {"small": 100, "large": 5_000, "other": 1_000}
+    rows = []
+    for name, language in (("small", "en"), ("large", "en"), ("other", "ms")):
+        split = shards.write_split(tmp_path, name, [document(0, [0, 0, 0, 0, 2] * (n_words[name] // 5))])
+        rows.append({"name": name, "language": language, "weight": 1.0, "splits": {"train": split}})
+    index = {"sources": rows, "labels": DEFAULT_LABELS}
+    for row in rows:
+        for shard in row["splits"]["train"]["shards"]:
+            shard["file"] = tmp_path / shard["file"]
+
+    def passes(n_steps: int, max_passes: float | None) -> dict[str, float]:
+        sampling = Sampling(lengths={32: 1.0}, language_weights={"en": 1.0, "ms": 9.0}, max_passes=max_passes)
+        drawn = WindowSampler(index, sampling, 960, 1, STOPS, 3, {"small": 50.0, "large": 1.0}, n_steps)
+        read = dict.fromkeys(n_words, 0)
+        names = [row["name"] for row in sorted(rows, key=lambda row: row["language"])]
+        for step in range(n_steps):
+            plan = drawn.plan(step)
+            for row, stream_id in enumerate(plan.stream_ids.tolist()):
+                read[names[stream_id]] += len(drawn.cut(plan, row).words.labels)
+        return {name: read[name] / n_words[name] for name in read}
+
+    free, few, more = passes(20, None), passes(20, 2.0), passes(20, 5.0)
+    assert free["small"] > 10
+    assert free["other"] > 2.5
+    assert few["small"] == pytest.approx(2, rel=0.25)
+    assert few["other"] == pytest.approx(2, rel=0.25)
+    assert few["large"] > more["large"] > free["large"]
+    assert more["small"] == pytest.approx(5, rel=0.25)
+    with pytest.raises(ValueError, match=r"max_passes allows \d+% of them"):
+        passes(200, 1.0)
 
 
 def test_windows_begin_and_end_where_they_should(index: dict[str, Any]) -> None:
@@ -183,9 +217,12 @@ def test_a_word_longer_than_the_window_is_cut(tmp_path: Path) -> None:
     assert [(len(window.words.labels), len(window.words.piece_ids)) for window in cut] == [(1, 13)] * 3
 
 
-def test_batches_are_read_ahead_in_order_and_errors_come_through(index: dict[str, Any]) -> None:
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_batches_are_read_ahead_in_order_and_errors_come_through(index: dict[str, Any], n_workers: int) -> None:
+    """By a thread, or by processes as beside a GPU."""
     source = BatchSource(sampler(index), lambda cut: [1 / (8 - window.seed[1]) for window in cut])  # type: ignore[arg-type]
-    found = read_ahead(source, 5, 12)
+    found = read_ahead(source, 5, 12, n_workers)
     assert [next(found)[0][0] for _ in range(3)] == [1 / 3, 1 / 2, 1]
     with pytest.raises(ZeroDivisionError):
         next(found)

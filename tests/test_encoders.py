@@ -2,10 +2,14 @@
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
+from transformers import AutoConfig, AutoModel, AutoTokenizer, Cache, pipeline
 
 from punctuation_restoration.cli.train import main
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
+from punctuation_restoration.modeling.encoders import compile_layers
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.training.building import set_dropout
 
 SIZES = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
@@ -63,6 +67,36 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     assert got["text"] == expected["text"]
     for word, same in zip(got["words"], expected["words"], strict=True):
         assert word["scores"] == pytest.approx(same["scores"], abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # of the compiler's own
+def test_layers_are_compiled_once_a_kind_and_keep_no_keys_and_values(tiny_tokenizer):
+    """For batches of seven shapes, four layers of two kinds; one of each is frozen."""
+    layers = {"num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention"] * 2, "vocab_size": 40}
+    encoder = AutoConfig.for_model("gemma3_text", **{**KINDS["gemma3_text"], **layers}).to_dict()
+    model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder)).train()
+    set_dropout(model, 0.0)
+    model.encoder.layers[:2].requires_grad_(False)
+    kept, compiled = [], []
+    model.encoder.register_forward_hook(lambda *seen: kept.extend(isinstance(v, Cache) for v in seen[2].values()))
+    batches = []
+    for length in range(20, 27):
+        mask = torch.ones(length % 3 + 2, length, dtype=torch.long)
+        mask[0, -3:] = 0
+        ids = torch.randint(4, 40, mask.shape)
+        batches.append({"input_ids": ids, "attention_mask": mask, "slot_positions": torch.ones_like(mask)})
+    plain = [model(**batch).logits for batch in batches]
+
+    def count(graph, inputs):
+        compiled.append(graph)
+        return graph.forward
+
+    compile_layers(model.encoder, backend=count)
+    for batch, logits in zip(batches, plain, strict=True):
+        torch.testing.assert_close(model(**batch).logits, logits)
+    assert 1 <= len(compiled) <= 4
+    assert kept
+    assert not any(kept)
 
 
 def test_a_decoder_that_reads_to_the_left_alone_is_refused(folders, tiny_tokenizer, tmp_path, capsys):

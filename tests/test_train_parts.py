@@ -158,6 +158,10 @@ def test_no_dropout_is_none_anywhere_whoever_draws_it(kind: str) -> None:
     model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder.to_dict())).train()
     batch = {"input_ids": torch.randint(4, 40, (2, 6)), "slot_positions": torch.tensor([[1, 3], [2, 3]])}
     assert not torch.equal(model(**batch).logits, model(**batch).logits)
+    if kind == "llama":  # it has none of hidden states
+        set_dropout(model, None)
+        with pytest.raises(ValueError, match="LlamaModel has none"):
+            set_dropout(model, 0.2)
     set_dropout(model, 0.0)
     assert torch.equal(model(**batch).logits, model(**batch).logits)
     said = {key: share for key, share in model.encoder.config.to_dict().items() if "dropout" in key and share}

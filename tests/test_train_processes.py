@@ -12,7 +12,7 @@ import pytest
 from accelerate.state import AcceleratorState
 from filelock import FileLock
 from safetensors.torch import load_file
-from training_runs import arguments, same, weights
+from training_runs import arguments, rows_of, same, weights
 
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.training.precision import build_accelerator
@@ -47,8 +47,8 @@ def test_two_processes_survive_kill_9(
     prepared: str, no_dropout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both are killed at once; two that accelerate starts go on to what one process learns from the same steps."""
-    more = ["--max-steps", "12", "--dropout", "0"]
-    call = arguments(prepared, tmp_path / "two", no_dropout, *more, "--log-every", "1")
+    more = ["--max-steps", "12", "--dropout", "0", "--log-every", "1"]
+    call = arguments(prepared, tmp_path / "two", no_dropout, *more)
     with two_processes(TORCHRUN, call) as run:
         end = time.monotonic() + 150
         while not (tmp_path / "two" / "checkpoints" / "step-000004").exists():
@@ -62,6 +62,8 @@ def test_two_processes_survive_kill_9(
     assert "2 processes" in said
     assert run_training(arguments(prepared, tmp_path / "one", no_dropout, *more, "--accumulate", "2")) == 0
     assert same(weights(tmp_path / "two"), weights(tmp_path / "one"), 1e-5)
+    losses = [[row["loss"] for row in rows_of(tmp_path / name) if "loss" in row] for name in ("two", "one")]
+    assert losses[0] == pytest.approx(losses[1], abs=2e-4)
     assert not same(weights(tmp_path / "two"), load_file(Path(no_dropout) / "model.safetensors"), 1e-3)
 
 

@@ -53,7 +53,7 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
         assert one["window"].end - one["window"].first == len(other.window.words.labels)
     recipe = Recipe("r", (), sampling=Sampling(filled_windows=0.0))  # marks that are shown come on top
     batches = batch_source(TrainingSettings(pieces_per_batch=200), recipe, data, slots)
-    widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches.step(step)]
+    widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches[step]]
     assert max(widths) <= slots.config.max_window_pieces
 
 

@@ -62,6 +62,7 @@ class WindowSampler:
     seed: int  # of the whole run
     # Weight of each source by name, times its number of words; sources left out keep the index's.
     weights: Mapping[str, float] | None = None
+    n_steps: int = 1  # planned for the whole run, for `max_passes`
     # A model's probabilities of the labels of a shard's words, (n_words, M) uint8.
     soft_labels: Callable[[Path], np.ndarray] | None = None
 
@@ -81,6 +82,11 @@ class WindowSampler:
                 shares.append(weight * shard["n_words"])
         languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
+        if self.sampling.max_passes:
+            planned = self.n_steps * self.pieces_per_step
+            pieces = [len(s.piece_ids) + self.slot_cost * s.n_words for s in self.streams]
+            limits = self.sampling.max_passes * np.array(pieces) / planned
+            self.probabilities = bounded(self.probabilities, limits, languages)
         self._edges = np.cumsum(self.probabilities)
         self._sentences = cache(
             lambda stream_id: sentence_borders(self.streams[stream_id], self.stop_ids)
@@ -246,6 +252,32 @@ def stream_probabilities(
             "Expected training words with a weight above 0, got none. Check the weights in the recipe."
         )
     return probabilities / probabilities.sum()
+
+
+def bounded(probabilities: np.ndarray, limits: np.ndarray, languages: Sequence[str]) -> np.ndarray:
+    """The probabilities of streams, (n_streams,), none of them above its limit.
+
+    What one loses goes to the other streams of its language in proportion, or, where these are at their limits too, to
+    those of all languages. A `ValueError` if the limits leave no room.
+    """
+    names, found = np.array(languages), probabilities.copy()
+    if (room := limits[found > 0].sum()) < 1:
+        raise ValueError(
+            f"Expected text for all steps of the run, max_passes allows {room:.0%} of them. Lower max_steps, raise "
+            "max_passes, or prepare more text."
+        )
+    while (
+        is_above := found > limits * (1 + 1e-9)
+    ).any():  # each round leaves one more at its limit
+        in_language = names == names[is_above][0]
+        is_above &= in_language
+        excess = (found - limits)[is_above].sum()
+        found[is_above] = limits[is_above]
+        free = np.where(found < limits, found, 0.0)
+        if free[in_language].any():
+            free = np.where(in_language, free, 0.0)
+        found += excess * free / free.sum()
+    return found
 
 
 def _draw(

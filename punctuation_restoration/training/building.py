@@ -24,6 +24,7 @@ SERVED = (
     "right_context",
     "max_window_pieces",
 )  # a checkpoint gets them too
+DROPOUT = 0.1  # of hidden states, where none is asked for
 # Dropout of attention weights, in the classes of transformers: BERT's, ModernBERT's, DistilBERT's, DeBERTa's, MPNet's.
 ATTENTION_DROPOUTS = (
     ".self.dropout",
@@ -214,11 +215,25 @@ def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:
         model.classifier.casings.requires_grad_(False)
 
 
-def set_dropout(model: Any, share: float) -> None:
-    """Set the encoder's dropout of hidden states, not of attention weights: slow on a CPU. With 0 there is none."""
-    for name, module in model.named_modules():
-        if isinstance(module, torch.nn.Dropout) and (share == 0 or name.startswith("encoder.")):
-            module.p = 0.0 if name.endswith(ATTENTION_DROPOUTS) else share
+def set_dropout(model: Any, share: float | None) -> None:
+    """Set the encoder's dropout of hidden states, not of attention weights: slow on a CPU. With 0 there is none.
+
+    None is 0.1 where the encoder has any dropout. Elsewhere a share above 0 is a `ValueError`: it would do nothing.
+    """
+    drops = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Dropout) and (share == 0 or name.startswith("encoder."))
+    }
+    if share and all(name.endswith(ATTENTION_DROPOUTS) for name in drops):
+        what_to_do = "Leave it out, and regularise by label smoothing or a recipe's augmentation."
+        kind = type(model.encoder).__name__
+        raise ValueError(
+            f"Expected an encoder with dropout for dropout {share}, {kind} has none. {what_to_do}"
+        )
+    share = DROPOUT if share is None else share
+    for name, module in drops.items():
+        module.p = 0.0 if name.endswith(ATTENTION_DROPOUTS) else share
     # Some encoders call the function, with a share of their own or of their configuration.
     for holder in (*model.encoder.modules(), model.encoder.config) if share == 0 else ():
         for key in [

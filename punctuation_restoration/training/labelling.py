@@ -11,7 +11,6 @@ from tqdm import tqdm
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder
 from punctuation_restoration.pipeline.backends import check_device
-from punctuation_restoration.pipeline.onnx_export import fingerprint
 from punctuation_restoration.training.building import check_pieces_fit, load_with_slots
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
 from punctuation_restoration.training.validation import read_windows, source_windows
@@ -36,7 +35,7 @@ def write_probabilities(
     shards.check_same_pieces(index, slots.tokenizer)
     use_fp32_attention(model)
     names = model.config.label_names
-    claim_folder(out, {"model": name, "weights": fingerprint(model), "labels": names})
+    claim_folder(out, {"model": name, "weights": model.fingerprint(), "labels": names})
     known, n_new, splits = (
         SoftLabels(out, names).places,
         0,

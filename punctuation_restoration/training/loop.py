@@ -20,8 +20,14 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
+from punctuation_restoration.modeling.encoders import compile_layers
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.training.batches import Batch, BatchSource, read_ahead
+from punctuation_restoration.training.batches import (
+    Batch,
+    BatchSource,
+    n_workers_beside,
+    read_ahead,
+)
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,
@@ -72,6 +78,7 @@ class TrainingRun:
         )
         self.scores: dict[str, Any] = {}
         self._scored_step = -1
+        self._n_read = [0, 0]  # words and pieces of this process, not yet counted in the state
         self.model.to(
             accelerator.device
         )  # here, so that averages and moments are made where the weights are
@@ -84,7 +91,7 @@ class TrainingRun:
         # validation computes as serving does.
         accelerator.unwrap_model(self.prepared, keep_fp32_wrapper=False)
         if settings.compile:
-            self.model.encoder.compile(dynamic=True)
+            compile_layers(self.model.encoder)
         if kept:
             self.optimiser.load_state_dict(kept["optimiser"])
             self.averages.averaged.load_state_dict(kept["averages"])
@@ -183,35 +190,47 @@ class TrainingRun:
         self.tokenizer.save_pretrained(place)
 
     def _take_steps(self) -> None:
-        settings, state, started = (
-            self.settings,
-            self.state,
-            time.perf_counter() - self.state.seconds,
-        )
-        before, losses = replace(state), list[float]()
+        """The steps that are left. Numbers on the device are read where something is told: to read waits for it."""
+        settings, state = self.settings, self.state
+        started = time.perf_counter() - state.seconds
+        before = replace(state)
+        losses: list[torch.Tensor] = []  # of this process, since the last line of progress
+        n_workers = n_workers_beside(self.accelerator.device, self.accelerator.num_processes)
+        told = settings.log_every, settings.evaluate_every, settings.checkpoint_every
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
-        for batches in read_ahead(self.source, state.step, settings.max_steps):
+        for batches in read_ahead(self.source, state.step, settings.max_steps, n_workers):
             if settings.patience and state.n_stale >= settings.patience:
                 break
-            n_scored = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
-            n_words = sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
-            n_pieces = sum(int(batch["attention_mask"].sum()) for batch in batches)
-            n_scored, n_words, n_pieces = self._summed([n_scored, n_words, n_pieces]).tolist()
             factor = rate_factor(state.step, settings.warmup_steps, settings.max_steps)
             for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
                 group["lr"] = rate * factor
-            losses.append(self._take_step(batches, n_scored))
+            losses.append(self._take_step(batches))
             state.step += 1
-            state.n_words += n_words
-            state.n_pieces += n_pieces
+            if state.step < settings.max_steps and all(state.step % every for every in told):
+                continue
+            loss = self._settle(losses)
             state.seconds = time.perf_counter() - started
             if state.step % settings.log_every == 0:
-                self._report_progress(sum(losses) / len(losses), before)
+                self._report_progress(loss, before)
                 before, losses = replace(state), []
             if state.step % settings.evaluate_every == 0:
                 self.evaluate()
             if state.step % settings.checkpoint_every == 0:
                 self.save()
+
+    def _settle(self, losses: list[torch.Tensor]) -> float:
+        """Count what all processes have read. Gives the mean of the losses; one that is not finite is an error."""
+        n_words, n_pieces = self._summed(self._n_read).tolist()
+        self.state.n_words += n_words
+        self.state.n_pieces += n_pieces
+        self._n_read = [0, 0]
+        mean = float(self._summed(torch.stack(losses)).double().mean())
+        if not math.isfinite(mean):
+            what_to_do = "Lower --encoder-rate, raise --warmup-steps, or use --dtype float32."
+            raise FloatingPointError(
+                f"Expected a finite loss up to step {self.state.step}, got {mean}. {what_to_do}"
+            )
+        return mean
 
     def _report_progress(self, loss: float, before: RunState) -> None:
         """Say how it went since the state `before`."""
@@ -221,31 +240,32 @@ class TrainingRun:
         line = f"loss {loss:.4f}, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left"
         self._report(line, loss=round(loss, 4), rate=self.optimiser.param_groups[0]["lr"])
 
-    def _take_step(self, batches: list[Batch], n_scored: int) -> float:
-        """One step of the optimiser. Gives the mean loss of its `n_scored` slots, those of all processes."""
-        total = torch.zeros((), device=self.accelerator.device)
+    def _take_step(self, batches: list[Batch]) -> torch.Tensor:
+        """One step of the optimiser. Gives this process's part of the mean loss over the scored slots of all."""
+        n_scored: Any = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
+        self._n_read[0] += sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
+        self._n_read[1] += sum(int(batch["attention_mask"].sum()) for batch in batches)
+        device = self.accelerator.device
+        n_scored = max(n_scored, 1)
+        if self.accelerator.num_processes > 1:
+            n_scored = self._summed(torch.full((), n_scored, device=device))
+        total = torch.zeros((), device=device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
             part = self.accelerator.process_index * self.settings.accumulate + number
             torch.manual_seed(hash((self.settings.seed, self.state.step, part)) & 0x7FFFFFFF)
             is_last = number == len(batches) - 1
             with nullcontext() if is_last else self.accelerator.no_sync(self.prepared):
-                loss = self._loss(batch) / max(n_scored, 1)
+                loss = self._loss(batch) / n_scored
                 self.accelerator.backward(
                     loss * self.accelerator.num_processes
                 )  # gradients are averaged over these
             total += loss.detach()
-        mean_loss = float(self._summed(total))
-        if not math.isfinite(mean_loss):
-            what_to_do = "Lower --encoder-rate, raise --warmup-steps, or use --dtype float32."
-            raise FloatingPointError(
-                f"Expected a finite loss at step {self.state.step}, got {mean_loss}. {what_to_do}"
-            )
         self.accelerator.clip_grad_norm_(self.prepared.parameters(), MAX_NORM)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.averages.update()
-        return mean_loss
+        return total
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""

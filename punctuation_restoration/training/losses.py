@@ -38,12 +38,12 @@ def total_loss(
     log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
     scores = log_probabilities.transpose(1, 2)
     cross_entropy = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none")
-    if is_pseudo is None:
-        is_pseudo = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
-    smoothing = torch.where(
-        is_pseudo, settings.pseudo_smoothing, settings.label_smoothing
-    ).unsqueeze(-1)  # (B, 1)
-    weight = torch.where(is_pseudo, settings.pseudo_weight, 1.0).unsqueeze(-1)
+    smoothing: torch.Tensor | float = settings.label_smoothing
+    weight: torch.Tensor | float = 1.0
+    if is_pseudo is not None:
+        pseudo = is_pseudo.float().unsqueeze(-1)  # (B, 1); arithmetic, as `where` waits for a GPU
+        smoothing = (1 - pseudo) * smoothing + pseudo * settings.pseudo_smoothing
+        weight = (1 - pseudo) + pseudo * settings.pseudo_weight
     chosen, uniform = cross_entropy if nll is None else nll, -log_probabilities.mean(-1)
     losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
     if settings.focal_gamma:  # p is kept from 1, where a power below 1 has no gradient

@@ -36,23 +36,27 @@ def rate_factor(step: int, warmup_steps: int, max_steps: int) -> float:
 
 
 class AveragedWeights:
-    """Exponential moving average of the trained parameters, kept by torch; a decay of 0 turns it off.
+    """Exponential moving average of the trained parameters; a decay of 0 turns it off.
 
     The first step is taken over, and the decay grows with the number n of steps as min(decay, (1 + n) / (10 + n)).
     """
 
     def __init__(self, model: nn.Module, decay: float):
+        self.decay = decay
         self.trained = nn.ParameterList(p for p in model.parameters() if p.requires_grad and decay)
+        self.averaged = AveragedModel(self.trained)
 
-        def average(averages: Any, trained: Any, n: Any) -> None:
-            torch._foreach_lerp_(averages, trained, 1 - min(decay, (1 + int(n)) / (10 + int(n))))
-
-        self.averaged = AveragedModel(self.trained, multi_avg_fn=average)
-
+    @torch.no_grad()
     def update(self) -> None:
         """Take in the parameters after a step."""
-        if len(self.trained):  # torch takes no empty list
-            self.averaged.update_parameters(self.trained)
+        if not len(self.trained):
+            return
+        # Not by `update_parameters`, which waits for the device: it sends the number of steps there and back.
+        n = int(self.averaged.n_averaged)
+        decay = min(self.decay, (1 + n) / (10 + n)) if n else 0.0
+        averages = list(self.averaged.parameters())
+        torch._foreach_lerp_(averages, list(self.trained), 1 - decay)
+        self.averaged.n_averaged += 1
 
     @contextmanager
     def applied(self) -> Iterator[None]:

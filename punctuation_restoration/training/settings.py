@@ -34,7 +34,9 @@ class TrainingSettings:
     frozen_layers: int = setting(
         0, "number of first layers that are frozen, as word embeddings are", 0
     )
-    dropout: float = setting(0.1, "dropout of hidden states", 0, BELOW_1)
+    dropout: float | None = setting(
+        None, "dropout of hidden states; default: 0.1 in encoders that have any", 0, BELOW_1
+    )
     # How long
     max_steps: int = setting(6000, "steps of the optimiser", 1)
     patience: int | None = setting(None, "stop after N evaluations without a better mean F1", 1)
@@ -56,7 +58,7 @@ class TrainingSettings:
         "auto", "number format to compute in; auto: as accelerate is configured"
     )
     compile: bool = setting(
-        False, "compile the encoder (torch.compile): a minute at the start, then faster steps"
+        False, "compile the encoder's layers (torch.compile): a minute, then faster steps"
     )
     seed: int = setting(1, "seed")
     # Loss, see `training.losses`
@@ -111,7 +113,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     for own in fields(TrainingSettings):
         choices = get_args(own.type) if get_origin(own.type) is Literal else None
         kind: Any = str if choices else (get_args(own.type) or [own.type])[0]
-        read: Any = {"action": "store_true"} if kind is bool else {"type": kind, "choices": choices}
+        read: Any = {"type": kind, "choices": choices}
+        if kind is bool:
+            read = {"action": argparse.BooleanOptionalAction}
         meaning = f"{own.metadata['help']} (default {own.default})"
         parser.add_argument(
             "--" + own.name.replace("_", "-"), **read, default=argparse.SUPPRESS, help=meaning
