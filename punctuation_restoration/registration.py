@@ -4,6 +4,7 @@ Importing transformers takes seconds, so each registration waits until its modul
 """
 
 import importlib
+import logging
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
@@ -57,6 +58,12 @@ def register_task() -> None:
         "default": DefaultModel(model=(DEFAULT_MODEL, "main")),
         "type": "text",
     }
+    logging.getLogger("transformers.pipelines").addFilter(is_no_warning_of_our_default)
+
+
+def is_no_warning_of_our_default(record: logging.LogRecord) -> bool:
+    """Whether a message may be shown. transformers warns of every default model; ours is what the user asked for."""
+    return f"defaulted to {DEFAULT_MODEL} " not in record.getMessage()
 
 
 AUTO = "transformers.models.auto"

@@ -1,6 +1,7 @@
 """The shipped checkpoints on real text: the few tests that use them."""
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,12 @@ def restore(request):
     return pipeline("punctuation-restoration", model=str(CHECKPOINTS[request.param]), device="cpu")
 
 
-def test_the_models_are_those_of_this_checkout():
+def test_the_models_are_those_of_this_checkout(caplog, monkeypatch):
     expected = [*map(str, CHECKPOINTS.values())]
     assert expected == [punctuation_restoration.DEFAULT_MODEL, punctuation_restoration.FAST]
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
     default = pipeline("punctuation-restoration", device="cpu")
+    assert "No model was supplied" not in caplog.text
     assert default.model.name_or_path == punctuation_restoration.DEFAULT_MODEL
     assert default.model.config.label_names[0] == "O"
 
