@@ -64,7 +64,7 @@ def test_a_run_learns_casings_and_goes_on(
     more = ["--casings", *rates, "--evaluate-every", "30", "--checkpoint-every", "60", "--max-steps"]
     for steps in ("2", "60"):
         assert train(arguments(str(cased_data), tmp_path, tiny_checkpoint, *more, steps)) == 0
-    assert "of casings " in capsys.readouterr().out
+    assert "of words with capitals" in capsys.readouterr().out
     f1s = [row["validation"]["casings_f1"] for row in rows_of(tmp_path) if "validation" in row]
     assert f1s[-1] > 50 > f1s[0]
     model = PunctuationRestorationModel.from_pretrained(tmp_path / "final")
@@ -89,7 +89,7 @@ def test_text_without_capitals_says_nothing_trains_the_marks_and_leaves_the_head
             assert torch.equal(after[name], before[name]) == ("casings" in name), name
     call = arguments(data, tmp_path / "both", tiny_checkpoint, *more, "--casings")  # beside data with casings
     assert train(["--data", str(cased_data), *call[1:]]) == 0
-    assert "of casings" in capsys.readouterr().out
+    assert "of words with capitals" in capsys.readouterr().out
 
 
 def test_transformers_trainer_learns_casings(cased_data: Path, cased_model: str) -> None:

@@ -5,22 +5,75 @@
     torchrun --nproc-per-node 2 train.py ...          several processes, on GPUs or CPUs
 
 The same command started again resumes from the last checkpoint. Every expected failure ends in one line that says what
-to do.
+to do. In Python: `punctuation_restoration.training.train`.
 """
 
+import argparse
+import os
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin
 
 from punctuation_restoration.cli.commands import finish
-from punctuation_restoration.training.settings import parse_args
+from punctuation_restoration.loading import add_trust_option
+from punctuation_restoration.training.settings import TrainingSettings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Train as the command line says. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
-    args = parse_args(argv)
-    from punctuation_restoration.training.self_training import self_train
-    from punctuation_restoration.training.starting import train
+    given = vars(parse_args(argv))
 
-    return finish("train", lambda: (self_train if args.unlabelled else train)(args))
+    def work() -> None:
+        if os.environ.get("RANK", "0") == "0":  # torch takes seconds to import
+            print(f"Training on {', '.join(given['data'])} into {given['output']}.", flush=True)
+        from punctuation_restoration.training import self_train, train
+
+        if "unlabelled" in given:
+            self_train(**given)
+        else:
+            train(**given)
+
+    return finish("train", work)
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line. What was not given is absent, so that the recipe and the defaults of the calls stand."""
+    parser = argparse.ArgumentParser(
+        prog="punctuation-restoration train",
+        description="Train a punctuation model.",
+        argument_default=argparse.SUPPRESS,
+    )
+    add = parser.add_argument
+    add("--recipe", help="recipe file (YAML); without it the defaults hold")
+    add("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
+    add("--language", help="language code of texts under --data (default xx)")
+    add("--output", required=True, help="folder of the run; a run that was stopped there resumes")
+    add("--model", help="punctuation model to start from, folder or Hub id")
+    what = "file with other labels than those of --model or the recipe (YAML or JSON)"
+    add("--labels", help=what)
+    what = "folder of another model's probabilities to learn, by the command label"
+    add("--soft-labels", help=what)
+    what = "texts, or a folder prepared with `labelled: false`, that --model labels first: self-training"
+    add("--unlabelled", nargs="+", help=what)
+    add("--rounds", type=int, help="of self-training; ends without a gain (default 5)")
+    add("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
+    add_trust_option(parser)
+    what = "trackers of the run's curves; without one they are drawn into curve.png"
+    add("--log-with", nargs="+", choices=("tensorboard", "wandb", "trackio"), help=what)
+    for setting in fields(TrainingSettings):
+        choices = get_args(setting.type) if get_origin(setting.type) is Literal else None
+        kind: Any = str if choices else (get_args(setting.type) or [setting.type])[0]
+        read: Any = {"type": kind, "choices": choices}
+        if kind is bool:
+            read = {"action": argparse.BooleanOptionalAction}
+        has_default = setting.default is not None and kind is not bool
+        default = f" (default {setting.default})" if has_default else ""
+        name = "--" + setting.name.replace("_", "-")
+        add(name, **read, help=setting.metadata["help"] + default)
+    args = parser.parse_args(argv)
+    if "rounds" in args and "unlabelled" not in args:
+        parser.error("Expected --unlabelled beside --rounds, got none. Give the texts to label.")
+    return args
 
 
 if __name__ == "__main__":

@@ -178,6 +178,33 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
         ) from error
 
 
+def check_shards(index: Mapping[str, Any]) -> tuple[int, int]:
+    """The numbers of words and pieces to train on. A `ValueError` names a shard that does not hold what its index says."""
+    n_words = n_pieces = 0
+    for row in index["sources"]:
+        for split in ("train", "validation"):
+            for shard in row["splits"][split]["shards"]:
+                arrays = open_shard(shard["file"])
+                check_arrays(arrays, index, shard["file"])
+                if split == "train":
+                    n_words += len(arrays["labels"])
+                    n_pieces += len(arrays["piece_ids"])
+    return n_words, n_pieces
+
+
+def check_arrays(arrays: Mapping[str, np.ndarray], index: Mapping[str, Any], file: str) -> None:
+    """Check that the arrays of a shard fit one another and the numbers of labels and pieces."""
+    labels, ids = arrays["labels"], arrays["piece_ids"]
+    found = {
+        f"labels below {len(index['labels'])}": labels.max(initial=0) < len(index["labels"]),
+        f"pieces below {index['n_vocabulary']}": ids.max(initial=0) < index["n_vocabulary"],
+        "as many pieces as its words have": arrays["piece_counts"].sum(dtype=np.int64) == len(ids),
+        "one number of pieces a word": len(arrays["piece_counts"]) == len(labels),
+    }
+    if wrong := [what for what, is_so in found.items() if not is_so]:
+        raise ValueError(f"Expected {', '.join(wrong)} in {file}. Prepare the data again.")
+
+
 def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     """First word and end of each document of a shard."""
     return list(itertools.pairwise([*arrays["document_starts"].tolist(), len(arrays["labels"])]))

@@ -83,7 +83,7 @@ def batch_source(
         stop_label_ids(config.labels),
         settings.seed,
         weights={source.name: source.weight for source in recipe.sources},
-        n_steps=settings.max_steps,
+        n_steps=settings.max_steps or 1,
         soft_labels=soft.of_shard if soft else None,
     )
     if soft and not any(stream.soft.any() for stream in sampler.streams):

@@ -1,7 +1,7 @@
 """The training loop: batches in, a model folder out. It can be killed at any time and resumes exactly.
 
     out/checkpoints/step-000500/   to resume from       out/best/    best mean validation F1; without, last
-    out/log.jsonl                  progress             out/final/   the end of the run
+    out/log.jsonl, curve.png       progress             out/final/   the end of the run
 
 Every step is a function of seed and step number, and a folder is written whole or not at all.
 """
@@ -10,11 +10,10 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -28,20 +27,21 @@ from punctuation_restoration.training.batches import (
     n_workers_beside,
     read_ahead,
 )
+from punctuation_restoration.training.checkpoints import STATE_FILE, write_digests
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.optimisation import (
     AveragedWeights,
     build_optimiser,
     rate_factor,
 )
-from punctuation_restoration.training.settings import TrainingSettings
+from punctuation_restoration.training.reporting import RunReport, last_words, rows_of, said_of
+from punctuation_restoration.training.settings import Schedule, TrainingSettings
 from punctuation_restoration.training.validation import Validation, set_tuned
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
-STATE_FILE = "trainer.pt"
+ORIGIN_FILE = "training.json"  # beside the weights: what a model was made from
 MAX_NORM = 1.0  # gradients are clipped to it
 N_CHECKPOINTS = 2  # that are kept
-FEW_WORDS = 5_000  # of one language; on fewer a threshold that gains by chance is as likely as one that helps
 
 
 @dataclass
@@ -56,17 +56,31 @@ class RunState:
     n_stale: int = 0  # evaluations since then
 
 
+@dataclass(frozen=True)
+class TrainingResult:
+    """What came of a run. F1 is the mean of all languages, in points of 100; None without validation words."""
+
+    best: Path  # folder of the model with the best F1, without validation words of the last one
+    f1: float | None
+    f1_before: float | None  # of the model that the run started from
+    scores: Mapping[str, Any]  # of the best model, see `Validation.scores`
+    steps: int  # that were taken
+
+
 @dataclass(eq=False, repr=False)
 class TrainingRun:
     """One run: `train` does the steps that are left. `training.starting` builds it."""
 
     settings: TrainingSettings
+    schedule: Schedule
     out: Path  # folder of the run
     accelerator: Accelerator  # devices, processes and number format
     model: Any  # as it is saved, and as validation reads it
     tokenizer: Any
     source: BatchSource  # the batches of this process
     validation: Validation
+    report: RunReport
+    origin: Mapping[str, Any]  # what the model is made from, kept beside its weights
     kept: (
         Mapping[str, Any] | None
     )  # state of the checkpoint to resume from, see `newest_checkpoint`
@@ -98,47 +112,47 @@ class TrainingRun:
         if accelerator.scaler and kept.get("scaler"):
             accelerator.scaler.load_state_dict(kept["scaler"])
 
-    def train(self) -> dict[str, Any]:
-        """Do the steps that are left, and save what they made with its thresholds. Gives the last validation scores."""
-        self._take_steps()
+    def train(self) -> TrainingResult:
+        """Do the steps that are left, and save what they made with its thresholds."""
+        if self.validation.windows and not self.state.step:
+            self._score_start()
+        try:
+            self._take_steps()
+        finally:
+            self.report.close_bar()
         if self._scored_step != self.state.step:
             self.evaluate()
         self.save()
-        self._save_tuned("final")
-        self.tell(
-            f"thresholds of final: {self.model.config.thresholds or 'none, the likeliest label counts'}"
-        )
-        n_words = min(
-            (row["n_words"] for row in self.scores["languages"].values()), default=FEW_WORDS
-        )
-        if n_words < FEW_WORDS:
-            self.tell(
-                f"only {n_words:,} validation words: F1 and thresholds are rough; "
-                "`punctuation-restoration prepare --validation 0.2` holds out more documents"
-            )
+        with self.averages.applied():
+            self._save_tuned("final")
         self.accelerator.wait_for_everyone()
-        return self.scores
+        self.report.finish()
+        return self._result()
+
+    def _score_start(self) -> None:
+        """Score the starting model, and for scale a guess. It is not counted as the best of the run."""
+        mark, f1 = self.validation.guessed()
+        scores = self.validation.scores(self.validation.read(self.model))
+        self.tell(f"step 0: {said_of(scores)}; a guess of {mark!r} after every word {f1:.1f}")
+        restored = self.validation.restored_samples(self.model)
+        self._keep_row({"validation": scores, "guessed_f1": f1, "restored": restored})
 
     def evaluate(self) -> None:
         """Score the validation words, keep the best model, and count evaluations without progress."""
         # Validation computes as serving does: not compiled.
         with self.averages.applied(), torch.compiler.set_stance("force_eager"):
             self._reading = self.validation.read(self.model)
-        self.scores = self.validation.scores(self._reading)
-        # Without validation words the last model is the best that is known, so that `best` is always there.
-        is_best = not self.scores["languages"] or self.scores["mean_f1"] > self.state.best_f1
-        self.state.n_stale = 0 if is_best else self.state.n_stale + 1
-        if is_best:
-            self.state.best_f1 = self.scores["mean_f1"]
-            self._save_tuned("best")
-        line = ", ".join(
-            f"{language} {row['f1']:.1f}" for language, row in self.scores["languages"].items()
-        )
-        line += (
-            f"; of casings {self.scores['casings_f1']:.1f}" if "casings_f1" in self.scores else ""
-        )
-        line = line or "not measured: no validation documents; best is the last"
-        self._report(f"validation F1 {line}", validation=self.scores)
+            self.scores = self.validation.scores(self._reading)
+            row: dict[str, Any] = {"validation": self.scores}
+            # Without validation words the last model is the best that is known, so that `best` is always there.
+            is_best = not self.scores["languages"] or self.scores["mean_f1"] > self.state.best_f1
+            self.state.n_stale = 0 if is_best else self.state.n_stale + 1
+            if is_best:
+                self.state.best_f1 = self.scores["mean_f1"]
+                self._save_tuned("best")
+                row["restored"] = self.validation.restored_samples(self.model)
+        self.tell(f"step {self.state.step}: {said_of(self.scores)}")
+        self._keep_row(row)
         self._scored_step = self.state.step
 
     def save(self) -> None:
@@ -155,67 +169,69 @@ class TrainingRun:
             with written_whole(folder / f"step-{self.state.step:06d}") as beside:
                 self._write(beside)
                 torch.save(state, beside / STATE_FILE)
+                write_digests(beside)
             for old in sorted(folder.glob("step-*"))[:-N_CHECKPOINTS]:
                 shutil.rmtree(old, ignore_errors=True)
         self.accelerator.wait_for_everyone()
 
     def tell(self, line: str) -> None:
         """Print a line, once for all processes."""
-        self.accelerator.print(line, flush=True)
+        self.report.tell(line)
 
-    def _report(self, line: str, **row: Any) -> None:
-        """Print a line about this step, and keep a row of numbers in the log, beside how far the run is."""
+    def _keep_row(self, row: Mapping[str, Any]) -> None:
+        """Keep a row of numbers in the log, beside how far the run is."""
         state = self.state
-        self.tell(f"step {state.step}: {line}")
-        far = {
-            "step": state.step,
-            "words": state.n_words,
-            "pieces": state.n_pieces,
-            "minutes": state.seconds / 60,
-        }
-        if self.accelerator.is_main_process:
-            with open(self.out / "log.jsonl", "a", encoding="utf-8") as file:
-                file.write(json.dumps({**far, **row}) + "\n")
+        far = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces}
+        self.report.keep({**far, "minutes": state.seconds / 60, **row})
 
     def _save_tuned(self, name: str) -> None:
         """Write the model as it was read last, with the temperature and the thresholds that suit it."""
         set_tuned(self.model.config, self.validation, self._reading)
         if self.accelerator.is_main_process:
             remove_unfinished(self.out, name)
-            with self.averages.applied(), written_whole(self.out / name) as beside:
+            with written_whole(self.out / name) as beside:
                 self._write(beside)
 
     def _write(self, place: Path) -> None:
         self.model.save_pretrained(place)
         self.tokenizer.save_pretrained(place)
+        origin = {**self.origin, "steps": self.state.step, "validation": self.scores}
+        (place / ORIGIN_FILE).write_text(json.dumps(origin, indent=1), encoding="utf-8")
 
     def _take_steps(self) -> None:
         """The steps that are left. Numbers on the device are read where something is told: to read waits for it."""
-        settings, state = self.settings, self.state
+        state, schedule = self.state, self.schedule
         started = time.perf_counter() - state.seconds
-        before = replace(state)
+        before, first_step = replace(state), state.step
         losses: list[torch.Tensor] = []  # of this process, since the last line of progress
         n_workers = n_workers_beside(self.accelerator.device, self.accelerator.num_processes)
-        told = settings.log_every, settings.evaluate_every, settings.checkpoint_every
+        told = schedule.log_every, schedule.evaluate_every, schedule.checkpoint_every
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
-        for batches in read_ahead(self.source, state.step, settings.max_steps, n_workers):
-            if settings.patience and state.n_stale >= settings.patience:
+        self.report.start_bar(first_step, schedule.max_steps)
+        for batches in read_ahead(self.source, first_step, schedule.max_steps, n_workers):
+            if schedule.patience and state.n_stale >= schedule.patience:
+                self.tell(f"No better F1 in {state.n_stale} evaluations: the run ends here.")
                 break
-            factor = rate_factor(state.step, settings.warmup_steps, settings.max_steps)
+            factor = rate_factor(state.step, schedule.warmup_steps, schedule.max_steps)
             for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
                 group["lr"] = rate * factor
             losses.append(self._take_step(batches))
             state.step += 1
-            if state.step < settings.max_steps and all(state.step % every for every in told):
+            self.report.advance()
+            is_first = state.step == first_step + 1  # which tells how long all will take
+            is_last = state.step == schedule.max_steps
+            if not (is_first or is_last) and all(state.step % every for every in told):
                 continue
             loss = self._settle(losses)
             state.seconds = time.perf_counter() - started
-            if state.step % settings.log_every == 0:
-                self._report_progress(loss, before)
+            is_row = state.step % schedule.log_every == 0
+            if is_row or is_first:
+                self._report_progress(loss, before, is_row)
+            if is_row:
                 before, losses = replace(state), []
-            if state.step % settings.evaluate_every == 0:
+            if state.step % schedule.evaluate_every == 0:
                 self.evaluate()
-            if state.step % settings.checkpoint_every == 0:
+            if state.step % schedule.checkpoint_every == 0:
                 self.save()
 
     def _settle(self, losses: list[torch.Tensor]) -> float:
@@ -232,13 +248,33 @@ class TrainingRun:
             )
         return mean
 
-    def _report_progress(self, loss: float, before: RunState) -> None:
-        """Say how it went since the state `before`."""
+    def _report_progress(self, loss: float, before: RunState, is_row: bool) -> None:
+        """Say how it went since the state `before`, and keep a row of it or not."""
         state, minutes = self.state, self.state.seconds / 60
         pieces, seconds = state.n_pieces - before.n_pieces, state.seconds - before.seconds
-        left = minutes * (self.settings.max_steps / state.step - 1)
-        line = f"loss {loss:.4f}, {pieces / seconds:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left"
-        self._report(line, loss=round(loss, 4), rate=self.optimiser.param_groups[0]["lr"])
+        left = minutes * (self.schedule.max_steps / state.step - 1)
+        line = f"{pieces / seconds:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left"
+        self.report.progress(state.step, loss, line)
+        if is_row:
+            rate = self.optimiser.param_groups[0]["lr"]
+            self._keep_row({"loss": round(loss, 4), "rate": rate})
+
+    def _result(self) -> TrainingResult:
+        """What came of the run, by its log, which a run that resumes has in full."""
+        rows = rows_of(self.report.path) if self.report.path.is_file() else []
+        scored = [row for row in rows if row.get("validation", {}).get("languages")]
+        before = next((row for row in scored if not row["step"]), None)
+        trained = [row for row in scored if row["step"]]
+        best = max(trained, key=lambda row: row["validation"]["mean_f1"], default=None)
+        for line in last_words(self.out / "best", before, best):
+            self.tell(line)
+        return TrainingResult(
+            best=self.out / "best",
+            f1=best["validation"]["mean_f1"] if best else None,
+            f1_before=before["validation"]["mean_f1"] if before else None,
+            scores=best["validation"] if best else self.scores,
+            steps=self.state.step,
+        )
 
     def _take_step(self, batches: list[Batch]) -> torch.Tensor:
         """One step of the optimiser. Gives this process's part of the mean loss over the scored slots of all."""
@@ -290,15 +326,3 @@ class TrainingRun:
     def _summed(self, values: Any) -> torch.Tensor:
         """The sum over all processes of a tensor, or of numbers."""
         return self.accelerator.reduce(torch.as_tensor(values, device=self.accelerator.device))
-
-
-def newest_checkpoint(
-    out: Path, tell: Callable[[str], None]
-) -> tuple[Path | None, dict[str, Any] | None]:
-    """The newest checkpoint of a run that can be read, and the run's state in it. Tells which ones are damaged."""
-    for place in sorted(out.glob("checkpoints/step-*"), reverse=True):
-        try:
-            return place, torch.load(place / STATE_FILE, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, EOFError, UnpicklingError) as error:
-            tell(f"Checkpoint {place} is damaged ({error}): going back to the one before.")
-    return None, None

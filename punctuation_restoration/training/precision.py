@@ -2,6 +2,8 @@
 
 import os
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,8 +23,13 @@ def default_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def build_accelerator(device: str | None, dtype: str) -> Accelerator:
-    """The accelerator of a run; "auto" is the format of `accelerate launch` or `accelerate config`, or the fastest."""
+def build_accelerator(
+    device: str | None, dtype: str, trackers: Sequence[Any] = (), folder: str | Path = "."
+) -> Accelerator:
+    """The accelerator of a run; "auto" is the format of `accelerate launch` or `accelerate config`, or the fastest.
+
+    `trackers` are those of `Accelerator(log_with=...)`, which write into `folder`.
+    """
     check_device(device)
     place = torch.device(device or default_device())
     kind = place.type
@@ -30,7 +37,10 @@ def build_accelerator(device: str | None, dtype: str) -> Accelerator:
         torch.cuda.set_device(place)  # accelerate takes the current one
     launched = os.environ.get("ACCELERATE_MIXED_PRECISION") if dtype == "auto" else None
     accelerator = Accelerator(
-        cpu=kind == "cpu", mixed_precision=choose_format(launched or dtype, kind)
+        cpu=kind == "cpu",
+        mixed_precision=choose_format(launched or dtype, kind),
+        log_with=list(trackers) or None,
+        project_dir=str(folder),
     )
     if accelerator.device.type != kind:
         raise ValueError(

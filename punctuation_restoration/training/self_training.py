@@ -13,7 +13,7 @@ teacher on the held-out words of `--data`.
 
 import json
 import os
-from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,80 +29,93 @@ ROUNDS_FILE = "rounds.json"
 ROUND_WORDS = 60_000  # held-out words of each language on which models are compared
 
 
-def self_train(args: Namespace) -> None:
+def self_train(
+    data: Sequence[str | Path],
+    output: str | Path,
+    *,
+    unlabelled: Sequence[str | Path],
+    model: str | Path | None = None,
+    encoder: str | None = None,
+    rounds: int = 5,
+    language: str = "xx",
+    device: str | None = None,
+    trust_remote_code: bool = False,
+    **settings: Any,
+) -> dict[str, Any]:
     """Rounds, until a student is no better than its teacher or there are enough. What is done is not done again.
 
-    The first teacher is `args.model`. Students start from `args.encoder`, or else from their teacher.
+    Args:
+        data: prepared folders, or texts in one language, with marks.
+        output: folder of all rounds.
+        unlabelled: texts whose marks are not used, or folders prepared with `labelled: false`.
+        model: the first teacher.
+        encoder: what students start from; default: their teacher.
+        rounds: most rounds.
+        language, device, trust_remote_code, settings: as of `train`.
+
+    Returns:
+        The row of the best model in `rounds.json`: `"model"`, its folder, and its F1.
+
+    Raises:
+        ValueError: there is no teacher, there are several processes, or the data do not fit; and what `train` raises.
     """
-    if not args.model:
+    if not model:
         raise ValueError("Expected a model that labels --unlabelled, got none. Name it by --model.")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise ValueError(
             "Expected one process for --unlabelled, got several. Start train.py without a launcher."
         )
-    out, device, encoder = (
-        Path(args.output),
-        args.device or default_device(),
-        getattr(args, "encoder", None),
+    out, first, device = Path(output), str(model), device or default_device()
+    human = [str(path) for path in data]
+    bare = prepared_folders(
+        [str(path) for path in unlabelled],
+        out / "unlabelled",
+        first,
+        resumes=(out / "round-1").exists(),
+        trust_remote_code=trust_remote_code,
+        language=language,
+        labelled=False,
     )
-    record = out / ROUNDS_FILE
-    about_texts = {
-        "resumes": (out / "round-1").exists(),
-        "trust_remote_code": args.trust_remote_code,
-        "language": args.language,
-        "labelled": False,
-    }
-    bare = prepared_folders(args.unlabelled, out / "unlabelled", args.model, **about_texts)
+
+    def judged(model: str) -> dict[str, Any]:
+        """A model with its F1 on held-out words, in points of 100: the mean of the languages, and each."""
+        scores = score_model(model, human, ROUND_WORDS, device, trust_remote_code)
+        if not scores["languages"]:
+            raise ValueError(
+                f"Expected held-out words in {human}, got none. Prepare them with a validation share."
+            )
+        by_language = {name: row["f1"] for name, row in scores["languages"].items()}
+        return {"model": model, "f1": scores["mean_f1"], **by_language}
+
     if any(row.get("is_labelled", True) for row in read_index(*bare)["sources"]):
         raise ValueError(
             f"Expected text prepared without its marks in {bare}, got labelled data. Give the texts."
         )
-    rounds = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
-    rounds = rounds or [judged(args, args.model, device)]
-    if rounds[0]["model"] != args.model:
-        wanted = f"--model {rounds[0]['model']}, with which the rounds in {out} began"
-        raise ValueError(f"Expected {wanted}, got {args.model}. Give that, or another --output.")
-    while len(rounds) <= args.rounds and (len(rounds) == 1 or rounds[-1]["f1"] > rounds[-2]["f1"]):
-        teacher, place = rounds[-1]["model"], out / f"round-{len(rounds)}"
-        print(f"Round {len(rounds)}: {teacher} labels {', '.join(bare)}.", flush=True)
-        write_probabilities(teacher, bare, place / "pseudo", device, args.trust_remote_code)
-        given = {
-            "output": str(place / "student"),
-            "soft_labels": str(place / "pseudo"),
-            "distil_weight": 0.0,
-        }
-        train(
-            Namespace(
-                **{
-                    **vars(args),
-                    **given,
-                    "data": [*args.data, *bare],
-                    "model": None if encoder else teacher,
-                }
-            )
-        )
-        rounds.append(judged(args, str(place / "student" / "best"), device))
-        write_whole(record, json.dumps(rounds, indent=1).encode(), force=True)
-        before, after = rounds[-2]["f1"], rounds[-1]["f1"]
+    record = out / ROUNDS_FILE
+    done = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else []
+    done = done or [judged(first)]
+    if done[0]["model"] != first:
+        wanted = f"--model {done[0]['model']}, with which the rounds in {out} began"
+        raise ValueError(f"Expected {wanted}, got {first}. Give that, or another --output.")
+    while len(done) <= rounds and (len(done) == 1 or done[-1]["f1"] > done[-2]["f1"]):
+        number, teacher = len(done), done[-1]["model"]
+        folder = out / f"round-{number}"
+        print(f"Round {number}: {teacher} labels {', '.join(bare)}.", flush=True)
+        write_probabilities(teacher, bare, folder / "pseudo", device, trust_remote_code)
+        start = {"encoder": encoder} if encoder else {"model": teacher}
+        given = {"soft_labels": folder / "pseudo", "distil_weight": 0.0, "device": device}
+        given |= {"language": language, "trust_remote_code": trust_remote_code, **start}
+        student = folder / "student"
+        train([*human, *bare], student, **{**settings, **given})
+        done.append(judged(str(student / "best")))
+        write_whole(record, json.dumps(done, indent=1).encode(), force=True)
+        before, after = done[-2]["f1"], done[-1]["f1"]
         print(
-            f"Round {len(rounds) - 1}: validation F1 {after:.2f}, its teacher's {before:.2f}.",
+            f"Round {number}: validation F1 {after:.2f}, its teacher's {before:.2f}.",
             flush=True,
         )
-    best = max(rounds, key=lambda row: row["f1"])
+    best = max(done, key=lambda row: row["f1"])
     print(
-        f"The best of {len(rounds) - 1} rounds and the teacher: {best['model']}, validation F1 {best['f1']:.2f}."
+        f"The best of {len(done) - 1} rounds and the teacher: {best['model']}, validation F1 {best['f1']:.2f}."
     )
-
-
-def judged(args: Namespace, model: str, device: str) -> dict[str, Any]:
-    """A model with its F1 on held-out words, in points of 100: the mean of the languages, and each."""
-    scores = score_model(model, args.data, ROUND_WORDS, device, args.trust_remote_code)
-    if not scores["languages"]:
-        raise ValueError(
-            f"Expected held-out words in {args.data}, got none. Prepare them with a validation share."
-        )
-    return {
-        "model": model,
-        "f1": scores["mean_f1"],
-        **{name: row["f1"] for name, row in scores["languages"].items()},
-    }
+    return best

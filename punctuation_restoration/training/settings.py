@@ -1,15 +1,16 @@
-"""Settings of a training run: from the recipe, overruled by the command line. Loads neither torch nor transformers."""
+"""Settings of a training run: from the recipe, overruled by the call. Loads neither torch nor transformers."""
 
-import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from math import inf
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from math import ceil, inf
+from typing import Any, Literal
 
 from punctuation_restoration.data.recipe import Recipe, checked
-from punctuation_restoration.loading import add_trust_option
 
 BELOW_1 = 0.99999
+MOST_PASSES = 8  # over the text; more mostly learn it by heart
+FEW_WORDS = 50_000  # are read so often
+PATIENCE = 3  # evaluations
 
 
 def setting(default: Any, meaning: str, least: float = -inf, most: float = inf) -> Any:
@@ -37,9 +38,13 @@ class TrainingSettings:
     dropout: float | None = setting(
         None, "dropout of hidden states; default: 0.1 in encoders that have any", 0, BELOW_1
     )
-    # How long
-    max_steps: int = setting(6000, "steps of the optimiser", 1)
-    patience: int | None = setting(None, "stop after N evaluations without a better mean F1", 1)
+    # How long; what is left open follows from the size of the data, see `schedule_of`
+    max_steps: int | None = setting(
+        None, "steps of the optimiser; default: a few passes over the text", 1
+    )
+    patience: int | None = setting(
+        None, "stop after N evaluations without a better mean F1; default: 3 without --max-steps", 1
+    )
     # Batches
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", 1)
     accumulate: int = setting(1, "batches whose gradients are added up in a step", 1)
@@ -50,7 +55,9 @@ class TrainingSettings:
     # A single layer that begins with zeros: at the rate of the head it tells `upper` from `capital` very late.
     casing_rate: float = setting(1e-2, "learning rate of the casing head", 0)
     weight_decay: float = setting(0.01, "weight decay", 0)
-    warmup_steps: int = setting(200, "steps over which the learning rate rises", 0)
+    warmup_steps: int | None = setting(
+        None, "steps over which the learning rate rises; default: a tenth of all, at most 200", 0
+    )
     average_decay: float = setting(
         0.0, "decay of averaged weights, evaluated and saved; 0: none", 0, BELOW_1
     )
@@ -72,63 +79,37 @@ class TrainingSettings:
     distil_weight: float = setting(0.5, "share of --soft-labels in the loss", 0, 1)
     temperature: float = setting(2.0, "temperature of --soft-labels", 0.01)
     # What is written
-    evaluate_every: int = setting(500, "steps between evaluations", 1)
+    evaluate_every: int | None = setting(
+        None, "steps between evaluations; default: a tenth of all, at most 500", 1
+    )
     validation_words: int = setting(6000, "words of each language to evaluate on", 1)
-    checkpoint_every: int = setting(500, "steps between checkpoints", 1)
-    log_every: int = setting(20, "steps between lines of progress", 1)
+    checkpoint_every: int | None = setting(
+        None, "steps between checkpoints; default: a tenth of all, at most 500", 1
+    )
+    log_every: int | None = setting(
+        None, "steps between lines of progress; default: every 25th part, at most 20", 1
+    )
 
 
-# Of a recipe's `model`, and of the command line.
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long a run takes, and what happens how often: settings that may be left open."""
+
+    max_steps: int
+    patience: int | None
+    warmup_steps: int
+    evaluate_every: int
+    checkpoint_every: int
+    log_every: int
+
+
+# Of a recipe's `model`, and of the call.
 MODEL_KEYS = ("encoder", "layers", "slot_style", "casings", "head")
 
 
-def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line of `train.py`. Settings that were not given are absent, so that the recipe's stand."""
-    parser = argparse.ArgumentParser(
-        prog="punctuation-restoration train", description="Train a punctuation model."
-    )
-    parser.add_argument("--recipe", help="recipe file (YAML); without it the defaults hold")
-    parser.add_argument(
-        "--data", required=True, nargs="+", help="prepared folders, or texts in one language"
-    )
-    parser.add_argument("--language", default="xx", help="language code of texts under --data")
-    parser.add_argument(
-        "--output", required=True, help="folder of the run; a run that was stopped there resumes"
-    )
-    parser.add_argument("--model", help="punctuation model to start from, folder or Hub id")
-    parser.add_argument(
-        "--labels", help="file with other labels than those of --model or the recipe (YAML or JSON)"
-    )
-    parser.add_argument(
-        "--soft-labels",
-        help="folder of another model's probabilities to learn, by the command label",
-    )
-    what = "texts, or a folder prepared with `labelled: false`, that --model labels first: self-training"
-    parser.add_argument("--unlabelled", nargs="+", help=what)
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="of self-training; ends without a gain (5)"
-    )
-    parser.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
-    add_trust_option(parser)
-    for own in fields(TrainingSettings):
-        choices = get_args(own.type) if get_origin(own.type) is Literal else None
-        kind: Any = str if choices else (get_args(own.type) or [own.type])[0]
-        read: Any = {"type": kind, "choices": choices}
-        if kind is bool:
-            read = {"action": argparse.BooleanOptionalAction}
-        meaning = f"{own.metadata['help']} (default {own.default})"
-        parser.add_argument(
-            "--" + own.name.replace("_", "-"), **read, default=argparse.SUPPRESS, help=meaning
-        )
-    return parser.parse_args(argv)
-
-
-def settings_of(arguments: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:
-    """Settings from the recipe, overruled by the command line; a `ValueError` for an unknown key or a wrong value."""
+def settings_of(given: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:
+    """Settings from the recipe, overruled by those given; a `ValueError` for an unknown key or a wrong value."""
     from_model = {key: value for key, value in recipe.model.items() if key in MODEL_KEYS}
-    given = {
-        own.name: arguments[own.name] for own in fields(TrainingSettings) if own.name in arguments
-    }
     settings = checked(
         TrainingSettings, {**from_model, **recipe.training, **given}, "the training settings"
     )
@@ -140,3 +121,33 @@ def settings_of(arguments: Mapping[str, Any], recipe: Recipe) -> TrainingSetting
                 f"Expected {own.name} {allowed}, got {value}. Change it in the recipe or the command."
             )
     return settings
+
+
+def schedule_of(
+    settings: TrainingSettings, n_words: int, pass_steps: float, can_stop: bool
+) -> Schedule:
+    """What the settings leave open, chosen by the size of the data.
+
+    Up to 50,000 words are read eight times, ten times as many half as often, and so on, but once at least.
+
+    Args:
+        settings: those given stand.
+        n_words: of the text to train on.
+        pass_steps: steps that read it once.
+        can_stop: whether there is validation text, which then decides when to stop.
+    """
+    passes = max(1.0, MOST_PASSES * min(1.0, FEW_WORDS / n_words) ** 0.3)
+    max_steps = settings.max_steps or ceil(passes * pass_steps)
+    tenth = max(1, max_steps // 10)
+    patience = PATIENCE if can_stop and settings.max_steps is None else None
+    chosen = Schedule(
+        max_steps=max_steps,
+        patience=patience,
+        warmup_steps=min(200, tenth),
+        evaluate_every=min(500, tenth),
+        checkpoint_every=min(500, tenth),
+        log_every=min(20, max(1, max_steps // 25)),
+    )
+    names = [own.name for own in fields(Schedule)]
+    given = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
+    return replace(chosen, **given)

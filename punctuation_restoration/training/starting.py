@@ -1,10 +1,9 @@
-"""Starts a run: reads the recipe, prepares texts, holds the folder. Takes parsed arguments, gives validation scores."""
+"""Starts a run: reads the recipe, prepares texts, holds the folder. Takes what a caller gives; says what came of it."""
 
 import json
-from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,88 +15,183 @@ from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.recipe import Recipe, labels_without, load_recipe, read_labels
-from punctuation_restoration.data.shards import check_same_pieces, read_index
+from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
 from punctuation_restoration.modeling.encoders import PunctuationLSTM, layers_of
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
 from punctuation_restoration.training.building import build_model
-from punctuation_restoration.training.loop import TrainingRun, newest_checkpoint
+from punctuation_restoration.training.checkpoints import newest_checkpoint
+from punctuation_restoration.training.loop import TrainingResult, TrainingRun
 from punctuation_restoration.training.optimisation import train_rows_only
 from punctuation_restoration.training.precision import build_accelerator, use_fp32_attention
-from punctuation_restoration.training.settings import TrainingSettings, settings_of
+from punctuation_restoration.training.reporting import RunReport, check_trackers
+from punctuation_restoration.training.settings import (
+    MOST_PASSES,
+    Schedule,
+    TrainingSettings,
+    schedule_of,
+    settings_of,
+)
 from punctuation_restoration.training.validation import Validation
 from punctuation_restoration.whole_files import write_whole
 
 SETTINGS_FILE = "settings.json"
-FIXED = (
-    "data", "start", "optimiser", "weight_decay", "average_decay", "frozen_layers", "head", "casings", "slot_style",
+OPEN = tuple(own.name for own in fields(Schedule))  # settings that may be left open
+# What may change when a run resumes. Everything else decides what is learned, and stays.
+MAY_CHANGE = (
+    "max_steps", "patience", "evaluate_every", "validation_words", "checkpoint_every", "log_every", "dtype", "compile",
+    "pieces_per_batch", "accumulate",
 )  # fmt: skip
 
 
-def train(args: Namespace) -> dict[str, Any]:
-    """Run a training. Gives the last validation scores; a `FloatingPointError` if the loss is not a number."""
+def train(
+    data: str | Path | Sequence[str | Path],
+    output: str | Path,
+    *,
+    model: str | Path | None = None,
+    recipe: str | Path | Recipe | None = None,
+    language: str = "xx",
+    labels: str | Path | None = None,
+    soft_labels: str | Path | None = None,
+    device: str | None = None,
+    log_with: str | Sequence[Any] = (),
+    trust_remote_code: bool = False,
+    **settings: Any,
+) -> TrainingResult:
+    """Train a model, and say on standard output how it goes. The same call resumes a run that was stopped.
+
+    Args:
+        data: prepared folders, or texts in one language: files or folders of `.txt`, `.jsonl` or `.tsv`.
+        output: folder of the run; `best` in it is the model with the best F1 on held-out text.
+        model: punctuation model to start from, folder or Hub id. Without it, `encoder` names a pretrained encoder.
+        recipe: a recipe or its file; without one the defaults hold.
+        language: code of the language of texts.
+        labels: file with other labels than those of the model or the recipe.
+        soft_labels: folder of another model's probabilities to learn, as the command `label` writes it.
+        device: "cpu", "cuda" or "mps"; default: a GPU where there is one.
+        log_with: "tensorboard", "wandb", "trackio", or several; trackers of accelerate may be given too. Without one,
+            the curves are drawn into `curve.png`.
+        trust_remote_code: whether Python code beside an encoder may run.
+        settings: fields of `TrainingSettings` (`encoder`, `max_steps`, `seed` ...), which overrule the recipe.
+
+    Raises:
+        ValueError: data, model or settings are wrong, or do not go with the run that began in `output`.
+        OSError: something cannot be read or written.
+        ImportError: the package of a tracker is missing.
+        FloatingPointError: the loss is not a number.
+    """
     disable_progress_bar()  # of transformers: a bar for every file that is written
-    recipe = load_recipe(args.recipe) if args.recipe else Recipe(name="default", sources=())
-    if args.labels:
-        recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
-    settings = settings_of(vars(args), recipe)
-    torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
-    accelerator, out = build_accelerator(args.device, settings.dtype), Path(args.output)
-    out.mkdir(parents=True, exist_ok=True)
-    # The operating system releases the lock even if the run is killed.
-    with FileLock(out / ".lock", blocking=False) if accelerator.is_main_process else nullcontext():
-        return build_run(args, settings, recipe, accelerator).train()
-
-
-def build_run(
-    args: Namespace, settings: TrainingSettings, recipe: Recipe, accelerator: Accelerator
-) -> TrainingRun:
-    """A new run in the folder `args.output`, or one that resumes from the newest checkpoint there."""
-    out, start = Path(args.output), args.model or settings.encoder
-    if not start:
-        what = "a --model or an --encoder to start from"
-        raise ValueError(
-            f"Expected {what}, got neither. Give --model checkpoints/en-zh-ms to keep what it knows."
-        )
-    if args.model and (unused := sorted({"layers", "encoder"} & vars(args).keys())):
+    if not isinstance(recipe, Recipe):
+        recipe = load_recipe(recipe) if recipe else Recipe(name="default", sources=())
+    if labels:
+        recipe = replace(recipe, model={**recipe.model, **read_labels(labels)})
+    if model and (unused := sorted({"layers", "encoder"} & settings.keys())):
         raise ValueError(
             f"Expected --{unused[0]} without --model, whose encoder stays as it is, got both. Give one."
         )
+    chosen = settings_of(settings, recipe)
+    start = str(model or chosen.encoder or "")
+    if not start:
+        raise ValueError(
+            "Expected a --model or an --encoder to start from, got neither. Give --model checkpoints/en-zh-ms to keep "
+            "what it knows."
+        )
+    trackers = [log_with] if isinstance(log_with, str) else list(log_with)
+    check_trackers(trackers)
+    torch.set_flush_denormal(True)  # tiny numbers make CPU arithmetic crawl
+    out = Path(output)
+    accelerator = build_accelerator(device, chosen.dtype, trackers, out)
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [data] if isinstance(data, str | Path) else data
+    # The operating system releases the lock even if the run is killed.
+    with FileLock(out / ".lock", blocking=False) if accelerator.is_main_process else nullcontext():
+        return build_run(
+            accelerator,
+            chosen,
+            recipe,
+            out,
+            data=[str(path) for path in paths],
+            start=start,
+            is_model=model is not None,
+            language=language,
+            soft_labels=str(soft_labels) if soft_labels else None,
+            trust_remote_code=trust_remote_code,
+        ).train()
+
+
+def build_run(
+    accelerator: Accelerator,
+    settings: TrainingSettings,
+    recipe: Recipe,
+    out: Path,
+    *,
+    data: Sequence[str],
+    start: str,
+    is_model: bool,
+    language: str,
+    soft_labels: str | None,
+    trust_remote_code: bool,
+) -> TrainingRun:
+    """A new run in the folder `out`, or one that resumes from the newest whole checkpoint there.
+
+    It starts from `start`: a punctuation model, or a pretrained encoder.
+    """
     resumed, kept = newest_checkpoint(out, accelerator.print)
-    with accelerator.main_process_first():  # the others find what it has prepared
-        about_texts = {
-            "resumes": resumed is not None,
-            "trust_remote_code": args.trust_remote_code,
-            "language": args.language,
-            "model": recipe.model,
-        }
-        folders = prepared_folders(args.data, out / "prepared", start, **about_texts)
-    index = read_index(*folders)
-    about = {"data": args.data, "start": start, **asdict(settings)}
+    step_pieces = settings.pieces_per_batch * settings.accumulate * accelerator.num_processes
+    about = {"data": list(data), "start": start, "step_pieces": step_pieces}
     if resumed:
-        check_same_run(out, about)
-    if accelerator.is_main_process:
-        write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
-    place = str(resumed or args.model or "")
+        settings = settings_that_began(out, settings, about)
+    with accelerator.main_process_first():  # the others find what it has prepared
+        folders = prepared_folders(
+            data,
+            out / "prepared",
+            start,
+            resumes=resumed is not None,
+            trust_remote_code=trust_remote_code,
+            language=language,
+            model=recipe.model,
+        )
+    index = read_index(*folders)
+    n_words, n_pieces = check_shards(index)
+    place = str(resumed or (start if is_model else ""))
     torch.manual_seed(settings.seed)  # a new classifier is drawn
     recipe = replace(recipe, model=labels_without(recipe.model, index.get("left_out", ())))
-    model = build_model(settings, recipe, index, place, args.trust_remote_code)
-    tokenizer = AutoTokenizer.from_pretrained(
-        place or settings.encoder, trust_remote_code=args.trust_remote_code
-    )
+    model = build_model(settings, recipe, index, place, trust_remote_code)
+    tokenizer = AutoTokenizer.from_pretrained(place or start, trust_remote_code=trust_remote_code)
     check_same_pieces(index, tokenizer)
     slots = SlotEncoder(tokenizer, model.config)
     choose_trained(model, slots, settings)
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
         use_fp32_attention(model)
-    part = accelerator.process_index, accelerator.num_processes
-    source = batch_source(settings, recipe, index, slots, *part, args.soft_labels)
     validation = Validation(index, slots, settings.validation_words, accelerator)
     if settings.patience and not validation.windows:
         raise ValueError(
             "Expected validation documents for --patience, got none. Prepare with --validation 0.2."
         )
-    run = TrainingRun(settings, out, accelerator, model, tokenizer, source, validation, kept)
+    n_pieces += n_words * int(slots.has_masks)
+    schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
+    part = accelerator.process_index, accelerator.num_processes
+    planned = replace(settings, max_steps=schedule.max_steps)
+    source = batch_source(planned, recipe, index, slots, *part, soft_labels)
+    about |= {**asdict(settings), **asdict(schedule)}
+    if accelerator.is_main_process:
+        write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
+    report = RunReport(out, accelerator, about)
+    report.forget_after(kept["step"] if kept else -1)
+    origin = {"started_from": start, "languages": index["languages"], "seed": settings.seed}
+    run = TrainingRun(
+        settings,
+        schedule,
+        out,
+        accelerator,
+        model,
+        tokenizer,
+        source,
+        validation,
+        report,
+        origin,
+        kept,
+    )
     n_trained = sum(
         parameter.numel() for parameter in model.parameters() if parameter.requires_grad
     )
@@ -107,31 +201,42 @@ def build_run(
     )
     if resumed:
         run.tell(f"Resuming from {resumed} (step {run.state.step}).")
-        if accelerator.is_main_process:
-            forget_later_rows(out / "log.jsonl", run.state.step)
+    passes = schedule.max_steps * step_pieces / n_pieces
+    run.tell(
+        f"{schedule.max_steps:,} steps of {step_pieces:,} pieces read the {n_words:,} words {passes:.1f} times"
+        + (", or fewer where validation stops getting better." if schedule.patience else ".")
+    )
+    if passes > MOST_PASSES + 1:
+        run.tell(
+            f"Warning: more than {MOST_PASSES} times mostly teaches a text by heart. Leave out --max-steps, or add "
+            "--patience 3."
+        )
     return run
 
 
-def forget_later_rows(log: Path, step: int) -> None:
-    """Remove what a run that was killed had logged after the step from which it resumes: it comes again."""
-    rows = log.read_text(encoding="utf-8").splitlines(keepends=True) if log.is_file() else []
-    kept = [
-        row for row in rows if row.endswith("\n") and json.loads(row)["step"] <= step
-    ]  # the last may be cut off
-    if kept != rows:
-        write_whole(log, "".join(kept).encode(), force=True)
-
-
-def check_same_run(out: Path, about: Mapping[str, Any]) -> None:
-    """Check that a run resumes with what its weights and its optimiser were made with."""
+def settings_that_began(
+    out: Path, settings: TrainingSettings, about: Mapping[str, Any]
+) -> TrainingSettings:
+    """The settings of a run that resumes: what is left open is as it began, and what decides its weights must be."""
     path = out / SETTINGS_FILE
-    there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for name in FIXED:
-        if there.get(name, about[name]) != about[name]:
-            wanted = f"{name} {there[name]!r}, with which the run in {out} began"
+    try:
+        began = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise ValueError(
+            f"Expected the settings of the run in {path}, could not read them ({error}). Remove that file: the run "
+            "then goes on with the settings that you give."
+        ) from error
+    left_open = [name for name in OPEN if getattr(settings, name) is None and name in began]
+    settings = replace(settings, **{name: began[name] for name in left_open})
+    now = {name: value for name, value in asdict(settings).items() if value is not None}
+    now |= about
+    for name in now:
+        if name not in MAY_CHANGE and began.get(name, now[name]) != now[name]:
             raise ValueError(
-                f"Expected {wanted}, got {about[name]!r}. Give that, or another --output."
+                f"Expected {name} {began[name]!r}, with which the run in {out} began ({path}), got {now[name]!r}. "
+                "Give that, or another --output."
             )
+    return settings
 
 
 def choose_trained(model: Any, slots: Any, settings: TrainingSettings) -> None:

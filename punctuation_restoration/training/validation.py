@@ -7,6 +7,7 @@ Training leaves a model too sure of its marks: one temperature mends most of tha
 marks: thresholds are moved one after the other as long as F1 grows. Found on a test, they make its score worthless.
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +20,14 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from punctuation_restoration.data.collation import WindowCollator
+from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import WordStream, check_same_words, read_index
+from punctuation_restoration.data.shards import Words, WordStream, check_same_words, read_index
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
+from punctuation_restoration.pipeline.items import join_words
+from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import batches_by_length, windows_of
 from punctuation_restoration.training.building import load_with_slots
@@ -85,6 +89,40 @@ class Validation:
                     taken = source_windows(Path(shard["file"]), self.slots, n_words, language)
                     n_words -= sum(scored.kept.stop - scored.kept.start for scored in taken)
                     self.windows += taken
+        self.samples = sample_sentences(self.windows, self.slots)
+
+    @property
+    def n_words(self) -> int:
+        """How many words are scored."""
+        return sum(scored.kept.stop - scored.kept.start for scored in self.windows)
+
+    def guessed(self) -> tuple[str, float]:
+        """The commonest mark, as it is written, and the mean F1 of writing it after every word: for scale."""
+        labels = np.concatenate(
+            [scored.window.words.labels[scored.kept] for scored in self.windows]
+        )
+        languages = np.repeat(
+            [scored.language for scored in self.windows],
+            [scored.kept.stop - scored.kept.start for scored in self.windows],
+        )
+        config = self.slots.config
+        counts = np.bincount(labels, minlength=len(config.labels))
+        mark = 1 + int(counts[1:].argmax())
+        certain = np.eye(len(config.labels))[np.full(len(labels), mark)]
+        unknown = np.full((len(labels), 2), NOT_SCORED)
+        scores = self.scores(Reading(languages, labels, certain, unknown))
+        label = config.labels[mark]
+        return label["before"] + label["after"], float(scores["mean_f1"])
+
+    def restored_samples(self, model: Any) -> list[str]:
+        """The sample sentences as users get them from a model."""
+        was_training = model.training
+        restore = PunctuationRestorationPipeline(
+            model=model.eval(), tokenizer=self.slots.tokenizer, device=model.device
+        )
+        restored = [result["text"] for result in restore(self.samples)]
+        model.train(was_training)
+        return restored
 
     def read(self, model: Any) -> Reading | None:
         """What a model says of the words; None without any."""
@@ -138,6 +176,31 @@ def score_model(
     model, slots = load_with_slots(name, device, trust_remote_code)
     validation = Validation(read_index(*folders), slots, words_per_language)
     return validation.scores(validation.read(model))
+
+
+def sample_sentences(
+    windows: Sequence[ScoredWindow], slots: Any, n_sentences: int = 3
+) -> list[str]:
+    """Some sentences of validation windows, without their marks; such with marks inside, where there are any."""
+    stop_ids = stop_label_ids(slots.config.labels)
+    sentences, plain = list[Words](), list[Words]()
+    for scored in windows:
+        labels = scored.window.words.labels
+        ends = np.flatnonzero(np.isin(labels, stop_ids)) + 1
+        for first, end in itertools.pairwise(ends.tolist()):
+            if 6 <= end - first <= 25:
+                sentence = scored.window.words.parted(end)[0].parted(first)[1]
+                (sentences if labels[first : end - 1].any() else plain).append(sentence)
+    sentences = sentences or plain
+    chosen = sentences[:: max(1, len(sentences) // n_sentences)][:n_sentences]
+    return [spoken_text(sentence, slots.tokenizer) for sentence in chosen]
+
+
+def spoken_text(words: Words, tokenizer: Any) -> str:
+    """Words as the encoder reads them, as one text."""
+    ends = np.cumsum(words.piece_counts, dtype=np.int64)[:-1]
+    pieces = np.split(words.piece_ids, ends)
+    return join_words([tokenizer.decode(ids.tolist()).strip() for ids in pieces])
 
 
 def source_windows(
