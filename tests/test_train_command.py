@@ -20,13 +20,14 @@ from transformers import AutoTokenizer, pipeline
 from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.prepare import main as run_preparation
 from punctuation_restoration.cli.train import main as run_training
+from punctuation_restoration.cli.train import parse_args
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.optimisation import build_optimiser, rate_factor
-from punctuation_restoration.training.settings import parse_args, settings_of
+from punctuation_restoration.training.settings import settings_of
 from punctuation_restoration.training.starting import choose_trained
 
 Train = Callable[..., tuple[Path, str]]
@@ -73,8 +74,10 @@ def test_a_run_takes_the_steps_of_a_plain_loop(train: Train, prepared: str, no_d
     """One that reads each loss at once, for a batch of which the model itself computes it."""
     more = ("--dropout", "0", "--log-every", "1", "--max-steps", "3")
     out, _ = train("out", *more, start=no_dropout)
-    args, recipe = parse_args(arguments(prepared, tmp_path, no_dropout, *more)), Recipe(name="none", sources=())
-    settings, index = settings_of(vars(args), recipe), read_index(prepared)
+    given = vars(parse_args(arguments(prepared, tmp_path, no_dropout, *more)))
+    given = {name: given[name] for name in given.keys() - {"data", "output", "model", "device", "trust_remote_code"}}
+    recipe, index = Recipe(name="none", sources=()), read_index(prepared)
+    settings = settings_of(given, recipe)
     model = build_model(settings, recipe, index, no_dropout).train()
     slots = SlotEncoder(AutoTokenizer.from_pretrained(no_dropout), model.config)
     choose_trained(model, slots, settings)

@@ -179,7 +179,7 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def check_shards(index: Mapping[str, Any]) -> tuple[int, int]:
-    """The numbers of words and pieces to train on. A `ValueError` names a shard that does not hold what its index says."""
+    """The numbers of words and pieces to train on. A `ValueError` names a shard that does not fit its index."""
     n_words = n_pieces = 0
     for row in index["sources"]:
         for split in ("train", "validation"):

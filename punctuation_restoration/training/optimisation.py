@@ -54,8 +54,8 @@ class AveragedWeights:
         # Not by `update_parameters`, which waits for the device: it sends the number of steps there and back.
         n = int(self.averaged.n_averaged)
         decay = min(self.decay, (1 + n) / (10 + n)) if n else 0.0
-        averages = list(self.averaged.parameters())
-        torch._foreach_lerp_(averages, list(self.trained), 1 - decay)
+        averages: list[torch.Tensor] = [*self.averaged.parameters()]
+        torch._foreach_lerp_(averages, [*self.trained], 1 - decay)
         self.averaged.n_averaged += 1
 
     @contextmanager

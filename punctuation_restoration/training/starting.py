@@ -152,7 +152,6 @@ def build_run(
             model=recipe.model,
         )
     index = read_index(*folders)
-    n_words, n_pieces = check_shards(index)
     place = str(resumed or (start if is_model else ""))
     torch.manual_seed(settings.seed)  # a new classifier is drawn
     recipe = replace(recipe, model=labels_without(recipe.model, index.get("left_out", ())))
@@ -168,6 +167,7 @@ def build_run(
         raise ValueError(
             "Expected validation documents for --patience, got none. Prepare with --validation 0.2."
         )
+    n_words, n_pieces = check_shards(index)
     n_pieces += n_words * int(slots.has_masks)
     schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
     part = accelerator.process_index, accelerator.num_processes
