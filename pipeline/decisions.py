@@ -28,7 +28,7 @@ from .conventions import PAIRS, SENTENCE_ENDS
 from .items import Item, Time, TimedSpan
 from .marks import FoundMark
 from .slots import ModelConfig
-from .spoken_forms import Forms, tied
+from .spoken_forms import Forms
 from .words import Word
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
@@ -134,7 +134,7 @@ def decide(
     last = last_words(prepared.borders, words)
     probabilities = end_sentences(probabilities, last, config)
     nothing = np.eye(len(config.labels))[0]
-    probabilities[sorted({*prepared.forms.unbroken, *tied(item.spoken, words)} - {*last})] = nothing
+    probabilities[sorted(prepared.forms.unbroken.difference(last))] = nothing
     if words and item.unfinished and not (item.decides_last or config.open_ends):
         probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     labels, shared = decode(probabilities, choice)

@@ -242,7 +242,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         fixed = fix(config, kept, given.known)
         times = None if given.spans is None else word_times(words, given.spans)
         prepared = PreparedItem(
-            given, words, found, fixed, borders, find_forms(spoken), replaced, times
+            given, words, found, fixed, borders, find_forms(given.spoken, words), replaced, times
         )
         known = range(len(words)) if existing == "condition" else given.known
         shown = [one.label if one and n in known else None for n, one in enumerate(fixed)]
