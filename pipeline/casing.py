@@ -118,9 +118,11 @@ def capital_edits(
         if is_english_i or (index in firsts and form == own):  # no other capital for iPhone
             offset = next((place for place, sign in enumerate(own) if sign.isalnum()), 0)
             form = own[:offset] + raised(own[offset]) + own[offset + 1 :]
-        for offset, (sign, wanted) in enumerate(zip(word.text, form, strict=True)):
-            if sign != wanted:
-                edits.append(change(text, word.start + offset, wanted, "truecase"))
+        for place, sign, wanted in zip(itertools.count(word.start), word.text, form, strict=False):
+            if (
+                sign != wanted and text[place] == sign
+            ):  # not what is only read there, as of `&eacute;`
+                edits.append(change(text, place, wanted, "truecase"))
     return edits
 
 

@@ -285,7 +285,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         written = marks_of(words, [table[one.label] for one in decided])
         entries: list[dict[str, Any]] = [
             {
-                "word": word.text, "start": word.start, "end": word.end,
+                "word": item.text[word.start : word.end], "start": word.start, "end": word.end,
                 "label": table[label]["name"], "mark": mark[1], "score": score, "source": source,
             }
             for word, mark, (label, score, source) in zip(words, written, decided, strict=True)

@@ -25,8 +25,11 @@ from .unspoken import Hidden, audible, find_hidden
 from .words import Word
 
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
-# What may become a sound, a time or a tag once it is closed.
-_UNCLOSED = regex.compile(r"(?<![^\n])[ \t]{0,20}\[[^\[\]\n]{0,60}+\Z|<\|[^|<>\n]{0,40}+\|?+\Z")
+# What may become a sound, a time, a tag or one sign once it is closed.
+_UNCLOSED = regex.compile(
+    r"(?<![^\n])[ \t]{0,20}\[[^\[\]\n]{0,60}+\Z|<\|[^|<>\n]{0,40}+\|?+\Z"
+    r"|\[[ \t]*+[_?*\d:.]{0,20}+[ \t]*+\Z|\x1b[^\sA-Za-z]{0,40}+\Z|&[#\w;]{0,20}+(?<!;)\Z"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,42 @@
 """What a transcript shows and nobody says: names, dashes, sounds, times, tags. One reader for files, calls and text.
 
     [0:04] Mary Lee: hello            name, shown before what she says
+    Mary Lee 00:00:04                 name, in a line of its own
     - hello   >> hello   — hello      another speaker begins; at `>>` also inside a line
     [MUSIC PLAYING]  (applause)  ♪    sounds
-    <|zh|>  <|0.00|>  <br>            tags of recognisers and subtitles
+    <|zh|>  <|0.00|>  <br>  ESC[0m    tags of recognisers and subtitles, colours of a terminal
 
 What opens a line belongs to what follows it. A name, a sound in brackets or a time in the middle of running text is
-text. It knows no words and no formats. Every pattern is possessive, so that time stays linear whatever the text.
+text. Some of what is said is written as something else; the model reads a letter or a word there:
+
+    it&#39;s   caf&eacute;   the [ __ ] car   a *** car   so ⁇ said
+
+It knows no words and no formats. Every pattern is possessive, so that time stays linear whatever the text. Marks that
+are written after words and brackets must not change what is found: a text restored is restored again.
 """
 
+import html
+import itertools
 from collections import Counter
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from html.entities import name2codepoint
 from typing import Literal, NamedTuple
 
 import regex
+
+from .conventions import known_marks
 
 Layout = Literal["text", "line", "word"]  # running text; a cue or a segment; a word of a recogniser
 
 
 class Hidden(NamedTuple):
-    """A stretch `text[start:end]` that is not said; with the name of who speaks from there on, if it tells one."""
+    """A stretch `text[start:end]` that is not said as it is written; with the name of who speaks from there on."""
 
     start: int
     end: int
-    kind: str  # "time", "name", "dash", "sound" or "tag"
+    kind: str  # "time", "name", "dash", "sound", "tag" or "sign"
     name: str | None = None
+    read: str = ""  # the letter or word that is said there; empty where nothing is
 
     @property
     def speaker(self) -> str | None:
@@ -42,144 +53,285 @@ class Hidden(NamedTuple):
         return self._replace(start=max(0, self.start + by), end=self.end + by)
 
 
+class Names(NamedTuple):
+    """Which speakers a text names in ways that other texts use for other things."""
+
+    before_colon: bool = False  # `Agent: hello`
+    alone: frozenset[str] = frozenset()  # these stand in lines of their own
+
+
+_MARKS = "".join(known_marks(",.?!:;…、—"))
+_MARK = f"[{regex.escape(_MARKS)}]"
 _B = r"[ \t\ufeff\u200e\u200f]*+"
 _END = rf"(?={_B}(?:[\r\n]|\Z))"
-_TIME = r"\d{1,3}+:\d\d(?::\d\d)?+(?:[.,]\d{1,3}+)?+"
+_CLOCK = r"(?:\d{1,3}+:\d{1,2}+:\d{1,2}+|\d{1,3}+:\d\d)"
+_TIME = rf"{_CLOCK}(?:[.,]\d{{1,9}}+)?+"
 _DATE = rf"\d{{1,4}}+[/.\-]\d{{1,2}}+[/.\-]\d{{2,4}}+,?+{_B}"
 # As machines write it and nobody says it: neither brackets nor a name need tell that it is shown.
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9}+)?+)?+(?:Z|[+\-]\d\d(?::?+\d\d)?+)?+(?!\w)"
 _DATED = rf"(?:{_ISO}|(?:{_DATE})?+{_TIME}(?:[ \u202f]?+[AaPp]\.?+[Mm]\.?+(?!\w))?+)"
 _MOMENT = rf"(?:{_TIME}|\d{{1,6}}+\.\d{{1,3}}+s?+)"
 _TO = rf"{_B}(?:-->|->|[-–—]){_B}"
-_STAMP = rf"\[{_B}(?:{_DATED}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_DATED}\)|{_ISO}"
+_IN_BRACKETS = rf"\[{_B}(?:{_DATED}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_DATED}\)"
+_STAMP = rf"(?:\*\*(?:{_IN_BRACKETS})\*\*|{_IN_BRACKETS}|{_ISO})"
 _ALONE = rf"{_TIME}(?:{_TO}{_TIME})?+{_END}"
+# Of lyrics and karaoke, inside lines too: `[00:12.50]`, `<00:12.50>`.
+_INSIDE = r"[\[<](?:\d{1,3}+:){1,2}+\d\d(?:[.,]\d{1,3}+|(?<=:\d\d:\d\d))[\]>]"
 
 _COLON = r"(?:[:：](?=\s|\Z)|：)"
-_NUMBERED = r"(?:[Ss]peaker|SPEAKER)(?:[ _]?+\d{1,3}+|[ _][A-Z])"
+_ROLE = (
+    r"(?:[说說][话話]人|[发發]言人|[讲講][话話]人|主持人|嘉[宾賓]|[记記]者|[观觀][众眾]|旁白|主播)"
+)
+_NUMBERED = (
+    rf"(?:(?:[Ss]peaker|SPEAKER)(?:[ _]?+\d{{1,3}}+|[ _](?:[A-Z]|\?))|{_ROLE}[ _]?+\d{{1,3}}+)"
+)
 _BRACKETED = (
-    rf"\[(?P<name>{_NUMBERED})\](?:{_B}[:：])?+|\[(?P<name>[^\W_][^\[\]:\n]{{0,40}}+)\]{_B}[:：]"
-    rf"|(?P<name>{_NUMBERED}){_COLON}"
+    rf"(?:\[(?P<name>{_NUMBERED})\]|\((?P<name>{_NUMBERED})\)|【(?P<name>{_ROLE}[ _]?+\d{{0,3}}+)】)"
+    rf"(?:{_B}[:：])?+|\[(?P<name>[^\W_][^\[\]:\n]{{0,40}}+)\]{_B}[:：]"
+    rf"|\*\*(?P<name>[^\W_][\w .'’\-]{{0,39}}+)(?:\*\*{_B}[:：]|[:：]\*\*)"
+    rf"|(?P<name>{_NUMBERED})(?:{_COLON}|{_END}(?=\s*+\S))"
 )
 # Captions for the deaf say how or where: `JOHN [whispering]: `, `WOMAN (ON PHONE): `, `MAN #1: `.
 _MANNER = r"(?:\[[^\[\]()\n]{1,40}+\]|\((?:[a-z][a-z ]{2,39}+|[A-Z][A-Z .\-]{2,39}+)\))"
 _CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{{1,30}}+){_MANNER}?+){_COLON}"
 _ANY_NAME = rf"(?P<name>[^\W_][\w .'’\-]{{0,39}}?)(?:{_B}[\[(]{_TIME}[\])])?+{_B}{_COLON}"
-_ABOVE = rf"(?P<name>[^\W\d_][\w.'’\-]*+(?: [\w.'’\-]++){{0,3}}+)(?:[ ]{{2,9}}+|\t){_DATED}{_END}"  # a line of its own
+# Names in lines of their own, with a time: `Mary Lee 00:04`, `[00:00:01.10] - Mary Lee`.
+_SPELLED = r"(?:\d++ hours?+ )?+(?:\d++ minutes?+ )?+\d++ (?:second|minute)s?+"  # of Teams
+_WHEN = rf"(?:{_DATED}|{_SPELLED}|[\[(]{_TIME}[\])])"
+_FULL_NAME = r"\p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+"
+_PLAIN_NAME = r"[^\W\d_][\w.'’\-]*+(?: (?!\d)[\w.'’\-]++){0,3}+"
+_AFTER_TIME = rf"{_STAMP}{_B}[-–—][ \t]++(?P<name>{_FULL_NAME}|{_NUMBERED}){_END}"
+_BEFORE_TIME = (
+    rf"(?P<name>{_PLAIN_NAME})(?:[ ]{{2,9}}+|\t){_WHEN}{_END}"
+    rf"|(?P<name>{_FULL_NAME}|{_NUMBERED}) {_WHEN}{_END}"
+)
 
 # Han words are not told apart by blanks, so a sound is what ends like one: `(笑)`, `（掌声）`, `(背景音乐)`.
 _HAN_SOUND = r"[（(](?>[\u4e00-\u9fff]{0,8}+)(?<=[笑声聲]|音[乐樂]|鼓掌|[叹嘆][气氣]|咳嗽)[）)]"
 # One word in parentheses is a sound too, `(laughs)`, `(APPLAUSE)`; several within a line may be said, `(as I said)`.
-_ONE_WORD = r"(?<!\w)\((?:[a-z]{3,20}+|[A-Z]{3,20}+)\)(?!\w)"
+_ONE_WORD = rf"(?<!\w{_MARK}{{0,3}})\((?:[a-z]{{3,20}}+|[A-Z]{{3,20}}+)\)(?!{_MARK}*+\w)"
 _NOTES = r"[♩♪♫♬]++"
 _WHOLE_LINE = rf"(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）){_END}"
 _NOT_ALONE = rf"(?=[(（])(?<=\S\s*){_WHOLE_LINE}|{_WHOLE_LINE}(?=\s*+\S)"  # a whole text is text: `(see below)`
-# A small word in brackets with others behind it is text, `[the] man`; in running text every one that is no known sound.
-_WORD_BEHIND = r"\][ \t]++[^\W_])"
+
+# What stands for a word that was left out, or not understood. Other words in capitals are sounds: `[BLANK_AUDIO]`.
+_LEFT_OUT = (
+    r"unk|unknown|names?|person|pii|phi|pci|redacted|location|address|city|country|date|dob|age|email|phone|number|org"
+    r"|organi[sz]ation|company|account|card|password|url|username|ssn|zip|money|occupation|profanity|expletive|censored"
+)
+_NOISE = r"AUDIO|SOUND|MUSIC|NOISE|SPE|SILEN|LAUGH|APPLAU|CLAP|COUGH|TALK|AUDIBLE|PLAY|SING"
+_HAN_LEFT_OUT = r"姓名|名字|人名|[电電][话話]|手机号?|地址|地名|公司|机构|身份证号?|邮箱|日期|年龄|号码|卡号|银行卡号?"
+_FOR_A_WORD = (
+    rf"\[(?:(?i:{_LEFT_OUT})(?:[ _\-]?+\d{{1,3}}+)?+"
+    rf"|(?![A-Z_]{{0,40}}?(?:{_NOISE}))[A-Z]++(?:_[A-Z0-9]++)++)\]|[\[【](?:{_HAN_LEFT_OUT})[\]】]"
+)
+_SIGNS = r"(?:\*{2,}+|_{2,}+|[█■]{2,}+|\#{2,}+)"
+_SIGNS_FOR_A_WORD = (
+    r"\[[ \t]*+(?:_{1,20}+|\?{1,3}+|\*{1,20}+)[ \t]*+\]|(?<!\S)⁇(?!⁇)"
+    rf"|(?<![^\s\p{{Han}}{regex.escape(_MARKS)}])(?:(?<=\S[ \t]?){_SIGNS}|(?!\#){_SIGNS}(?={_MARK}*+[ \t]++\S))"
+    rf"(?={_MARK}*+(?:\s|\p{{Han}}|\Z))"
+)
+_A_WORD = "x"  # short, and any model has seen it
+
+# `[the] man`: a small word in brackets, followed by another word, is text. In running text any word in lower case is,
+# except a known sound.
+_FOLLOWED = rf"\]{_MARK}*+[ \t]++[^\W_])"
 _SOUND = r"laughter|applause|music|silence|noise|pause|crosstalk|inaudible|unintelligible|[a-z]{2,}(?:ing|[^s]s)"
-_SMALL_WORD = rf"(?!\[(?!(?:{_SOUND})\])[a-z]++{_WORD_BEHIND}"
-_ARTICLE = rf"(?!\[(?:an?|the|this|that|his|her|its|my|our|your|their|and|or|not|to|of|in|is|was){_WORD_BEHIND}"
-_BRACKETS = rf"{_ARTICLE}\[[^\[\]]{{0,200}}+\]|【[^【】]{{0,200}}+】"
+_SMALL_WORD = rf"(?!\[(?!(?:{_SOUND})\])[a-z]++{_FOLLOWED}"
+_ARTICLE = rf"(?!\[(?:an?|the|this|that|his|her|its|my|our|your|their|and|or|not|to|of|in|is|was){_FOLLOWED}"
+_NO_WORD = rf"(?!{_FOR_A_WORD}|{_SIGNS_FOR_A_WORD})"
+_BRACKETS = rf"{_NO_WORD}(?:{_ARTICLE}\[[^\[\]]{{0,200}}+\]|【[^【】]{{0,200}}+】)"
 _OPENING_SOUND = (
-    rf"{_SMALL_WORD}\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!\w)"
-    rf"|\[[^\[\]\n]{{0,200}}+\]{_END}"
+    rf"{_NO_WORD}(?:{_SMALL_WORD}\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!{_MARK}*+\w)"
+    rf"|\[[^\[\]\n]{{0,200}}+\]{_END}|【[^【】\n]{{0,60}}+】{_END})"
 )
 
-_TAG = r"<\|[^|<>\n]{0,40}+\|>|<[bB][rR][ \t]*+/?+>"
-_DASH = r"[-‐‑–—](?![-‐‑–—\d])[ \t]*+|>{2,3}+[ \t]*+"
-_DASH_IN_TEXT = r"[-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|>{2,3}+[ \t]++"
+_ESCAPE = r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,200}+(?:\x07|\x1b\\)|[@-Z\\^_])"  # of terminals
+_TAG = rf"<\|[^|<>\n]{{0,40}}+\|>|<[bB][rR][ \t]*+/?+>|{_ESCAPE}"
+ENTITY = rf"&(?:amp;)*+(?:{'|'.join(name2codepoint)}|\#\d{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+);|&(?:amp;)++"
+_ANGLES = r"(?:>{2,3}+|(?:&(?:amp;)*+gt;){2,3}+)"
+_DASH = rf"[-‐‑–—](?![-‐‑–—\d])[ \t]*+|{_ANGLES}[ \t]*+"
+_DASH_IN_TEXT = rf"[-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|{_ANGLES}[ \t]++"
+_TURN = rf"(?<!\S){_ANGLES}(?!\S)[ \t]*+|\[(?i:speaker[_ ](?:turn|change))\]"
 
 
-def _leads(layout: Layout, are_named: bool) -> regex.Pattern[str]:
+def _leads(layout: Layout, before_colon: bool) -> regex.Pattern[str]:
     """What may stand at the start of a line, one after another."""
-    time, names, sounds = (
-        _STAMP,
-        rf"{_BRACKETED}|{_CAPITALS}",
-        rf"{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}",
-    )
+    time = _STAMP
+    names = f"{_BRACKETED}|{_CAPITALS}"
     if layout == "text":
-        before_name = rf"|{_DATED}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})"
-        time, names = rf"{time}|{_ALONE}" + before_name * are_named, rf"{names}|{_ABOVE}"
-        sounds, dash = (
-            rf"{_OPENING_SOUND}|【[^【】\n]{{0,60}}+】{_END}|{sounds}|{_NOT_ALONE}",
-            _DASH_IN_TEXT,
-        )
+        time = rf"{time}|{_ALONE}"
+        if before_colon:
+            time += rf"|{_DATED}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})"
+        names += f"|{_BEFORE_TIME}"
+        sounds = rf"{_OPENING_SOUND}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}|{_NOT_ALONE}"
+        dash = _DASH_IN_TEXT
     else:
-        sounds, dash = rf"{_BRACKETS}|{sounds}|{_WHOLE_LINE}", _DASH
-    names += rf"|{_ANY_NAME}" * are_named
-    rows = {"time": time, "called": names, "sound": sounds, "dash": dash, "tag": _TAG}
+        sounds = rf"{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}|{_WHOLE_LINE}"
+        dash = _DASH
+    if before_colon:
+        names += rf"|{_ANY_NAME}"
+    rows = {
+        "above": _AFTER_TIME,
+        "time": time,
+        "called": names,
+        "dash": rf"{_TURN}|{dash}",
+        "sound": sounds,
+        "tag": _TAG,
+    }
     return regex.compile(
         rf"{_B}(?:{'|'.join(f'(?P<{kind}>{pattern})' for kind, pattern in rows.items())})"
     )
 
 
 _LEADS = {
-    (layout, named): _leads(layout, named) for layout in ("text", "line") for named in (False, True)
+    (layout, before_colon): _leads(layout, before_colon)
+    for layout in ("text", "line")
+    for before_colon in (False, True)
 }
-_TAG_OR_TURN = rf"(?P<tag>{_TAG})|(?P<dash>(?<!\S)>{{2,3}}+(?!\S)[ \t]*+)"
+_IN_ANY_LAYOUT = (
+    rf"(?P<joint>(?<=[^\W_])(?:{_ESCAPE})++(?=[^\W_]))|(?P<tag>{_TAG})|(?P<dash>{_TURN})"
+    rf"|(?P<word>{_SIGNS_FOR_A_WORD})|(?P<time>{_INSIDE})|(?P<entity>{ENTITY})"
+)
+_FIRST = r"(?=[\x1b<>&\[\](（【*_#█■⁇♩♪♫♬])"  # most places are passed over quickly
 _ANYWHERE = {
-    "text": regex.compile(rf"{_TAG_OR_TURN}|(?P<sound>{_NOTES})"),
+    "text": regex.compile(rf"{_FIRST}(?:{_IN_ANY_LAYOUT}|(?P<sound>{_NOTES}))"),
     "line": regex.compile(
-        rf"{_TAG_OR_TURN}|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES})"
+        rf"{_FIRST}(?:{_IN_ANY_LAYOUT}|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}))"
     ),
 }
 _LINE = regex.compile(r"[^\r\n]++")
 _LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")
+_BLOCK_END = regex.compile(r"(?:\r\n|\n|\r)[ \t]*+(?:\r\n|\n|\r)\s*+")
+_MARK_AFTER = regex.compile(rf"(?<=\w)[{regex.escape(''.join(known_marks(',.?')))}](?!\w)")
 _CALLED = regex.compile(rf"{_B}(?:(?:{_STAMP}|{_DATED})[ \t\-–—]*+)?+{_ANY_NAME}")
-_FULL_NAME = regex.compile(r"\p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+")
+_FULL = regex.compile(_FULL_NAME)
+_TIMES_ALONE = regex.compile(rf"{_B}(?:{_ALONE}|{_STAMP}{_END})")
+# A name alone in a line; a word of running text begins with a small letter.
+_NAME_ALONE = regex.compile(
+    rf"{_B}(?:{_STAMP}{_B}(?:[-–—][ \t]++)?+)?+(?:(?P<name>{_PLAIN_NAME}) (?P<when>{_WHEN})"
+    rf"|(?P<name>\p{{Lu}}[\w.'’\-]*+(?: [\p{{Lu}}\d][\w.'’\-]*+){{0,3}}+|\p{{Han}}{{2,4}}+)){_END}"
+)
 _LINES_READ = 200  # to find out whether a text names its speakers
+_LINE_READ = 500  # characters of each
 _LEAST_NAMED = 3  # lines, and half of all
 _LINES_A_NAME = 1.5  # a list (`Price: ...`, `Colour: ...`) has one; people who talk come back
+_JOINER = "\u2060"  # nothing is shown or said there, and the word goes on
 
 
-def names_speakers(lines: Iterable[str], are_cues: bool = False) -> bool:
-    """Whether most lines begin with the name of who speaks, and these names come back.
+def find_names(texts: Iterable[str], are_cues: bool = False) -> Names:
+    """Which names begin most lines, or stand above most blocks of lines, and come back.
 
     In cues and segments names of two words or more, `Mary Lee: `, need not come back.
     """
-    read = list(islice((line for line in lines if line.strip()), _LINES_READ))
-    names = Counter(found["name"] for line in read if (found := _CALLED.match(line)))
-    n_named = names.total()
-    if not names or n_named < len(read) / 2:
-        return False
-    return (n_named >= _LEAST_NAMED and n_named >= _LINES_A_NAME * len(names)) or (
-        are_cues and all(_FULL_NAME.fullmatch(name) for name in names)
+    called, alone = Counter[str](), Counter[str]()
+    n_lines = n_blocks = 0
+    for lines in _blocks(texts):
+        read = lines[:1] if are_cues else lines
+        n_blocks += 1
+        n_lines += len(read)
+        called.update(found["name"] for line in read if (found := _CALLED.match(line)))
+        first = 1 if _TIMES_ALONE.match(lines[0]) else 0
+        for n, line in enumerate(lines):
+            found = _NAME_ALONE.match(line)
+            if found and (found["when"] or n == first < len(lines) - 1):
+                alone[found["name"]] += 1
+        if n_lines >= _LINES_READ:
+            break
+    come_back = _come_back(called) or (are_cues and all(map(_FULL.fullmatch, called)))
+    stand_above = _come_back(alone) and alone.total() >= n_blocks / 2
+    return Names(
+        bool(called) and come_back and called.total() >= n_lines / 2,
+        frozenset(alone) if stand_above else frozenset(),
     )
 
 
+def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The lines of each block, without the marks after words: who is named is the same in restored text."""
+    for text in texts:
+        for block in _BLOCK_END.splititer(text):
+            starts = itertools.islice(_LINE.finditer(block), _LINES_READ)
+            lines = [line.group()[:_LINE_READ] for line in starts]
+            if shown := [_MARK_AFTER.sub("", line) for line in lines if line.strip()]:
+                yield shown
+
+
+def _come_back(names: Counter[str]) -> bool:
+    return names.total() >= max(_LEAST_NAMED, _LINES_A_NAME * len(names))
+
+
 def audible(text: str, hidden: Iterable[Hidden]) -> str:
-    """The text with blanks in the place of what is hidden."""
+    """The text as it is said, as long as before: with blanks in the place of what is not."""
     parts: list[str] = []
     done = 0
     for one in hidden:
-        parts += [text[done : one.start], " " * (one.end - max(done, one.start))]
+        start = max(done, one.start)
+        read = one.read.ljust(one.end - start, _JOINER) if one.read else " " * (one.end - start)
+        parts += [text[done : one.start], read]
         done = max(done, one.end)
     return "".join([*parts, text[done:]]) if parts else text
 
 
-def find_hidden(text: str, layout: Layout = "text", are_named: bool | None = None) -> list[Hidden]:
-    """All that is shown in a text, cue, segment or word (`layout` says in which) and not said, in order.
+def find_hidden(text: str, layout: Layout = "text", names: Names | None = None) -> list[Hidden]:
+    """All that is shown in a text, cue, segment or word (`layout` says in which) and not said so, in order.
 
-    `are_named`: what stands before a colon at the start of a line is a speaker's name; None: `names_speakers` decides.
+    `names` are those of the whole transcript; None: those of this text.
     """
     found: list[Hidden] = []
     if layout != "word":
-        if are_named is None:
-            are_named = names_speakers(line.group() for line in _LINE.finditer(text))
-        pattern = _LEADS[layout, are_named]
+        names = find_names([text]) if names is None else names
         for line in _LINE.finditer(text):
             if not found or found[-1].end <= line.start():  # a sound may go on in the next line
-                found += _opening(text, line.start(), line.end(), pattern)
+                found += _opening(text, line.start(), line.end(), layout, names)
     pattern, done = _ANYWHERE["text" if layout == "text" else "line"], 0
     for one in [*found, Hidden(len(text), len(text), "")]:
-        within = pattern.finditer(text, done, one.start)
-        found += [Hidden(match.start(), match.end(), str(match.lastgroup)) for match in within]
+        found += [_hidden(match) for match in pattern.finditer(text, done, one.start)]
         done = one.end
     return sorted(found)
 
 
-def _opening(text: str, start: int, end: int, pattern: regex.Pattern[str]) -> list[Hidden]:
+def with_signs_read(text: str) -> str:
+    """A text out of which all is gone that nobody says: letters and words stand where they are read."""
+    return audible(text, (one for one in find_hidden(text, "word") if one.read))
+
+
+def _hidden(match: regex.Match[str]) -> Hidden:
+    """What a pattern found inside a line; what is said there, too."""
+    kind, read = match.lastgroup, ""
+    if kind == "entity":
+        text, (start, end) = match.string, match.span()
+        read = _said(decoded(match.group()), text[start - 1 : start], text[end : end + 1])
+    elif kind == "word":
+        read = _A_WORD
+    elif kind == "joint":
+        read = _JOINER
+    return Hidden(*match.span(), "sign" if read else str(kind), read=read)
+
+
+def decoded(entity: str) -> str:
+    """The character that an entity stands for; it may be escaped several times: `&amp;#39;`."""
+    while (sign := html.unescape(entity)) != entity:
+        entity = sign
+    return entity
+
+
+def _said(sign: str, before: str, after: str) -> str:
+    """What is read for a character between two others: letters, and signs inside a word."""
+    if sign.isalnum():
+        return sign
+    is_inside = (before.isalnum() or before == ";") and (after.isalnum() or after == "&")
+    if is_inside and sign in "'’‘":
+        return "ʼ"  # a letter, which the model is shown as an apostrophe
+    return "&" if is_inside and sign == "&" else ""
+
+
+def _opening(text: str, start: int, end: int, layout: Layout, names: Names) -> list[Hidden]:
     """What opens the line `text[start:end]`; a line in which nothing is said goes with the line end behind it."""
     found: list[Hidden] = []
+    if names.alone and (match := _NAME_ALONE.match(text, start)) and match["name"] in names.alone:
+        found.append(Hidden(start, match.end(), "name", match["name"]))
+        start = match.end()
+    pattern = _LEADS[layout, names.before_colon]
     while start < end and not (found and found[-1].name) and (match := pattern.match(text, start)):
         name = match["name"]
         found.append(Hidden(start, match.end(), "name" if name else str(match.lastgroup), name))

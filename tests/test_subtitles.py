@@ -144,7 +144,7 @@ def test_captions_that_scroll_are_read_once_and_marked_in_every_copy() -> None:
         (srt("a", "b", "c").replace("00:00:02,000 --> 00:00:02,900\n", ""), r"talk:5: Expected cue times below .* 2"),
         ("1\n\nhello\n", r"talk:1: Expected cue times below the number 1, got none"),
         ("00:01.000 --> 00:02.000\nhello\n", r"talk:1: Expected WEBVTT in the first line"),
-        ("WEBVTT\n\n00:01,000 --> 00:02,000\nhello\n", r"talk:3: Expected cue times such as 00:00:01.000"),
+        ("WEBVTT\n\n00:0x.000 --> 00:02.000\nhello\n", r"talk:3: Expected cue times such as 00:00:01.000"),
         ("WEBVTT\n\n00:01.000 -> 00:02.000\nhello\n", r"talk:3: Expected cue times such as 00:00:01.000"),
         ("WEBVTT\n\n00:03.000 --> 00:02.000\nhello\n", r"talk:3: Expected a cue that ends after"),
     ],

@@ -1,6 +1,7 @@
 """What a text or a transcript shows and nobody says: it is read nowhere, in no layout, and stays where it is."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -23,6 +24,10 @@ LINES = [
     "Speaker A: hello you", "JOHN [whispering]: hello you", "WOMAN (ON PHONE): hello you", "MAN #1: hello you",
     "- hello you", "— hello you",
     ">> hello you", "[CROWD CHEERING] hello you", "(sighs) hello you", "♪♪ hello you ♪♪", "<|ms|><|SAD|>hello you",
+    "(speaker 0) hello you", "[Speaker 2] hello you", "**Mary Lee:** hello you",
+    "【主持人】hello you", "主持人1：hello you", "[SPEAKER_TURN] hello you", "hello [speaker_turn] you",
+    "&gt;&gt; hello you", "&amp;gt;&amp;gt; hello you", "hello&nbsp;&nbsp;you", "hello &#62;&#62; you",
+    "[00:12.50]hello <00:13.00>you[00:13.50]", "\x1b[38;5;71mhello\x1b[0m you\x1b[1;31m", "\x1b[1mhello\x1b[K you",
     "<|1.20|> hello you<|3.40|>", "2024-01-01T12:00:05Z hello you", ">> hello >> you", "hello >>> you",
 ]  # fmt: skip
 KEPT = [
@@ -72,6 +77,19 @@ def test_in_the_middle_of_a_text_they_are_text(text: str) -> None:
         "Ann Lee  3:45 PM\nhello you\n\nBo Li  3:46 PM\nare the",
         "[12/05/2024, 3:45:12 PM] hello you\n[12/05/2024, 3:45:20\u202fPM] are the",
         "2024-01-01T12:00:05Z Ann: hello\n[2024-01-01T12:00:06+01:00] Bo: you\n2024-01-01T12:00:07.125 Ann: are the",
+        "Ann Lee 00:00:01\nhello you\n\nBo Li 00:00:03\nare the",
+        "发言人1 00:01\nhello you\n\n发言人2 00:08\nare the",
+        "Ann (00:01)\nhello\n\nBo (00:02)\nyou\n\nAnn (00:08)\nare the",
+        "Ann 0:02\nhello\nBo 0:03\nyou\nAnn 0:05\nare the",
+        "[00:00:01.10] - Ann Lee\nhello you\n\n[00:00:03.10] - Bo Li\nare the",
+        "[00:00:01] - Ann\nhello\n\n[00:00:03] - Bo\nyou\n\n[00:00:05] - Ann\nare the",
+        "0:0:1.0 --> 0:0:4.0\nAnn\nhello\n\n0:0:4.0 --> 0:0:6.0\nBo\nyou\n\n0:0:6.0 --> 0:0:6.5\nAnn\nare the",
+        "Ann Lee   0 minutes 4 seconds\nhello you\n\nBo Li   1 hour 1 minute 4 seconds\nare the",
+        "**[00:00:04]** hello you\n**[00:00:08]** are the",
+        "SPEAKER_00\nhello you\n\nSPEAKER_01\nare the",
+        "说话人 1\nhello you\n说话人 2\nare the",
+        "[00:04] Speaker 1\nhello you\n[00:08] Speaker 2\nare the",
+        "小明\nhello\n\n小红\nyou\n\n小明\nare the",
         "12/05/24, 15:45 - Ann: hello\n12/05/24, 15:46 - Bo: you\n12/05/24, 15:47 - Ann: are the",
     ],
 )
@@ -80,6 +98,35 @@ def test_times_in_plain_text_are_not_read(restore: Any, text: str) -> None:
     result = restore(text)
     assert [word["word"] for word in result["words"]] == ["hello", "you", "are", "the"]
     assert restore_file(restore, read_source(text, "txt")).source() == result["text"]
+
+
+READ_AS = [
+    ("it&#39;s", "it's"), ("don&amp;#39;t", "don't"), ("r&amp;d", "r&d"), ("caf&eacute;", "café"),
+    ("&#20320;&#22909;", "你好"), ("ev\x1b[0m\x1b[1mery", "every"), ("[ __ ]", "x"), ("[?]", "x"), ("***", "x"),
+    ("⁇", "x"), ("####", "x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "read"), READ_AS)
+def test_what_is_said_and_written_as_something_else_is_one_word(restore: Any, written: str, read: str) -> None:
+    for text in (f"hello {written} you", f"hello\n- are {written}\nyou"):
+        for source, file_format in in_every_layout(*text.splitlines()):
+            restored = restore_file(restore, read_source(source, file_format))
+            marked = marks_alone(restored).encode().decode("unicode_escape" if "\\u" in source else "utf-8")
+            assert re.search(rf" {re.escape(written)}[,.?，。？]", marked)
+            again = read_source(restored.source(), file_format)
+            assert restore_file(restore, again).source() == restored.source()
+        result = restore({"text": text})
+        (word,) = [word for word in result["words"] if word["word"] == written]
+        assert restore.find_words(read_item(text).spoken)[result["words"].index(word)].spoken == read
+
+
+def test_what_was_left_out_is_a_word_and_other_words_in_brackets_are_sounds() -> None:
+    for word in ("[PERSON_NAME]", "[unk]", "[NAME_1]", "[PII]", "【姓名】"):
+        assert said(srt(f"i am {word} hello"), "srt") == f"i am {word} hello"
+        assert find_hidden(f"{word} hello") == []
+    for sound in ("[BLANK_AUDIO]", "[NO_SPEECH]", "[LAUGHTER]", "[door]", "【音乐】"):
+        assert said(srt(f"i am {sound} hello"), "srt") == "i am hello"
 
 
 def test_a_new_name_ends_a_sentence_in_every_layout() -> None:
@@ -120,6 +167,8 @@ def test_names_and_times_are_not_read_and_stay_where_they_are() -> None:
         "Agent: hello\nand more\nand more\nAgent: bye\nand more\nAgent: so\nand more\n",  # fewer than half
         "Agent: hello\nAgent: bye\n",
         "see http://a.b\nsee http://a.b\nsee http://a.b\n",
+        "we met at 10:30\nhe left at 10:50\n",
+        "Yeah\nhello\nYeah\nyou\nYeah\nso\n",
         "at 10:30 we met\nat 10:45 we left\nat 10:50 we slept\n",
     ],
 )

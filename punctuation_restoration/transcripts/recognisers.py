@@ -15,7 +15,7 @@ from typing import Any
 
 from ..pipeline.edits import Edit
 from ..pipeline.items import TimedSpan, as_list
-from ..pipeline.unspoken import Layout, find_hidden, names_speakers
+from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     AFTER_SEGMENT,
     ALIGNED,
@@ -182,7 +182,7 @@ class _Reader:
         self.strings: list[tuple[Way, str]] = []
         self.length = 0  # of all strings
         self.said: list[Said] = []  # segments, or words where there are none
-        self.are_named = False
+        self.names = Names()
         self.are_spaced = False  # whether a word that no blank begins continues the one before
         self.warnings: list[str] = []
         self.read_kinds: set[str] = set()  # of "times" and "speakers"
@@ -274,9 +274,7 @@ class _Reader:
     def _read_parts(self, parts: Sequence[Part], row: Listed) -> None:
         if row.holds == "segments":
             shown = (text.value for part in parts if (text := part.said()))
-            self.are_named = names_speakers(
-                (line for text in shown for line in text.splitlines()), are_cues=True
-            )
+            self.names = find_names(shown, are_cues=True)
         else:
             self.are_spaced = _are_spaced(parts)
         before = parts[:-1]
@@ -344,7 +342,7 @@ class _Reader:
         """Whether the words of a segment say who speaks: they spell its text, which shows no names and no dashes."""
         if not words or words[0].speaker() is None:
             return False
-        shown = find_hidden(text.value, "line", self.are_named)
+        shown = find_hidden(text.value, "line", self.names)
         return _letters(_joined(words)) == _letters(text.value) and not any(
             one.begins_turn for one in shown
         )
@@ -407,7 +405,7 @@ class _Reader:
         return Line.of(
             text.value,
             start,
-            find_hidden(text.value, layout, None if layout == "text" else self.are_named),
+            find_hidden(text.value, layout, None if layout == "text" else self.names),
         )
 
     def _repeat(

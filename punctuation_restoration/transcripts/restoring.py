@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..pipeline.edits import Edit, edited, edited_between, sentence_ranges
 from ..pipeline.items import Item
+from ..pipeline.unspoken import with_signs_read
 from ..pipeline.words import before_openers
 from .file_text import Transcript
 from .recognisers import read_transcripts
@@ -268,7 +269,10 @@ def _restored(
     """What the restorer gives for each speech, by its number: short ones fill batches, a long one comes in parts."""
     spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
     # What nobody says is out of these texts already.
-    items = [Item(speech.text, turns=speech.turns) for speech in speeches]
+    items = [
+        Item(speech.text, turns=speech.turns, spoken=with_signs_read(speech.text))
+        for speech in speeches
+    ]
     for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
         numbers = list(group)
         results: Iterable[tuple[int, Mapping[str, Any]]]

@@ -91,6 +91,16 @@ class Line:
                 place + last - first if run.is_plain else run.source_end,
             )
 
+    def parted(self, at: int) -> tuple["Line", "Line"]:
+        """The line up to a character that is not inside what is hidden, and the rest."""
+        before = [one for one in self.hidden if one.end <= at]
+        after = [one.moved(-at) for one in self.hidden[len(before) :]]
+        n = len(self.text)
+        return (
+            Line(self.text[:at], list(self.cut(0, at)), before),
+            Line(self.text[at:], list(self.cut(at, n)), after),
+        )
+
     @property
     def spoken(self) -> str:
         """The text with blanks in the place of what is not said."""
@@ -118,6 +128,13 @@ class Said(NamedTuple):
             return 0, 0
         start, end, at = self.parts[-1]
         return self.parts[0][2], at + end - start
+
+    def grown(self, rest: "Said") -> "Said":
+        """The line with another one behind it."""
+        n = len(self.line.text)
+        hidden = [*self.line.hidden, *(one.moved(n) for one in rest.line.hidden)]
+        parts = [(start + n, end + n, at) for start, end, at in rest.parts]
+        return Said(Line(self.line.text + rest.line.text, (), hidden), [*self.parts, *parts])
 
     def letters(self, with_hidden: bool) -> list[tuple[str, int | None]]:
         """Its letters and signs, and where they stand in the text; what is hidden stands nowhere."""
@@ -206,7 +223,8 @@ class SpeechBuilder:
         """
         parts: list[tuple[int, int, int]] = []
         done = 0
-        for one in [*line.hidden, Hidden(len(line.text), len(line.text), "")]:
+        unsaid = [one for one in line.hidden if not one.read]
+        for one in [*unsaid, Hidden(len(line.text), len(line.text), "")]:
             text = line.text[done : one.start]
             if text and not (text.isspace() and one.start < len(line.text)):
                 lead = ""
@@ -215,9 +233,7 @@ class SpeechBuilder:
                 )
                 if self._last and not (self._last.isspace() or text[0].isspace() or hangs):
                     # Words of Han text are found across a blank, but not across a line end.
-                    lead = (
-                        ("" if is_word else "\n") if _UNPARTED.match(self._last + text[0]) else " "
-                    )
+                    lead = ("" if is_word else "\n") if are_unspaced(self._last + text[0]) else " "
                 at = self.length + len(lead)
                 parts.append((done, one.start, at))
                 self.speech.add_runs(line.cut(done, one.start, at))
@@ -289,6 +305,11 @@ class SpeechBuilder:
         self.speech.text = "".join(self._parts)
         self.speech.spans.sort(key=attrgetter("start"))
         return self.speech
+
+
+def are_unspaced(signs: str) -> bool:
+    """Whether these two signs are written without a blank between them."""
+    return _UNPARTED.match(signs) is not None
 
 
 def lacks_signs(copy: str, original: str) -> bool:

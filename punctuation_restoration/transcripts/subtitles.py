@@ -15,17 +15,15 @@ from typing import NamedTuple
 
 import regex
 
-from ..pipeline.unspoken import Hidden, find_hidden, names_speakers
+from ..pipeline.unspoken import ENTITY, Hidden, Names, decoded, find_hidden, find_names
 from .file_text import LINE_END, FormatError, Transcript, line_of
 from .layouts import seconds
-from .speech import Line, Run, Said, SpeechBuilder
+from .speech import Line, Run, Said, SpeechBuilder, are_unspaced
 
-# SubRip's own times have hours and a comma; a point, or fewer than three digits, are seen in the wild and are clear.
-_SRT_TIME = r"(\d{1,3}:[0-5]?\d:[0-5]?\d(?:[,.]\d{1,3})?)"
-_SRT_TIMES = re.compile(rf"[ \t]*{_SRT_TIME}[ \t]*-->[ \t]*{_SRT_TIME}(?=[ \t]|$).*")
-# https://www.w3.org/TR/webvtt1/#webvtt-timestamp: hours optional, milliseconds always three digits
-_VTT_TIME = r"((?:\d{2,}:)?[0-5]\d:[0-5]\d\.\d{3})"
-_VTT_TIMES = re.compile(rf"[ \t]*{_VTT_TIME}[ \t]*-->[ \t]*{_VTT_TIME}(?=[ \t]|$).*")
+# SubRip writes `00:00:01,000`, WebVTT `00:01.000` (https://www.w3.org/TR/webvtt1/#webvtt-timestamp). Both signs, times
+# without hours, and fewer or more digits are seen in the wild, and are clear.
+_TIME = r"((?:\d+:)?[0-5]?\d:[0-5]?\d(?:[,.]\d{1,9})?)"
+_TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?=[ \t]|$).*")
 _SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
 _LINE = re.compile(r"([^\r\n]+)(?:\r\n|\n|\r)?")
 _BLOCK = re.compile(
@@ -51,10 +49,9 @@ _SRT_TAG = (
     r"|<(?:\d++:)?+\d\d:\d\d\.\d{3}>"
     rf"|{_OVERRIDE}|\{{/?+[ibuyYcCfFsSpP](?::[^{{}}\n]*+)?+\}}"
 )
-_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9a-fA-F]{1,6}+);"
 _SHOWN_LINE_END = r"<[bB][rR][ \t]*+/?+>|\\N|\r\n|\r"
 _MARKUP = {
-    name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{_ENTITY})|\Z")
+    name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{ENTITY})|\Z")
     for name, tag in (("srt", _SRT_TAG), ("vtt", rf"<[^<>\n]*+>|{_OVERRIDE}"))
 }
 _VOICE = regex.compile(
@@ -121,7 +118,7 @@ def _srt_cues(source: str) -> Iterator[Cue]:
         if times is None:
             _check_head(source, end)
         else:
-            begins, ends = _times(times, _SRT_TIMES, _SRT_EXAMPLE)
+            begins, ends = _times(times, _SRT_EXAMPLE)
             _check_body(source, start, end, number, next_number)
             yield Cue(
                 times.start(), begins, ends, start, next_number.start() if next_number else end
@@ -173,11 +170,11 @@ def _vtt_cues(source: str) -> Iterator[Cue]:
             _refuse_damaged(source, block.start(), block.end(), _VTT_EXAMPLE)
         ends_of_text = [*(times.start() for times in arrows[1:]), block.end()]
         for times, end in zip(arrows, ends_of_text, strict=False):
-            yield Cue(times.start(), *_times(times, _VTT_TIMES, _VTT_EXAMPLE), times.end(), end)
+            yield Cue(times.start(), *_times(times, _VTT_EXAMPLE), times.end(), end)
 
 
-def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple[float, float]:
-    match = pattern.fullmatch(line[1])
+def _times(line: re.Match[str], example: str) -> tuple[float, float]:
+    match = _TIMES.fullmatch(line[1])
     begins, ends = (seconds(time) or 0.0 for time in match.groups()) if match else (0.0, -1.0)
     if ends < begins:
         wanted = "a cue that ends after it begins" if match else f"cue times such as {example}"
@@ -189,11 +186,9 @@ def _times(line: re.Match[str], pattern: re.Pattern[str], example: str) -> tuple
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
     shown = ((cue, _shown_text(cue_format, source, cue)) for cue in cues)
     first = list(itertools.islice(shown, _N_LOOKED_AT))
-    are_named = names_speakers(
-        (line for _, text in first for line in text.text.splitlines()[:1]), are_cues=True
-    )
-    read = [(cue, _lines(text, are_named)) for cue, text in first]
-    rest = ((cue, _lines(text, are_named)) for cue, text in shown)
+    names = find_names((text.text for _, text in first), are_cues=True)
+    read = [(cue, _lines(text, names)) for cue, text in first]
+    rest = ((cue, _lines(text, names)) for cue, text in shown)
     track = _CueTrack(source, _scrolls([_texts(lines) for _, lines in read]))
     warnings: list[str] = []
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
@@ -224,7 +219,7 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
     for match in _MARKUP[cue_format].finditer(
         source, place, place + len(source[place : cue.end].rstrip())
     ):
-        sign = "\n" if match["end"] else html.unescape(match["entity"] or "")
+        sign = "\n" if match["end"] else decoded(match["entity"] or "")
         for text, start, end in (
             (source[place : match.start()], place, match.start()),
             (sign, *match.span()),
@@ -239,9 +234,9 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
     return Line("".join(parts), runs, voices)
 
 
-def _lines(cue: Line, are_named: bool) -> list[Line]:
+def _lines(cue: Line, names: Names) -> list[Line]:
     """The lines of a cue in which something is shown, each with what in it is not said."""
-    hidden = sorted([*cue.hidden, *find_hidden(cue.text, "line", are_named)])
+    hidden = sorted([*cue.hidden, *find_hidden(cue.text, "line", names)])
     lines: list[Line] = []
     n = 0
     for match in _SHOWN_LINE.finditer(cue.text):
@@ -296,8 +291,7 @@ class _CueTrack:
         for line in lines:
             is_said = bool(line.spoken.strip())
             if is_said and len(self.said) < n_repeated:
-                self.said.append(above[len(self.said)])
-                self.builder.repeat([line], self.said[-1:])
+                self.said.append(self._repeat(line, above[len(self.said)]))
             elif is_said or line.text.strip() not in shown_above:
                 n_asides = len(speech.asides)
                 said = self.builder.say(line)
@@ -310,6 +304,16 @@ class _CueTrack:
         if is_copy and speech.spans:
             speech.spans[-1] = speech.spans[-1]._replace(time=(speech.spans[-1].time[0], cue.ends))
         self.builder.time((begins_at, self.builder.length), cue.begins, cue.ends)
+
+    def _repeat(self, line: Line, said: Said) -> Said:
+        """A line that repeats one of the cue above, and perhaps goes on: what is new in it is said."""
+        n_letters, letters = len(said.line.letters(False)), line.letters(False)
+        if n_letters == len(letters):
+            self.builder.repeat([line], [said])
+            return said
+        copy, rest = line.parted(letters[n_letters - 1] + 1)
+        self.builder.repeat([copy], [said])
+        return said.grown(self.builder.say(rest, continues=True))
 
 
 def _is_highlighted(source: str, above: str) -> bool:
@@ -326,24 +330,34 @@ def _texts(lines: list[Line]) -> list[str]:
 
 
 def _n_repeated(above: list[str], below: list[str]) -> int:
-    """How many of a cue's first lines repeat the last lines of the cue above it."""
-    return next(
-        (k for k in range(min(len(above), len(below)), 0, -1) if above[-k:] == below[:k]), 0
+    """How many of a cue's first lines repeat the last lines of the cue above it; the last one may go on."""
+    for k in range(min(len(above), len(below)), 0, -1):
+        if above[-k:-1] == below[: k - 1] and _goes_on(above[-1], below[k - 1]):
+            return k
+    return 0
+
+
+def _goes_on(text: str, longer: str) -> bool:
+    """Whether the words of a text begin another one, or are all of it."""
+    rest = longer[len(text) :]
+    return longer.startswith(text) and (
+        not rest or rest[0] == " " or are_unspaced(text[-1] + rest[0])
     )
 
 
 def _scrolls(texts: list[list[str]]) -> bool:
-    """Whether lines are repeated because captions scroll up.
+    """Whether lines are repeated because captions scroll up, or because they grow word by word.
 
-    Captions that scroll, as YouTube's, show each line again above the next. Elsewhere equal lines were said twice,
-    so repetition counts only where most cues of a file have it and many add a line to it.
+    Captions that scroll, as YouTube's, show each line again above the next; live ones show it again with one more
+    word. Elsewhere equal lines were said twice, so repetition counts only where most cues of a file have it and many
+    add something.
     """
-    pairs = [
-        (above, below, _n_repeated(above, below)) for above, below in itertools.pairwise(texts)
-    ]
-    n_pairs = sum(1 for above, below, _ in pairs if above and below)
-    n_repeating = sum(1 for *_, k in pairs if k)
-    n_growing = sum(1 for _, below, k in pairs if 0 < k < len(below))
+    n_pairs = n_repeating = n_growing = 0
+    for above, below in itertools.pairwise(texts):
+        k = _n_repeated(above, below)
+        n_pairs += bool(above and below)
+        n_repeating += k > 0
+        n_growing += k > 0 and above[-k:] != below
     return n_growing >= max(2, n_repeating / 3) and n_repeating >= max(
         _MIN_ROLLING, _ROLLING_SHARE * n_pairs
     )
