@@ -256,68 +256,66 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         """Refuse, by a ValueError, single values that cannot be; `from_pretrained` may have changed them."""
         self._expect("slot_style", self.slot_style in SLOT_STYLES, f"to be one of {SLOT_STYLES}")
         self._expect("head", self.head in HEADS, f"to be one of {HEADS}")
-        self._expect("head_width", self.head_width >= 1, "of 1 or more")
-        self._expect("head_dropout", 0 <= self.head_dropout < 1, "from 0 to below 1")
-        self._expect("shift", self.shift >= 0, "of 0 or more")
-        self._expect("calibration_temperature", self.calibration_temperature > 0, "above 0")
+        self._expect("head_width", self.head_width >= 1, "to be 1 or more")
+        self._expect("head_dropout", 0 <= self.head_dropout < 1, "to be at least 0 and below 1")
+        self._expect("shift", self.shift >= 0, "to be 0 or more")
+        self._expect("calibration_temperature", self.calibration_temperature > 0, "to be above 0")
         self._expect(
             "max_window_pieces",
             self.max_window_pieces >= 8 + self.shift,
-            "of 8 or more beside the shift",
+            f"to be {8 + self.shift} or more: 8, and the shift",
         )
         self._expect(
             "stored_bits",
             self.stored_bits in (8, None),
-            "of (8, None), which this version can read",
+            "to be 8 or None, which this version can read",
         )
         self._expect(
             "lowercase",
             self.lowercase or not self.casings,
-            "beside casings: the model must not see capitals",
+            "to be true where casings is: the model must not see capitals",
         )
-        sizes = (self.window, self.left_context, self.right_context)
-        are_sizes = (
-            all(isinstance(size, int) and size >= 0 for size in sizes)
-            and sizes[0] > sizes[1] + sizes[2]
-        )
+        for name in ("window", "left_context", "right_context"):
+            size = getattr(self, name)
+            self._expect(name, isinstance(size, int) and size >= 0, "as a whole number of words")
+        n_context = self.left_context + self.right_context
         self._expect(
-            "window", are_sizes, f"of whole words, more than in both contexts {sizes[1:]} together"
+            "window",
+            self.window > n_context,
+            f"above left_context + right_context ({n_context} words)",
+            "Raise window or lower the contexts.",
         )
-        are_cased = all(
+        have_capitals = all(
             isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()
         )
-        self._expect("mixed_case", are_cased, "as words with capitals, or None")
+        self._expect("mixed_case", have_capitals, "to list words with capitals, or to be None")
 
     def _check_labels(self) -> None:
-        names, first = self.label_names, self.labels[0]
-        self._expect("labels", len(set(names)) == len(names) >= 2, "of two or more different names")
-        self._expect(
-            "labels",
-            not first["before"] + first["after"],
-            "of which the first label writes nothing",
-        )
-        signs = [
-            mark
-            for mark in self.mark_labels
-            if len(mark) == 1 and not mark.isalnum() and not mark.isspace()
-        ]
-        wrong = self.mark_labels.keys() - signs - self.pairs.keys()
-        wrong |= {mark for mark, name in self.mark_labels.items() if name not in (*names, None)}
-        self._expect(
-            "mark_labels",
-            not wrong,
-            f"from one sign to one of {names} or None, not so {sorted(wrong)},",
-        )
+        names = self.label_names
+        are_different = len(set(names)) == len(names) >= 2
+        self._expect("labels", are_different, "to be two or more, with different names")
+        first = self.labels[0]
+        writes_nothing = not first["before"] + first["after"]
+        self._expect("labels", writes_nothing, "to begin with the one that writes nothing")
+        for mark, name in self.mark_labels.items():
+            is_sign = len(mark) == 1 and not mark.isalnum() and not mark.isspace()
+            if not (is_sign or mark in self.pairs) or name not in (*names, None):
+                raise ValueError(
+                    f"Expected in mark_labels single signs, each with one of {names} or None, "
+                    f"got {mark!r}: {name!r}. Correct that row."
+                )
         written = {sign for label in self.labels for sign in label["after"] + label["before"]}
-        missing = sorted(written - self.mark_labels.keys())
-        self._expect(
-            "mark_labels", not missing, f"for each sign that a label writes, also for {missing},"
-        )
-
-    def _expect(self, name: str, holds: bool, expected: str) -> None:
-        if not holds:
+        if missing := sorted(written - self.mark_labels.keys()):
             raise ValueError(
-                f"Expected {name} {expected}, got {getattr(self, name)!r:.200}. Set {name} so."
+                "Expected in mark_labels a row for each sign that a label writes, "
+                f"got none for {missing}. Add these rows."
+            )
+
+    def _expect(self, name: str, holds: bool, expected: str, what_to_do: str = "") -> None:
+        if not holds:
+            value = f"{getattr(self, name)!r:.200}"
+            raise ValueError(
+                f"Expected {name} {expected}, got {value}. {what_to_do or f'Change {name}.'}"
             )
 
     def _default_mark_labels(self) -> dict[str, str | None]:

@@ -74,7 +74,7 @@ def test_the_configuration_knows_what_the_signs_of_its_labels_mean():
     again = PunctuationRestorationConfig(labels=own.labels, mark_labels=own.mark_labels)
     assert again.mark_labels == own.mark_labels
     assert CONFIG.mark_labels[";"] == "COMMA"  # the recipe's own table
-    with pytest.raises(ValueError, match="one sign"):
+    with pytest.raises(ValueError, match="single signs"):
         PunctuationRestorationConfig(labels=LABELS, mark_labels={**own.mark_labels, "¿!": "FULL_QUESTION"})
 
 
