@@ -1,7 +1,7 @@
 """The command `evaluate.py`: scores a model on benchmarks or on your own files, through the pipeline as users get it.
 
     python evaluate.py --model checkpoints/en-zh-ms --benchmark iwslt2011-test ms-news-test
-    python evaluate.py --model out/best --benchmark my-talks.jsonl --threshold COMMA=0.4 --pictures .
+    python evaluate.py --model out/best --benchmark my-talks.jsonl --threshold COMMA=0.4
     python evaluate.py --model out/best --benchmark iwslt2012-dev --output new.json --against results/earlier.json
 
 Takes a model and names of benchmarks, or JSONL, TSV or text files; prints tables and writes one JSON file a benchmark.
@@ -44,8 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.output:
                 result_files.write_result(results[-1], path_of(args.output, name))
             print(report.details(results[-1]))
-            if args.pictures:
-                print(f"wrote {report.save_picture(results[-1], args.pictures)}")
         print(report.overview(results))
 
     return finish("evaluate", work)
@@ -71,12 +69,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         type=Path,
         metavar="JSON",
         help="an earlier result on the same test to compare with, or a folder",
-    )
-    add(
-        "--pictures",
-        type=Path,
-        metavar="FOLDER",
-        help="draw confusion matrix and reliability curve",
     )
     add(
         "--limit",

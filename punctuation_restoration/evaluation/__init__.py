@@ -1,1 +1,1 @@
-"""Evaluation: examples -> pipeline -> counts -> scores with intervals -> tables, JSON and pictures."""
+"""Evaluation: examples -> pipeline -> counts -> scores with intervals -> tables and JSON."""

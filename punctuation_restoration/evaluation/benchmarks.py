@@ -4,13 +4,22 @@ Takes names, or paths of files: tokens with labels (TSV), documents (JSONL, gzip
 nothing about models.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from punctuation_restoration.data import readers
 from punctuation_restoration.data.readers import SourceDocument, hash_id
-from punctuation_restoration.data.recipe import held_out_shares, load_recipe
+from punctuation_restoration.data.recipe import (
+    Recipe,
+    Source,
+    checked,
+    held_out_shares,
+    load_recipe,
+)
 from punctuation_restoration.data.shards import (
     INDEX_NAME,
     open_shard,
@@ -27,6 +36,7 @@ from punctuation_restoration.evaluation.examples import (
 )
 from punctuation_restoration.pipeline.words import WordFinder
 
+LIST = Path(__file__).resolve().parents[2] / "recipes" / "benchmarks.yaml"  # a wheel has none
 NEW_ROOT = Path("bench")  # where `tools.iwslt` writes
 SHARED_ROOT = Path("../shared/bench")
 
@@ -37,84 +47,41 @@ class Benchmark:
 
     use: str  # "test", read once for a table, or "validation", on which models are chosen
     about: str
-    files: tuple[str, ...] = ()
-    held_out: tuple[str, ...] = ()  # the sources of the recipe, instead of files
-    punctuated_only: bool = (
-        False  # whether documents that the captioner left without marks are skipped
-    )
-    casing: bool = False  # whether the letters of words are scored besides the marks
-    code_switched: bool = (
-        False  # whether only sentences that mix Han text and English words are scored
-    )
+    files: Sequence[str] = ()
+    held_out: Sequence[str] = ()  # the sources of the recipe, instead of files
+    punctuated_only: bool = False  # skip documents that the captioner left without marks
+    casing: bool = False  # score the letters of words besides the marks
+    code_switched: bool = False  # score only sentences that mix Han text and English words
 
 
-def _mandarin() -> dict[str, Benchmark]:
-    found = {}
-    for years in ("dev2010", "tst2010", "tst2011", "tst2012", "tst2011+2012"):
-        files = tuple(f"zh/iwslt-{year}.jsonl" for year in years.replace("+", "+tst").split("+"))
-        about = f"Mandarin TED captions, {'both years' if '+' in years else years}"
-        found[f"zh-{years}"] = Benchmark("test", f"{about}, all talks", files)
-        found[f"zh-{years}-punctuated"] = Benchmark(
-            "test", f"{about}, punctuated talks", files, punctuated_only=True
-        )
-    return found
+def read_benchmarks(path: Path) -> dict[str, Benchmark]:
+    """The benchmarks of a YAML file by name; none where the file is missing."""
+    if not path.is_file():
+        return {}
+    rows = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {name: checked(Benchmark, row, f"{path}, {name}") for name, row in rows.items()}
 
 
-def _held_out(
-    about: str, *sources: str, casing: bool = False, code_switched: bool = False
-) -> Benchmark:
-    return Benchmark(
-        "validation", about, held_out=sources, casing=casing, code_switched=code_switched
-    )
-
-
-BENCHMARKS: dict[str, Benchmark] = {
-    "iwslt2012-dev": Benchmark(
-        "validation", "English TED, one stream (Che et al. 2016)", ("en/iwslt2012-dev.tsv",)
-    ),
-    "iwslt2011-test": Benchmark(
-        "test",
-        "English TED, reference transcript, one stream (Che et al. 2016)",
-        ("en/iwslt2011-test.tsv",),
-    ),
-    "iwslt2011-test-asr": Benchmark(
-        "test",
-        "the same talks as a recogniser heard them, one stream",
-        ("en/iwslt2011-test-asr.tsv",),
-    ),
-    **_mandarin(),
-    "ms-news-valid": Benchmark("validation", "Malay news", ("ms/news-valid.jsonl",)),
-    "ms-news-test": Benchmark("test", "Malay news", ("ms/news-test.jsonl",)),
-    "ms-spoken-valid": _held_out(
-        "held-out Malay subtitles, talks and conversation", "subtitle", "talk", "conversation"
-    ),
-    "ms-manglish-valid": _held_out("held-out posts that mix Malay and English", "manglish"),
-    "zh-spoken-valid": _held_out(
-        "held-out Mandarin talks, meetings, dialogues and lectures",
-        *"iwslt17_ted_tst2013-2015 vcsum_meetings kdconv_dialogues ng_lecture_notes random_cs_hans".split(),
-    ),
-    "zh-english-valid": _held_out(
-        "sentences with English words from held-out Mandarin articles on programming",
-        "goldminer_tech",
-        code_switched=True,
-    ),
-    "en-casing-valid": _held_out("held-out TED talks, marks and capitals", "ted", casing=True),
-    "ms-casing-valid": _held_out("held-out Malay news, marks and capitals", "news_ms", casing=True),
-}
+BENCHMARKS = read_benchmarks(LIST)
 
 
 def named(names: Sequence[str]) -> list[str]:
     """Benchmarks, files and folders of prepared data, each once; a `ValueError` if a name is none of them."""
     for name in names:
-        if (
-            name not in BENCHMARKS
-            and not Path(name).is_file()
-            and not (Path(name) / INDEX_NAME).is_file()
-        ):
+        path = Path(name)
+        if name in BENCHMARKS or path.is_file() or (path / INDEX_NAME).is_file():
+            continue
+        if path.is_dir():
             raise ValueError(
-                f"Expected a benchmark ({', '.join(BENCHMARKS)}), the path of a JSONL, TSV or text file, or a folder "
-                f"of prepared data, got {name!r}. Check the spelling."
+                f"Expected a folder of prepared data, got {name}, which has no {INDEX_NAME}. Name a file in it, or "
+                "prepare it with --test 0.1."
             )
+        if path.suffix or path.parent != Path():
+            raise ValueError(f"Expected a file to score, got {name}: no such file. Check the path.")
+        raise ValueError(
+            f"Expected a benchmark, or the path of a JSONL, TSV or text file, got {name!r}. The benchmarks are: "
+            f"{', '.join(BENCHMARKS)}."
+        )
     return list(dict.fromkeys(names))
 
 
@@ -124,28 +91,29 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     `recipe` is the file whose held-out documents some benchmarks are, `bench_root` the folder of the others. A
     `ValueError` says which file is missing or wrong, or that no document is left.
     """
-    if name not in BENCHMARKS:
-        return (held_out_of_folder if Path(name).is_dir() else read_examples)(name, label_set)
-    benchmark = BENCHMARKS[name]
+    benchmark = BENCHMARKS.get(name)
+    if benchmark is None:
+        read = held_out_of_folder if Path(name).is_dir() else read_examples
+        return read(name, label_set)
     examples: list[Example] = []
-    for path in (bench_root / file for file in benchmark.files):
+    if benchmark.held_out:
+        examples = held_out_of_recipe(recipe, benchmark.held_out, label_set, benchmark.casing)
+    for file in benchmark.files:
+        path = bench_root / file
         if not path.is_file():
             raise ValueError(
                 f"Expected benchmark {name!r} at {path}, found none. docs/benchmarks.md says which files to download; "
                 "`python -m tools.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project makes it of them. Or name the "
                 "folder that has it by --bench-root."
             )
-        examples += read_examples(
-            path, label_set, "punctuated" if benchmark.punctuated_only else ""
-        )
-    if benchmark.held_out:
-        examples = held_out_of_recipe(recipe, benchmark.held_out, label_set, benchmark.casing)
+        only = "punctuated" if benchmark.punctuated_only else ""
+        examples += read_examples(path, label_set, only)
     if benchmark.code_switched:
-        examples = [one for one in map(code_switched, examples) if one.spans]
+        examples = [example for example in map(code_switched, examples) if example.spans]
     if not examples:
-        wanted = f"{'held-out' if benchmark.held_out else 'punctuated'} documents in {name}"
+        kind = "held-out" if benchmark.held_out else "punctuated"
         raise ValueError(
-            f"Expected {wanted}, found none. Check the files, and the validation share of --recipe."
+            f"Expected {kind} documents in {name}, found none. Check the files, and the validation share of --recipe."
         )
     return examples
 
@@ -169,31 +137,36 @@ def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list
 
 def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
     """The documents of a file whole, where training reads parts of long ones."""
-    name, suffix = readers.plain_stem(path), readers.plain_suffix(path)
+    name = readers.plain_stem(path)
+    suffix = readers.plain_suffix(path)
     if "json" in suffix:
         for number, row in readers.json_rows(path):
-            id = str(row.get("id", f"{name}:{number}"))
-            match row:
-                case _ if only and not row.get(only):
-                    continue
-                case {"text": str(text)}:
-                    yield SourceDocument(id, text, str(path))
-                case {"words": [*words], "labels": [*labels]}:
-                    yield SourceDocument(
-                        id, "", str(path), tuple(map(str, words)), tuple(map(str, labels))
-                    )
-                case _:
-                    wanted = f"the key text, or the keys words and labels, in {path}, {id}"
-                    raise ValueError(f"Expected {wanted}, got {sorted(row)}. Rename the keys.")
+            if only and not row.get(only):
+                continue
+            yield _document_of(row, str(row.get("id", f"{name}:{number}")), path)
     elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
         documents = list(readers.labelled_words(path))
-        for number, (_, tokens, names) in enumerate(documents, 1):
+        for number, (_, words, labels) in enumerate(documents, 1):
             id = f"{name}:{number}" if len(documents) > 1 else name
-            yield SourceDocument(id, "", str(path), tokens, names)
+            yield SourceDocument(id, "", str(path), words, labels)
     else:
         for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
             # Lines are joined: ends of lines would show stops.
-            yield SourceDocument(f"{name}:{number}", " ".join(map(str.strip, lines)), str(path))
+            text = " ".join(line.strip() for line in lines)
+            yield SourceDocument(f"{name}:{number}", text, str(path))
+
+
+def _document_of(row: Mapping[str, Any], id: str, path: Path) -> SourceDocument:
+    """A row of JSON as a document."""
+    match row:
+        case {"text": str(text)}:
+            return SourceDocument(id, text, str(path))
+        case {"words": [*words], "labels": [*labels]}:
+            return SourceDocument(
+                id, "", str(path), tuple(map(str, words)), tuple(map(str, labels))
+            )
+    wanted = f"the key text, or the keys words and labels, in {path}, {id}"
+    raise ValueError(f"Expected {wanted}, got {sorted(row)}. Rename the keys.")
 
 
 def held_out_of_recipe(
@@ -212,55 +185,63 @@ def held_out_of_recipe(
         raise ValueError(
             f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe."
         )
-    found: list[Example] = []
-    for source in (sources[name] for name in names):
-        listed, filters = read_hashes(source.held_out), source.filters
-        validation, _ = held_out_shares(source, made)
-        documents = readers.read_documents(Path(made.root) / source.path, source.text_field)
-        hashed = ((hash_id(one.id), one) for one in documents)
-        kept = (
-            one
-            for n, one in hashed
-            if (n in listed if listed else split_of(n, validation) == "validation")
-        )
-        for example in _examples(kept, label_set, casing):
-            density = sum(label != label_set.names[0] for label in example.labels) / len(
-                example.labels
-            )
-            is_usual = filters.min_marks_per_word <= density <= filters.max_marks_per_word
+    examples: list[Example] = []
+    for name in names:
+        source = sources[name]
+        documents = _held_out_documents(source, made)
+        for example in _examples(documents, label_set, casing):
+            n_marks = sum(label != label_set.names[0] for label in example.labels)
+            density = n_marks / len(example.labels)
+            bounds = source.filters
+            is_usual = bounds.min_marks_per_word <= density <= bounds.max_marks_per_word
             if is_usual and (any(example.cased) or not casing):
-                found.append(example)
-    return found
+                examples.append(example)
+    return examples
+
+
+def _held_out_documents(source: Source, recipe: Recipe) -> Iterator[SourceDocument]:
+    """The documents of a source that are not trained on: those that its file of hashes names, or a share by hash."""
+    named_hashes = read_hashes(source.held_out)
+    share, _ = held_out_shares(source, recipe)
+    path = Path(recipe.root) / source.path
+    for document in readers.read_documents(path, source.text_field):
+        number = hash_id(document.id)
+        by_share = split_of(number, share) == "validation"
+        if number in named_hashes if named_hashes else by_share:
+            yield document
 
 
 def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]:
     """The documents for test of a prepared folder, in the order of its sources.
 
-    Its shards say which they are, but hold pieces alone: the texts are read again. A `ValueError` if it has none, or
+    Its shards say which they are, but hold pieces only: the texts are read again. A `ValueError` if it has none, or
     their texts are no longer where they were.
     """
-    found: list[Example] = []
+    examples: list[Example] = []
     for row in read_index(folder)["sources"]:
-        shards = row["splits"].get("test", {"shards": ()})["shards"]
-        kept = [
-            hash_
-            for shard in shards
-            for hash_ in open_shard(shard["file"])["document_hashes"].tolist()
-        ]
-        documents = readers.read_documents(*row["read_from"]) if kept else ()
-        hashes = set(kept)  # ids may repeat in a folder; the same text twice was kept once
-        mine = {(one.id, one.text): one for one in documents if hash_id(one.id) in hashes}
-        if len(mine) < len(kept):
+        if "test" not in row["splits"]:
+            continue
+        kept: list[int] = []
+        for shard in row["splits"]["test"]["shards"]:
+            kept += open_shard(shard["file"])["document_hashes"].tolist()
+        hashes = set(kept)
+        # Ids may repeat in a folder; the same text twice was kept once.
+        documents = {
+            (document.id, document.text): document
+            for document in readers.read_documents(*row["read_from"])
+            if hash_id(document.id) in hashes
+        }
+        if len(documents) < len(kept):
             wanted = f"{len(kept)} documents for test of {row['name']} in {row['read_from'][0]}"
             raise ValueError(
-                f"Expected {wanted}, found {len(mine)}. The texts have changed: prepare the data again."
+                f"Expected {wanted}, found {len(documents)}. The texts have changed: prepare the data again."
             )
-        found += _examples(mine.values(), label_set)
-    if not found:
+        examples += _examples(documents.values(), label_set)
+    if not examples:
         raise ValueError(
             f"Expected documents kept for test in {folder}, found none. Prepare the data with --test 0.1."
         )
-    return found
+    return examples
 
 
 def _examples(

@@ -1,15 +1,7 @@
-"""Results -> tables for the terminal, and a picture of the confusion matrix and the reliability curve.
-
-Takes results as written to JSON, gives tables as plain text, and a PNG file, for which it needs matplotlib.
-"""
+"""Results, as written to JSON -> tables for the terminal, in plain text."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import numpy as np
-
-from punctuation_restoration.evaluation.result_files import file_name
 
 
 def overview(results: Sequence[dict[str, Any]]) -> str:
@@ -65,59 +57,6 @@ def details(result: dict[str, Any]) -> str:
     title += f"intervals over {intervals['n_units']:,} {intervals['unit']}"
     head = ["", "precision", "recall", "F1", "95 %", "in reference", "predicted", "right"]
     return text_table(title, head, rows)
-
-
-def save_picture(result: dict[str, Any], folder: Path) -> Path:
-    """Draw confusion matrix and reliability curve into `<benchmark>.png`, and give its path; it needs matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "Expected matplotlib for --pictures, it is missing. Run `pip install matplotlib`."
-        ) from error
-    figure = Figure(figsize=(12, 5.2), layout="constrained")  # without pyplot: no display, no state
-    figure.suptitle(result["benchmark"])
-    for draw, axes in zip((draw_confusion, draw_reliability), figure.subplots(1, 2), strict=True):
-        draw(result, axes)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{file_name(result['benchmark'])}.png"
-    figure.savefig(path, dpi=120)
-    return path
-
-
-def draw_confusion(result: dict[str, Any], axes: Any) -> None:
-    """Rows: reference, columns: predicted; each cell with its number and its share of the row, which is its shade."""
-    numbers = np.array(result["confusion"])
-    shares = numbers / numbers.sum(axis=1, keepdims=True).clip(1)
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for (y, x), number in np.ndenumerate(numbers):
-        shade = "white" if shares[y, x] > 0.5 else "black"
-        axes.text(
-            x, y, f"{number:,}\n{100 * shares[y, x]:.1f} %", ha="center", va="center", color=shade
-        )
-    names = ["no mark", *(name.lower() for name in result["label_names"][1:])]
-    axes.set_xticks(range(len(names)), names)
-    axes.set_yticks(range(len(names)), names)
-    axes.set(xlabel="predicted", ylabel="reference")
-
-
-def draw_reliability(result: dict[str, Any], axes: Any) -> None:
-    """Share of right decisions against their mean score, over all words and over those that got a mark."""
-    axes.plot([0, 1], [0, 1], color="grey", linestyle=":", label="perfectly calibrated")
-    for key, shown in (("all_words", "all words"), ("marks", "words that got a mark")):
-        found = result["calibration"][key]
-        rows = [
-            row
-            for row in zip(found["n"], found["n_right"], found["score_sums"], strict=True)
-            if row[0]
-        ]
-        curve = [
-            (score_sum / n, n_right / n) for n, n_right, score_sum in rows
-        ]  # mean score, share right
-        label = f"{shown} (ECE {percent(found['expected_calibration_error'])} %)"
-        axes.plot(*zip(*curve, strict=True), marker="o", label=label)
-    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="score", ylabel="share right")
-    axes.legend(loc="upper left")
 
 
 def percent(share: float | None) -> str:

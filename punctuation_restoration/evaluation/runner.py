@@ -1,7 +1,7 @@
 """Runs the pipeline over the examples of one benchmark: its words -> one predicted label a unit of the reference.
 
 Takes a pipeline as users get it and examples, gives counts of marks by block, calibration, and scores of capitals.
-Knows nothing about files, tables or pictures.
+Knows nothing about files or tables.
 
 A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score, since
 nothing was decided there. A word changes its letters where its lower case is something else:
