@@ -112,6 +112,9 @@ ALSO_READ = {
     ";": "﹔",
     ":": "﹕",
 }
-# What ends a sentence: every sign, and the usual name of its label.
-_ENDS = {".": "PERIOD", "?": "QUESTION", "!": "EXCLAMATION", "…": "ELLIPSIS"}
-SENTENCE_ENDS = {sign: name for mark, name in _ENDS.items() for sign in known_marks(mark)}
+SENTENCE_ENDS = known_marks(".?!…")  # every sign, and the mark that it stands for
+
+
+def ends_sentence(signs: str) -> bool:
+    """Whether what stands, or is written, after a word ends a sentence."""
+    return not SENTENCE_ENDS.keys().isdisjoint(signs)

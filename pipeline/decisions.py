@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import regex
 
-from .conventions import PAIRS, SENTENCE_ENDS
+from .conventions import PAIRS, ends_sentence
 from .items import Item, Time, TimedSpan
 from .marks import FoundMark
 from .slots import ModelConfig
@@ -82,7 +82,7 @@ def make_choice(
 ) -> Choice:
     """What `marks` and `thresholds` allow, a ValueError for what cannot be; sets have what opens with what closes."""
     names, basic = config.label_names, config.basic_labels
-    ends = [label["name"] for label in config.labels if is_sentence_end(label)]
+    ends = [label["name"] for label in config.labels if ends_sentence(label["after"])]
     sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
     wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
     if set(wanted) - set(names):
@@ -145,7 +145,7 @@ def decide(
         if (
             not labels[index]
             and shared[index, likeliest]
-            and is_sentence_end(config.labels[likeliest])
+            and ends_sentence(config.labels[likeliest]["after"])
         ):
             labels[index] = likeliest
     is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
@@ -178,18 +178,13 @@ def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
 
 def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:
     """Probabilities (W, M) in which the words `last` end sentences."""
-    is_end = [is_sentence_end(label) for label in config.labels]
+    is_end = [ends_sentence(label["after"]) for label in config.labels]
     if last and any(is_end):
         probabilities[last] *= is_end
         probabilities[last] /= np.maximum(
             probabilities[last].sum(axis=1, keepdims=True), np.finfo(float).tiny
         )
     return probabilities
-
-
-def is_sentence_end(label: Label) -> bool:
-    """Whether what a label writes after a word ends a sentence."""
-    return any(sign in SENTENCE_ENDS for sign in label["after"])
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
@@ -234,7 +229,7 @@ def match_pairs(
     if not any(label["before"] in PAIRS and not label["after"] for label in table):
         return labels
     ids = {(label["before"], label["after"]): index for index, label in enumerate(table)}
-    ends = np.array([is_sentence_end(label) for label in table])[labels]
+    ends = np.array([ends_sentence(label["after"]) for label in table])[labels]
     if not unfinished:
         ends[-1:] = True
     opens = is_free & np.isin(labels, [ids[sign, ""] for sign in PAIRS if (sign, "") in ids])

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, TypedDict
 
-from .conventions import ENCLOSING, OPENERS, SENTENCE_ENDS, written
+from .conventions import ENCLOSING, OPENERS, ends_sentence, written
 from .marks import mark_places, typed_dashes
 from .segmentation import WORD_SIGNS
 from .words import Word
@@ -175,13 +175,13 @@ def sentence_ranges(
     begins. Of a mark that the text had the sign counts, not its label: `;` has that of a period. The point of an
     abbreviation ends a sentence only by its label. Edits and words are those of a result.
     """
-    ending, borders = set(SENTENCE_ENDS.values()), sorted(turns)
+    borders = sorted(turns)
     cuts = [0, len(words)]
     for index, (word, following) in enumerate(itertools.pairwise(words), start=1):
         end, until = word["end"], following["start"]
-        is_end = word.get("label") in ending and word.get("source") != "input"
+        is_end = word.get("source") != "input" and ends_sentence(word.get("mark", ""))
         is_end = is_end or bisect_left(borders, end) < bisect_right(borders, until)
         gap = edited_between(text, edits, end, until, with_marks=True)
-        if is_end or not SENTENCE_ENDS.keys().isdisjoint(gap):
+        if is_end or ends_sentence(gap):
             cuts.append(index)
     return list(itertools.pairwise(sorted(set(cuts))))

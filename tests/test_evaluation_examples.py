@@ -135,8 +135,8 @@ def test_the_last_word_of_each_text_is_counted_apart_but_not_where_the_text_was_
 
 def test_sentences_that_mix_languages_are_kept_with_their_units_and_labels():
     example = from_text("用 Python, 好。没有英文。Only this. 我用 API. Vue 好吗？一个 x 不算。")
-    mixed = code_switched(example)
+    mixed = code_switched(example, LABELS)
     assert mixed.text == "用 python 好我用 api vue 好吗"
     assert units(mixed) == ["用", "python", "好", "我", "用", "api", "vue", "好", "吗"]
     assert mixed.labels == (O, C, P, O, O, P, O, O, Q)
-    assert code_switched(from_text("没有英文。Only this.")).spans == ()
+    assert code_switched(from_text("没有英文。Only this."), LABELS).spans == ()

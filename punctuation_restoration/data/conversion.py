@@ -24,7 +24,7 @@ from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_i
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
-from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
+from punctuation_restoration.pipeline.conventions import ends_sentence
 from punctuation_restoration.pipeline.items import join_words, places_of
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -191,8 +191,4 @@ def mapped_ahead(
 
 def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
     """Ids of the labels that end a sentence: those that write a sentence-ending sign after a word."""
-    return [
-        index
-        for index, label in enumerate(labels)
-        if not SENTENCE_ENDS.keys().isdisjoint(label["after"])
-    ]
+    return [index for index, label in enumerate(labels) if ends_sentence(label["after"])]

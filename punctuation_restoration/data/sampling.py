@@ -301,7 +301,7 @@ def find_questions(
 
     They are added where a source has few, as the MLM-Punct paper does for Malay; without a label of theirs, none.
     """
-    question_ids = [n for n in stop_ids if "QUESTION" in map(SENTENCE_ENDS.get, labels[n]["after"])]
+    question_ids = [n for n in stop_ids if "?" in map(SENTENCE_ENDS.get, labels[n]["after"])]
     found: dict[str, list[np.ndarray]] = {}
     for stream_id, stream in enumerate(streams):
         borders = sentence_borders(stream, stop_ids)

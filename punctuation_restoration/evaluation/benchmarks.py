@@ -109,7 +109,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
         only = "punctuated" if benchmark.punctuated_only else ""
         examples += read_examples(path, label_set, only)
     if benchmark.code_switched:
-        examples = [example for example in map(code_switched, examples) if example.spans]
+        mixed = [code_switched(example, label_set) for example in examples]
+        examples = [example for example in mixed if example.spans]
     if not examples:
         kind = "held-out" if benchmark.held_out else "punctuated"
         raise ValueError(

@@ -25,7 +25,7 @@ from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
     DEFAULT_MARK_LABELS,
 )
-from punctuation_restoration.pipeline.conventions import known_marks
+from punctuation_restoration.pipeline.conventions import ends_sentence, known_marks
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.words import WordFinder
 
@@ -34,7 +34,6 @@ _HAN_WORD = regex.compile(r"(?:\p{Han}\p{M}*)+")
 _ENDS_IN_HAN = regex.compile(r"\p{Han}\p{M}*\Z")
 _LETTER_OR_DIGIT = r"[\p{L}\p{N}]"
 _ENGLISH_WORD = regex.compile(r"[a-z]{2,}(?:['’-][a-z]+)*")
-STOPS = ("PERIOD", "QUESTION")
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,12 @@ class LabelSet:
         str, str | None
     ]  # what each mark in a reference text means; None where it is only removed
     renamed: Mapping[str, str]  # the name in `names` that each label of the model means
+
+    @property
+    def stops(self) -> list[str]:
+        """The labels that end a sentence."""
+        meant = self.mark_labels.items()
+        return sorted({name for mark, name in meant if name and ends_sentence(mark)})
 
 
 def standard_labels(config: Any) -> LabelSet:
@@ -119,7 +124,9 @@ def example_from_text(
     words = finder(text)
     spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
     units, joined, labels, cased = list[str](), list[bool](), list[str](), list[str | None]()
-    tells = written_casings(spoken, sentence_begins(np.isin(word_labels, STOPS))) != UNKNOWN
+    tells = (
+        written_casings(spoken, sentence_begins(np.isin(word_labels, label_set.stops))) != UNKNOWN
+    )
     for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
@@ -153,14 +160,14 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
     return kept
 
 
-def code_switched(example: Example) -> Example:
+def code_switched(example: Example, label_set: LabelSet) -> Example:
     """The sentences of an example that have Han text and an English word of two letters or more, in their order.
 
     Between two of them is a blank, but for where Han text stands on either side, as Mandarin is written.
     """
     units, joined, labels, first = list[str](), list[bool](), list[str](), 0
     for index, label in enumerate(example.labels):
-        if label not in STOPS and index + 1 < len(example.labels):
+        if label not in label_set.stops and index + 1 < len(example.labels):
             continue
         spans, own = example.spans[first : index + 1], example.labels[first : index + 1]
         sentence, first = [example.text[start:end] for start, end in spans], index + 1
