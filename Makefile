@@ -105,4 +105,4 @@ format: $(ALL) ## put the code into the house style
 	$(PYTHON) -m ruff format .
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache build dist
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache build dist *.egg-info

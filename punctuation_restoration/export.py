@@ -12,6 +12,7 @@ import argparse
 import json
 import shutil
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
 from .default_models import HUB_MODEL, find_model, place_of
@@ -119,9 +120,12 @@ def export(
 
 
 def project_file(name: str) -> Path:
-    """A file of the project: inside the package in a wheel, beside it in a checkout."""
-    here = Path(__file__).resolve().parent
-    return here / name if (here / name).is_file() else here.parent / name
+    """LICENSE or the model card: at the root of a checkout, or among the licence files of what is installed."""
+    root = Path(__file__).resolve().parents[1]
+    if (root / "pyproject.toml").is_file():
+        return root / name
+    installed = metadata.files("punctuation-restoration") or ()
+    return next(Path(str(file.locate())) for file in installed if file.match(f"licenses/{name}"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
