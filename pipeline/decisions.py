@@ -80,11 +80,16 @@ def make_choice(
     marks: str | Sequence[str] = "basic",
     thresholds: Mapping[str, float] | None = None,
 ) -> Choice:
-    """What `marks` and `thresholds` allow, a ValueError for what cannot be; sets have what opens with what closes."""
+    """What `marks` and `thresholds` allow, a ValueError for what cannot be; sets have what opens with what closes.
+
+    Names of labels may be written in small letters.
+    """
     names, basic = config.label_names, config.basic_labels
+    spelled = {name.lower(): name for name in names}
     ends = [label["name"] for label in config.labels if ends_sentence(label["after"])]
     sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
-    wanted = sets.get(marks, [marks]) if isinstance(marks, str) else list(marks)
+    given = sets.get(marks, [marks]) if isinstance(marks, str) else marks
+    wanted = [spelled.get(str(name).lower(), name) for name in given]
     if set(wanted) - set(names):
         known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
         raise ValueError(f"Expected marks to be {known}, got {marks!r}. Pass one of these.")
@@ -98,6 +103,8 @@ def make_choice(
         next((n for n in (index, basic[index]) if names[n] in wanted), 0)
         for index in range(len(names))
     ]
+    if isinstance(thresholds, Mapping):
+        thresholds = {spelled.get(str(name).lower(), name): p for name, p in thresholds.items()}
     config.check_thresholds(thresholds or {})
     limits = [(thresholds or {}).get(name, np.inf) for name in names]
     return Choice(np.array(goes_to), np.array(limits))

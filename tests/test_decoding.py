@@ -22,6 +22,7 @@ LIKE, LESS = [0.1, 0.4, 0.38, 0.12], [0.3, 0.4, 0.2, 0.1]
         (ROW, "all", {}, 0, 0.5), ([0.1, 0.6, 0.2, 0.1], "all", {}, 1, 0.6),
         # Chosen labels only: the others give what they have to "no mark".
         ([0.1, 0.2, 0.6, 0.1], ["COMMA"], {}, 0, 0.8), ([0.1, 0.6, 0.2, 0.1], "COMMA", {}, 1, 0.6),
+        ([0.1, 0.6, 0.2, 0.1], "comma", {"comma": 0.9}, 0, 0.4), ([0.1, 0.2, 0.6, 0.1], ["comma"], {}, 0, 0.8),
         (ROW[::-1], [], {}, 0, 1.0),
         # A low threshold makes a mark more frequent.
         (ROW, "all", {"COMMA": 0.3}, 1, 0.3), (ROW, "all", {"COMMA": 0.31}, 0, 0.5),

@@ -41,6 +41,12 @@ def test_files_that_fail_are_named_and_the_others_are_done(stand_in: StandIn, co
     assert os.listdir("out") == ["good.txt"]
 
 
+def test_a_recording_has_to_be_transcribed_first(stand_in: StandIn, command: Command) -> None:
+    Path("talk.wav").write_bytes(b"RIFF")
+    code, _, err = command("talk.wav")
+    assert (code, "talk.wav: Expected a transcript, got a recording (.wav). Transcribe it first" in err) == (1, True)
+
+
 def test_an_unreadable_file_does_not_stop_the_others(
     stand_in: StandIn, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,9 +13,11 @@ from .speech import Line, SpeechBuilder
 from .subtitles import read_srt, read_vtt
 
 # What people try; read as plain text, it would be garbled.
-FOREIGN = tuple(
-    ".csv .tsv .xlsx .parquet .html .htm .xml .ass .ssa .sub .sbv .smi .sami .ttml .dfxp .eaf .textgrid .stm .ctm "
-    ".rttm .docx .doc .odt .rtf .pdf .mp3 .m4a .wav .mp4 .mkv".split()
+RECORDINGS = ".mp3 .m4a .wav .flac .ogg .opus .aac .wma .mp4 .mkv .mov .webm".split()
+FOREIGN = (
+    *".csv .tsv .xlsx .parquet .html .htm .xml .ass .ssa .sub .sbv .smi .sami .ttml .dfxp .eaf .textgrid .stm".split(),
+    *".ctm .rttm .docx .doc .odt .rtf .pdf".split(),
+    *RECORDINGS,
 )
 
 
@@ -89,7 +91,13 @@ def read_bytes(
         FormatError: with `name` and, where there is one, the line.
     """
     try:
-        if file_format is None and (suffix := PurePath(name or "").suffix.lower()) in FOREIGN:
+        suffix = PurePath(name or "").suffix.lower()
+        if file_format is None and suffix in RECORDINGS:
+            raise FormatError(
+                f"Expected a transcript, got a recording ({suffix}). Transcribe it first, with Whisper for example, and "
+                "give the JSON or the subtitles that come out."
+            )
+        if file_format is None and suffix in FOREIGN:
             raise FormatError(
                 f"Expected a format among {', '.join(FORMATS)}, got {suffix}. Convert it to one."
             )

@@ -1,0 +1,35 @@
+"""How much is in the code. Ideas count, not lines: syntax nodes in all, and in a line of code of any file."""
+
+import ast
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+OTHERS = ("tests", "tools", "examples")  # not the product
+MOST_NODES = 102_800  # to fall to 97,000
+MOST_A_LINE = 11  # over all
+MOST_A_LINE_OF_A_FILE = 14  # in files of more than 20 lines of code
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def nodes_and_lines(path: Path) -> tuple[int, int]:
+    """How many syntax nodes a file has, and how many lines that are neither blank, comment nor docstring."""
+    text = path.read_text(encoding="utf-8")
+    nodes = list(ast.walk(ast.parse(text)))
+    docstrings: set[int] = set()
+    for node in nodes:
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            docstrings.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    lines = [line.strip() for number, line in enumerate(text.splitlines(), 1) if number not in docstrings]
+    return len(nodes), sum(bool(line) and not line.startswith("#") for line in lines)
+
+
+def test_the_code_holds_few_ideas_and_packs_none_of_them():
+    listed = subprocess.check_output(["git", "ls-files", "*.py"], cwd=ROOT, text=True).splitlines()
+    files = [ROOT / name for name in listed if not name.startswith(OTHERS)]
+    counts = {path: nodes_and_lines(path) for path in files if path.is_file()}
+    nodes, lines = map(sum, zip(*counts.values(), strict=True))
+    assert nodes <= MOST_NODES, f"{nodes:,} syntax nodes: remove or simplify something"
+    assert nodes / lines <= MOST_A_LINE
+    dense = {path.name: round(n / k, 1) for path, (n, k) in counts.items() if k > 20 and n / k > MOST_A_LINE_OF_A_FILE}
+    assert not dense, "one thought a line: spread these files out"
