@@ -14,7 +14,6 @@ from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import build_recipe, load_recipe
-from punctuation_restoration.data.shards import open_shard, read_index
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.conventions import PAIRS
 from punctuation_restoration.training.building import with_labels
@@ -85,25 +84,20 @@ def test_rewritten_english_has_all_nine_labels(english, tiny_checkpoint, tmp_pat
     assert found == {short: 160 * n for short, n in per_text.items()}
 
 
-def test_labels_that_no_source_has_are_left_out_with_a_warning_and_the_others_are_learned(
-    english, tiny_checkpoint, tmp_path, capsys
-):
-    index = prepare(recipe(english), tmp_path / "out", tiny_checkpoint, 1)
-    left_out = ["OPEN_EXCLAMATION", "FULL_EXCLAMATION", "OPEN_QUESTION", "FULL_QUESTION"]
-    assert f"left out of the labels: {', '.join(left_out)}." in capsys.readouterr().err
-    names = [label["name"] for label in index["labels"]]
-    assert (names, index["left_out"]) == ([name for name in NAMES if name not in left_out], left_out)
-    split = index["sources"][0]["splits"]["train"]
-    counted = np.bincount(np.concatenate([open_shard(shard["file"])["labels"] for shard in split["shards"]]))
-    assert counted.tolist() == split["n_labels"]
-    prepare(recipe(english, opening_signs=["en"]), tmp_path / "all", tiny_checkpoint, 1)
-    with pytest.raises(ValueError, match="prepare them as sources of one recipe"):
-        read_index(tmp_path / "all", tmp_path / "out")
+def test_labels_that_are_asked_for_and_that_no_source_has_are_an_error(english, tiny_checkpoint, tmp_path):
+    wanted = "no source has any with OPEN_EXCLAMATION, FULL_EXCLAMATION, OPEN_QUESTION, FULL_QUESTION. Add text"
+    with pytest.raises(ValueError, match=wanted):
+        prepare(recipe(english), tmp_path / "out", tiny_checkpoint, 1)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_nine_labels_are_learned(english, tiny_checkpoint, tmp_path):
+    prepare(recipe(english, opening_signs=["en"]), tmp_path / "out", tiny_checkpoint, 1)
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps(LABEL_KEYS))
     call = arguments(str(tmp_path / "out"), tmp_path / "run", tiny_checkpoint, "--labels", str(labels))
     assert run_training([*call, "--max-steps", "2"]) == 0
-    assert PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / "final").label_names == names
+    assert PunctuationRestorationConfig.from_pretrained(tmp_path / "run" / "final").label_names == NAMES
 
 
 def test_usual_labels_and_those_of_a_trained_model_stay_with_a_warning(

@@ -21,6 +21,7 @@ from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.prepare import main as run_preparation
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.cli.train import parse_args
+from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -230,10 +231,15 @@ def test_patience_asks_for_validation_documents(train: Train, tiny_checkpoint: s
     assert "Expected validation documents for --patience" in said
 
 
-def test_texts_of_which_none_is_held_out_give_a_best_model_too(train: Train, tmp_path: Path) -> None:
+def test_texts_of_which_none_is_held_out_give_a_best_model_too(
+    train: Train, tiny_checkpoint: str, tmp_path: Path
+) -> None:
     (tmp_path / "one.txt").write_text("hello, you are the best. are you the man? " * 30)
-    out, said = train("run", "--language", "en", data=str(tmp_path / "one.txt"))
+    data = prepare(recipe_for_texts([str(tmp_path / "one.txt")], "en", 0.0), tmp_path / "data", tiny_checkpoint, 1)
+    assert data["sources"][0]["splits"]["validation"]["n_words"] == 0
+    out, said = train("run", data=str(tmp_path / "data"))
     assert "no validation documents; best is the last" in said
+    assert "F1 was not measured" in said
     assert same(weights(out), load_file(out / "best" / "model.safetensors"))
 
 

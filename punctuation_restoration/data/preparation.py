@@ -79,7 +79,10 @@ def prepared_folders(
     if not texts:
         return folders
     recipe, place = recipe_for_texts(texts, **about_texts), out / shards.INDEX_NAME
-    there = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+    try:
+        there = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # nothing yet, or damaged
+        there = {}
     if not there or not (resumes or there.get("made_from") == made_from(recipe, tokenizer)):
         prepare(recipe, out, tokenizer, trust_remote_code=trust_remote_code)
     return [*folders, str(out)]
@@ -107,46 +110,45 @@ def prepare(
     config = slot_config(tokenizer, recipe, trust_remote_code)
     pieces = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
     converter = Converter(pieces, config, recipe)
-    rows, seen, capitalised = list[dict[str, Any]](), set[int](), Counter[str]()
-    made, n_bytes = (
-        made_from(recipe, tokenizer),
-        sum(file.stat().st_size for file in text_files(recipe)),
-    )
+    about = {
+        "tokenizer": tokenizer,
+        "pieces": shards.hash_of_pieces(pieces),
+        "labels": config.labels,
+        **{key: getattr(config, key) for key in WORD_KEYS},
+        "languages": sorted({source.language for source in recipe.sources}),
+        "made_from": made_from(recipe, tokenizer),
+    }
     out = out.resolve()
     check_folder(out)
     remove_unfinished(out.parent, out.name)
+    n_bytes = sum(file.stat().st_size for file in text_files(recipe))
     n_processes = min(n_processes, 1 + n_bytes // BYTES_PER_PROCESS)
-    with written_whole(out) as beside, start_workers(converter, n_processes) as convert:
+    with written_whole(out) as beside:
         beside.mkdir()
-        for source in recipe.sources:
-            validation, test = held_out_shares(source, recipe)
-            source = replace(
-                source, path=str(Path(recipe.root) / source.path), validation=validation, test=test
-            )
-            rows.append(prepare_source(convert, source, beside, seen, capitalised))
-            print(describe(rows[-1], config.labels), flush=True)
-        index = {
-            "tokenizer": tokenizer,
-            "pieces": shards.hash_of_pieces(pieces),
-            # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
-            "n_vocabulary": max(
-                (split["n_rows"] for row in rows for split in row["splits"].values()), default=0
-            ),
-            "labels": config.labels,
-            **{key: getattr(config, key) for key in WORD_KEYS},
-            "languages": sorted({source.language for source in recipe.sources}),
-            "sources": rows,
-            "mixed_case": mixed_case_words(capitalised),
-            "made_from": made,
-        }
-        if not any(row["splits"]["train"]["n_words"] for row in rows):
-            why = "; ".join(describe(row, config.labels) for row in rows)
-            raise ValueError(
-                f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
-            )
-        leave_out_labels(index, beside, "labels" in recipe.model)
-        shards.write_index(beside, index)
+        with start_workers(converter, n_processes) as convert:
+            rows, capitalised = prepare_sources(convert, recipe, beside, config.labels)
+        check_found(rows, config.labels, are_asked_for="labels" in recipe.model)
+        splits = [split for row in rows for split in row["splits"].values()]
+        # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
+        n_vocabulary = max(split["n_rows"] for split in splits)
+        mixed_case = mixed_case_words(capitalised)
+        found = {"n_vocabulary": n_vocabulary, "sources": rows, "mixed_case": mixed_case}
+        shards.write_index(beside, {**about, **found})
     return shards.read_index(out)
+
+
+def prepare_sources(
+    convert: Callable[..., Any], recipe: Recipe, out: Path, labels: Sequence[Mapping[str, str]]
+) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Convert the sources of a recipe, and say what they have. Gives their rows of the index, and capitalised words."""
+    rows, seen, capitalised = list[dict[str, Any]](), set[int](), Counter[str]()
+    for source in recipe.sources:
+        validation, test = held_out_shares(source, recipe)
+        path = str(Path(recipe.root) / source.path)
+        source = replace(source, path=path, validation=validation, test=test)
+        rows.append(prepare_source(convert, source, out, seen, capitalised))
+        print(describe(rows[-1], labels), flush=True)
+    return rows, capitalised
 
 
 def text_files(recipe: Recipe) -> list[Path]:
@@ -178,6 +180,7 @@ def prepare_source(
         "validation": [],
         **({"test": []} if source.test else {}),
     }
+    first = list[shards.PackedDocument]()  # to train on, until a document is held out
     skipped, left_out = Counter[str](), shards.read_hashes(source.held_out)
     ahead = deque[int]()  # of texts that are read, and not yet converted
 
@@ -196,23 +199,27 @@ def prepare_source(
 
     def to_train_on() -> Iterator[shards.PackedDocument]:
         n_words, shares = 0, (source.validation or 0.0, source.test or 0.0)
-        for packed, reason, with_capitals in tqdm(
-            convert(usable()), source.name, disable=None, leave=False
-        ):
+        progress = {"unit": " documents", "disable": None, "leave": False}  # None: on a terminal
+        for packed, reason, with_capitals in tqdm(convert(usable()), source.name, **progress):
             ahead.popleft()
             if packed is None:
                 skipped[reason] += 1
                 continue
             split = shards.split_of(packed.hash, *shares) if source.labelled else "train"
-            if split == "train":
-                capitalised.update(sorted(with_capitals))
-                yield packed
-            else:
+            if split != "train":
                 held_out[split].append(packed)
+            else:
+                capitalised.update(sorted(with_capitals))
+                first.append(packed)
+            if held_out["validation"] or not (source.validation and source.labelled):
+                yield from first
+                first.clear()
             n_words += len(packed.words.labels)
             if n_words >= (source.max_words or sys.maxsize):
                 seen.difference_update(ahead)  # another source may have them
-                return
+                break
+        to_train, held_out["validation"][:0] = hold_some_out(first, source.validation or 0.0)
+        yield from to_train
 
     splits = {"train": shards.write_split(out, f"{source.name}-train", to_train_on())}
     splits |= {
@@ -230,49 +237,64 @@ def prepare_source(
     }
 
 
-def leave_out_labels(index: dict[str, Any], out: Path, are_asked_for: bool) -> None:
-    """Warn of labels that no labelled source has. Where they are asked for, those besides the usual four are left out
-    of the index and the numbering of the shards in `out`; those of a trained model stay: it learned them elsewhere.
+def hold_some_out(
+    documents: Sequence[shards.PackedDocument], share: float
+) -> tuple[list[shards.PackedDocument], list[shards.PackedDocument]]:
+    """Documents to train on and to hold out, of a source so small that no document was drawn for validation.
+
+    Held out is the document whose size is nearest to the share of all words. One of more than a third of all words is
+    split instead, after a mark: its last words are held out.
     """
-    labels = index["labels"]
-    splits = [(row, split) for row in index["sources"] for split in row["splits"].values()]
-    found = {
-        n
-        for row, split in splits
-        if row["is_labelled"]
-        for n, count in enumerate(split["n_labels"])
-        if count
-    }
-    missing = [n for n in range(len(labels)) if found and n not in found]
-    usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
-    rare = [
-        n
-        for n in missing
-        if are_asked_for and (labels[n]["before"], labels[n]["after"]) not in usual
-    ]
-    for what, numbers in (
-        ("no source has a word with these labels", missing),
-        ("left out of the labels", rare),
-    ):
-        if numbers:
-            print(
-                f"Warning: {what}: {', '.join(labels[n]['name'] for n in numbers)}.",
-                file=sys.stderr,
-            )
-    if not rare:
-        return
-    print(
-        "To learn them, add text with their marks, or say in mark_labels which signs mean them.",
-        file=sys.stderr,
+    n_words = [len(document.words.labels) for document in documents]
+    if not documents or not share:
+        return list(documents), []
+    wanted = share * sum(n_words)
+    index = min(range(len(documents)), key=lambda n: abs(n_words[n] - wanted))
+    others = [document for n, document in enumerate(documents) if n != index]
+    chosen = documents[index]
+    if n_words[index] <= sum(n_words) / 3:
+        return others, [chosen]
+    ends = np.flatnonzero(chosen.words.labels) + 1
+    ends = ends[ends <= n_words[index] - wanted]
+    if not len(ends):
+        return list(documents), []
+    parts = chosen.words.parted(int(ends[-1]))
+    # Their words have other hashes, the same for every tokenizer.
+    first, last = (
+        chosen._replace(words=part, word_hash=hash_id(f"{chosen.word_hash} {len(part.labels)}"))
+        for part in parts
     )
-    new_ids = np.cumsum([n not in rare for n in range(len(labels))], dtype=np.uint8) - np.uint8(1)
-    for _, split in splits:
-        split["n_labels"] = [count for n, count in enumerate(split["n_labels"]) if n not in rare]
-        for shard in split["shards"]:
-            arrays = shards.open_shard(out / shard["file"])
-            shards.save_arrays({**arrays, "labels": new_ids[arrays["labels"]]}, out / shard["file"])
-    index["labels"] = [label for n, label in enumerate(labels) if n not in rare]
-    index["left_out"] = [labels[n]["name"] for n in rare]
+    return [*others, first], [last]
+
+
+def check_found(
+    rows: Sequence[Mapping[str, Any]], labels: Sequence[Mapping[str, str]], are_asked_for: bool
+) -> None:
+    """Check that there are words to train on, and that they have the labels; warn where that may be meant.
+
+    Labels that the recipe asks for, besides the usual four, must be there. Those of a trained model need not: it
+    learned them elsewhere.
+    """
+    if not any(row["splits"]["train"]["n_words"] for row in rows):
+        why = "; ".join(describe(row, labels) for row in rows)
+        raise ValueError(
+            f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
+        )
+    found = set[int]()
+    for row in rows:
+        for split in row["splits"].values() if row["is_labelled"] else ():
+            found.update(np.flatnonzero(split["n_labels"]).tolist())
+    missing = [label for n, label in enumerate(labels) if found and n not in found]
+    if not missing:
+        return
+    names = ", ".join(label["name"] for label in missing)
+    usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
+    if are_asked_for and any((label["before"], label["after"]) not in usual for label in missing):
+        raise ValueError(
+            f"Expected words with each of the labels, no source has any with {names}. Add text with their marks, "
+            "say in mark_labels which signs mean them, or take them out of the labels."
+        )
+    print(f"Warning: no source has a word with these labels: {names}.", file=sys.stderr)
 
 
 def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """A recipe file (YAML) -> checked, frozen settings: which sources to read, how to weigh them, cut windows, train."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -253,18 +253,6 @@ def read_labels(path: str | Path) -> dict[str, Any]:
         wanted = f"in {path} 'labels' and perhaps 'mark_labels'"
         raise ValueError(f"Expected {wanted}, got {sorted(fields)}. See recipes/all-marks.yaml.")
     return found
-
-
-def labels_without(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """A recipe's `model` without some labels; signs that meant them are removed, or mean what they usually do."""
-    left = dict(fields)
-    if "labels" in fields:
-        left["labels"] = [label for label in fields["labels"] if label["name"] not in names]
-    if fields.get("mark_labels"):
-        left["mark_labels"] = {
-            sign: None if name in names else name for sign, name in fields["mark_labels"].items()
-        }
-    return left
 
 
 def _read_content(path: Path) -> dict[str, Any]:

@@ -273,10 +273,9 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
             wanted = (
                 f"prepared data with the same {key}, those in {', '.join(map(str, folders))} differ"
             )
-            what_to_do = "Prepare all with the same --tokenizer and recipe"
-            if key == "labels" and any(index.get("left_out") for index in indexes):
-                what_to_do = "Each leaves out labels that none of its texts has: prepare them as sources of one recipe"
-            raise ValueError(f"Expected {wanted}. {what_to_do}.")
+            raise ValueError(
+                f"Expected {wanted}. Prepare all with the same --tokenizer and recipe."
+            )
     sources = [row for index in indexes for row in index["sources"]]
     for row, name in zip(sources, distinct_names([row["name"] for row in sources]), strict=True):
         row["name"] = name  # the same source prepared twice is two sources

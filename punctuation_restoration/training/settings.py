@@ -10,7 +10,7 @@ from punctuation_restoration.data.recipe import Recipe, checked
 BELOW_1 = 0.99999
 MOST_PASSES = 8  # over the text; more mostly learn it by heart
 FEW_WORDS = 50_000  # are read so often
-PATIENCE = 3  # evaluations
+PATIENCE = 5  # evaluations, half of those of a run
 
 
 def setting(default: Any, meaning: str, least: float = -inf, most: float = inf) -> Any:
@@ -43,7 +43,7 @@ class TrainingSettings:
         None, "steps of the optimiser; default: a few passes over the text", 1
     )
     patience: int | None = setting(
-        None, "stop after N evaluations without a better mean F1; default: 3 without --max-steps", 1
+        None, "stop after N evaluations without a better mean F1; default: 5 without --max-steps", 1
     )
     # Batches
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", 1)

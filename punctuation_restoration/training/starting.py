@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.preparation import prepared_folders
-from punctuation_restoration.data.recipe import Recipe, labels_without, load_recipe, read_labels
+from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
 from punctuation_restoration.modeling.encoders import PunctuationLSTM, layers_of
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -154,7 +154,6 @@ def build_run(
     index = read_index(*folders)
     place = str(resumed or (start if is_model else ""))
     torch.manual_seed(settings.seed)  # a new classifier is drawn
-    recipe = replace(recipe, model=labels_without(recipe.model, index.get("left_out", ())))
     model = build_model(settings, recipe, index, place, trust_remote_code)
     tokenizer = AutoTokenizer.from_pretrained(place or start, trust_remote_code=trust_remote_code)
     check_same_pieces(index, tokenizer)
