@@ -42,7 +42,7 @@ def published_table(ours: Ours, path: Path = PUBLISHED) -> str:
 
 
 def nearest_table(ours: Ours, path: Path = PUBLISHED) -> str:
-    """One row a test of `TEXTS`: F1 of our models, the smallest first, and the best published F1 by the same average."""
+    """One row a test of `TEXTS`: F1 of our models, the smallest first, and the best published one by that average."""
     by_model = [{one["benchmark"]: one["scores"] for one in results} for _, results in ours.values()]
     published = _read(path)
     rows = []

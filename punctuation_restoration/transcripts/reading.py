@@ -94,8 +94,8 @@ def read_bytes(
         suffix = PurePath(name or "").suffix.lower()
         if file_format is None and suffix in RECORDINGS:
             raise FormatError(
-                f"Expected a transcript, got a recording ({suffix}). Transcribe it first, with Whisper for example, and "
-                "give the JSON or the subtitles that come out."
+                f"Expected a transcript, got a recording ({suffix}). Transcribe it first, with Whisper "
+                "for example, and give the JSON or the subtitles that come out."
             )
         if file_format is None and suffix in FOREIGN:
             raise FormatError(
