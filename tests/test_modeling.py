@@ -117,7 +117,7 @@ def label(name, after, fill="_"):
         ({"labels": [label("A", ","), label("O", "")]}, "labels to begin with the one that writes nothing"),
         ({"labels": [label("O", ""), label("X", "†")]}, "†"), ({"mark_labels": {",": "KOMMA"}}, "KOMMA"),
         ({"mark_labels": {"ab": "COMMA"}}, "single signs.*got 'ab': 'COMMA'"),
-        ({"window": 50, "left_context": 40, "right_context": 15}, r"left_context \+ right_context \(55 words\), got 50"),
+        ({"window": 50, "left_context": 40, "right_context": 15}, r"right_context \(55 words\), got 50"),
         ({"left_context": None}, "left_context as a whole number"), ({"window": 32.5}, "window as a whole number"),
         ({"max_window_pieces": 3}, "max_window_pieces"),
         ({"calibration_temperature": 0}, "calibration_temperature to be above 0, got 0"),

@@ -5,9 +5,9 @@ r"""Speed, memory, start-up and size of each backend, beside a peer of the shape
         --fill docs/speed.md
 
 Systems are the default model (`default`, `default-onnx-int8`), the fast one (`torch`, `onnx`, `onnx-int8`) and
-`xlmr-base`: tagging by an encoder of that shape with random weights, which compute as long as trained ones, in windows of 256 pieces
-that overlap by 16, as the package `punctuators` runs it. In each round every system runs in a process of its own, one
-after the other, and the median of all rounds counts. The text is the address
+`xlmr-base`: tagging by an encoder of that shape with random weights, which compute as long as trained ones, in windows
+of 256 pieces that overlap by 16, as the package `punctuators` runs it. In each round every system runs in a process of
+its own, one after the other, and the median of all rounds counts. The text is the address
 in `examples/texts`, without its marks, in lower case, repeated.
 `--clock cpu` counts processor time: for one thread, where others use the machine too.
 """
