@@ -47,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not any(args.column in row for row in part):
             wanted = f"a column {args.column!r} in part {number}"
             raise SystemExit(f"Expected {wanted}, no row has one. Name it by --column.")
-        texts, failures = restored_texts(restore, [row.get(args.column) for row in part])
+        texts, errors = restored_texts(restore, [row.get(args.column) for row in part])
+        failures = [(n, error) for n, error in enumerate(errors) if error]
         # Failures first: once the part is there, it counts as done.
         rows = ({"row": number * args.part_rows + n, "error": error} for n, error in failures)
         if failures:
@@ -68,18 +69,20 @@ def read_parts(archive: Path, n_rows: int) -> Iterator[Any]:
             for n in range(0, len(table), n_rows)
         )
     else:
-        with archive.open(encoding="utf-8") as lines:
-            rows = (read_row(line, n) for n, line in enumerate(lines, 1) if line.strip())
+        with archive.open("rb") as lines:
+            rows = (read_row(line) for line in lines if line.strip())
             while part := list(itertools.islice(rows, n_rows)):
                 yield part
 
 
-def read_row(line: str, number: int) -> dict[str, Any]:
+def read_row(line: bytes) -> dict[str, Any]:
+    """The object in a line of JSON; of a line that has none, the line under a key of its own."""
     try:
-        return dict(json.loads(line))
-    except (ValueError, TypeError) as error:
-        problem = f"Expected a JSON object in line {number}, got {line!r:.60}"
-        raise SystemExit(f"{problem}. Correct it and run again.") from error
+        row = json.loads(line)
+        json.dumps(row, allow_nan=False)  # fails for 1e999, which would become Infinity
+        return {**row}
+    except (ValueError, TypeError, RecursionError):
+        return {"line": line.decode(errors="replace")}
 
 
 def write_part(part: Any, column: str, texts: Sequence[str], place: Path) -> None:
@@ -101,18 +104,16 @@ def json_lines(rows: Iterable[Any]) -> bytes:
     )
 
 
-def restored_texts(restore: Any, texts: Sequence[str]) -> tuple[list[str], list[tuple[int, str]]]:
-    """All texts in one go, so that batches are full; one by one only where one of them makes that fail."""
+def restored_texts(restore: Any, texts: Sequence[Any]) -> tuple[list[Any], list[str | None]]:
+    """The texts restored, and of each the error or None. Of a list that fails each half is tried, down to one text."""
     try:
-        return [done["text"] for done in restore(list(texts))], []
-    except (ValueError, TypeError, RuntimeError):
-        restored, failures = list(texts), []
-    for n, text in enumerate(texts):
-        try:
-            restored[n] = restore(text)["text"]
-        except (ValueError, TypeError, RuntimeError) as error:
-            failures.append((n, str(error)))
-    return restored, failures
+        return [done["text"] for done in restore(list(texts))], [None] * len(texts)
+    except (ValueError, TypeError, RuntimeError) as error:
+        if len(texts) == 1:
+            return list(texts), [str(error)]
+    half = len(texts) // 2
+    first, second = restored_texts(restore, texts[:half]), restored_texts(restore, texts[half:])
+    return first[0] + second[0], first[1] + second[1]
 
 
 if __name__ == "__main__":

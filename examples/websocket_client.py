@@ -3,7 +3,7 @@
     python -m examples.websocket_server &
     python -m examples.websocket_client [--url ws://127.0.0.1:8765]
 
-Each line shows what is committed, and after the bar what is not. It needs `pip install websockets`.
+Each line shows what is committed, and after the bar what is not. It needs `pip install -e ".[service]"`.
 """
 
 import argparse

@@ -9,24 +9,32 @@ Send JSON, one message a step; each is answered by {"committed": ..., "tail": ..
     {"hypothesis": "how are"}           what the recogniser thinks comes next; replaces its last hypothesis
     {"flush": true}                     the utterance is over
 
-An answer to something else is {"error": ...}, and the connection stays open. It needs `pip install websockets`.
+An answer to something else is {"error": ...}, and the connection stays open; a message above 8 KiB closes it. Pages of
+other sites may connect if `--origin https://captions.example` names theirs. It needs `pip install -e ".[service]"`.
 """
 
 import argparse
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any
 
 from transformers import pipeline
 from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.http11 import Request, Response
+from websockets.typing import Origin
 
 import punctuation_restoration
 from punctuation_restoration import PunctuationStreamer
 from punctuation_restoration.pipeline.streamer import StreamStep
 
-MAX_MESSAGE = 64 * 1024  # bytes; a longer one closes the connection
+# A step takes as long as its message, and a thread meanwhile: short messages keep the others from waiting.
+MAX_MESSAGE = 8 * 1024  # bytes
+MAX_CONNECTIONS = 200
 
 
 def take(streamer: PunctuationStreamer, message: str | bytes) -> StreamStep:
@@ -55,26 +63,46 @@ def take(streamer: PunctuationStreamer, message: str | bytes) -> StreamStep:
     return steps[kind](value)
 
 
-async def start(restore: Any, look_ahead: int, port: int) -> Server:
-    """A running server. The model is asked in a thread, one call at a time, so that connections stay alive."""
-    one_at_a_time = asyncio.Lock()
+def too_many(connection: ServerConnection, request: Request) -> Response | None:
+    """The refusal of a connection above the limit."""
+    if len(connection.server.connections) >= MAX_CONNECTIONS:
+        return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections.\n")
+    return None
+
+
+async def start(restore: Any, look_ahead: int, port: int, origins: Sequence[str] = ()) -> Server:
+    """A running server. A step runs in a thread, so that no connection waits for another's; few run at once.
+
+    A page of another site could connect in its visitor's name, so a browser's `Origin` must be among `origins`.
+    Programs send none.
+    """
+    threads = ThreadPoolExecutor(os.cpu_count())
 
     async def handle(connection: ServerConnection) -> None:
         streamer = PunctuationStreamer(restore, look_ahead)
+        loop = asyncio.get_running_loop()
         async for message in connection:
             try:
-                async with one_at_a_time:
-                    step = await asyncio.to_thread(take, streamer, message)
+                step = await loop.run_in_executor(threads, take, streamer, message)
                 answer = {"committed": step.committed, "tail": step.tail}
             except (ValueError, TypeError, RecursionError) as error:  # of JSON that is too deep
                 answer = {"error": str(error)}
+            streamer.forget()  # the client has it
             await connection.send(json.dumps(answer))
 
-    return await serve(handle, "127.0.0.1", port, max_size=MAX_MESSAGE)
+    limits: dict[str, Any] = {"max_size": MAX_MESSAGE, "compression": None}  # 8 KiB when unpacked
+    return await serve(
+        handle,
+        "127.0.0.1",
+        port,
+        origins=[None, *map(Origin, origins)],
+        process_request=too_many,
+        **limits,
+    )
 
 
-async def run(restore: Any, look_ahead: int, port: int) -> None:
-    server = await start(restore, look_ahead, port)
+async def run(restore: Any, look_ahead: int, port: int, origins: Sequence[str]) -> None:
+    server = await start(restore, look_ahead, port, origins)
     print(f"ws://127.0.0.1:{port} is ready", flush=True)
     await server.serve_forever()
 
@@ -85,11 +113,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--look-ahead", type=int, default=4)
-    parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
+    parser.add_argument("--origin", nargs="*", default=[], help="sites whose pages may connect")
+    parser.add_argument("--model", default=punctuation_restoration.FAST)
     args = parser.parse_args(argv)
     restore = pipeline("punctuation-restoration", model=args.model)
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-        asyncio.run(run(restore, args.look_ahead, args.port))
+        asyncio.run(run(restore, args.look_ahead, args.port, args.origin))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ TEXTS = {
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)`((?:python|punctuate|punctuation-restoration|make|pip|torchrun|accelerate) [^`\n]+)`")
 FOLDERS = ("recipes/", "checkpoints/", "examples/", "tools/", "docs/", "results/", "space/")
-FOREIGN = ("git", "cd", "hf", "echo", "cat", "accelerate")  # programs of which we know no more than the name
+# Programs of which we know no more than the name.
+FOREIGN = ("git", "cd", "hf", "echo", "cat", "accelerate", "curl", "ray")
 BLOCKS = [(document, *found) for document, text in TEXTS.items() for found in BLOCK.findall(text)]
 
 

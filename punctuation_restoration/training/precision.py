@@ -15,6 +15,7 @@ from transformers.masking_utils import sdpa_mask
 from punctuation_restoration.pipeline.backends import check_device, cpu_has_bf16
 
 ACCELERATE_NAMES = {"float32": "no", "bfloat16": "bf16", "float16": "fp16"}
+SPLITTERS = ("FSDP", "DEEPSPEED", "MEGATRON_LM")  # as accelerate's environment names them
 FP32_ATTENTION = "fp32-sdpa"  # its name in transformers
 
 
@@ -30,6 +31,12 @@ def build_accelerator(
 
     `trackers` are those of `Accelerator(log_with=...)`, which write into `folder`.
     """
+    for name in SPLITTERS:
+        if os.environ.get(f"ACCELERATE_USE_{name}", "").lower() in ("1", "true"):
+            raise ValueError(
+                f"Expected each process to hold the whole model, got accelerate's {name}. Launch without it; a smaller "
+                "--pieces-per-batch with --accumulate saves memory."
+            )
     check_device(device)
     place = torch.device(device or default_device())
     kind = place.type

@@ -137,6 +137,12 @@ def build_run(
     It starts from `start`: a punctuation model, or a pretrained encoder.
     """
     resumed, kept = newest_checkpoint(out, accelerator.print)
+    first_step = torch.tensor([kept["step"] if kept else 0], device=accelerator.device)
+    steps = accelerator.gather(first_step).tolist()
+    if len(set(steps)) > 1:
+        raise ValueError(
+            f"Expected all processes to resume from one step, got {steps}. Give all of them one folder as --output."
+        )
     step_pieces = settings.pieces_per_batch * settings.accumulate * accelerator.num_processes
     about = {"data": list(data), "start": start, "step_pieces": step_pieces}
     if resumed:
