@@ -4,6 +4,7 @@ import errno
 import glob
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,12 +15,13 @@ _REPLACED = " replaced"  # the old content of a folder, until the new one is in 
 
 
 @contextmanager
-def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
+def written_whole(place: Path, replace: bool = True, like: Path | None = None) -> Iterator[Path]:
     """A path at which to write a file or folder; it is moved to `place` once it is on the disk, or removed on an error.
 
     Args:
         place: where the file or folder belongs; missing parent folders are made.
         replace: whether what is there may be replaced. A file keeps its mode; a folder is replaced with its content.
+        like: a file; who may not read or write it may not read or write the new one either.
 
     Raises:
         FileExistsError: something is at `place`, and `replace` is False.
@@ -40,6 +42,8 @@ def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
                 os.fsync(file.fileno())
         if whole.is_file() and place.is_file():
             shutil.copymode(place, whole)
+        if like is not None:
+            whole.chmod(whole.stat().st_mode & (like.stat().st_mode | stat.S_IRWXU))
         if place.exists() and not replace:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
         replaced = Path(beside) / _REPLACED
@@ -53,10 +57,12 @@ def written_whole(place: Path, replace: bool = True) -> Iterator[Path]:
             raise
 
 
-def write_whole(path: Path, content: bytes | Iterable[bytes], force: bool = False) -> None:
+def write_whole(
+    path: Path, content: bytes | Iterable[bytes], force: bool = False, like: Path | None = None
+) -> None:
     """Write a file as `written_whole` does. A link is followed; a device or a pipe is written to directly."""
     path = path.resolve() if path.is_symlink() and not is_special(path) else path
-    place = nullcontext(path) if is_special(path) else written_whole(path, replace=force)
+    place = nullcontext(path) if is_special(path) else written_whole(path, force, like)
     with place as beside, beside.open("wb") as file:
         file.writelines([content] if isinstance(content, bytes) else content)
 

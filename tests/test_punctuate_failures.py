@@ -110,7 +110,7 @@ def test_interrupting_keeps_what_is_done(stand_in: StandIn, command: Command) ->
         ("--dtype int8 a.txt", "--dtype: invalid choice: 'int8' (choose from"),
         ("--threshold COMMA a.txt", "Expected --threshold NAME=PROBABILITY"),
         ("--nonsense", "unrecognized arguments: --nonsense"),
-        ("--lines 0 a.txt", "Expected a number of 1 or more, got '0'"),
+        ("--cue-lines 0 a.txt", "Expected a number of 1 or more, got '0'"),
         ("--reading-speed fast a.txt", "number of 0.1 or more, got 'fast'"),
         ("--live a.txt", "Expected --live alone"),
         ("--jieba-dictionary none.txt a.txt", "Expected a file for --jieba-dictionary"),

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from restorers import RECORDED, Command, StandIn, write_texts
@@ -69,7 +70,7 @@ def test_sentences_other_formats_and_new_cues(stand_in: StandIn, command: Comman
     assert command(RECORDED / "meetings", "--to", "jsonl", "-o", "o")[0] == 0
     assert json.loads(Path("o/monday.jsonl").read_text())["text"].startswith("good morning everyone.")
     assert b"\nwe came back.\n" in command("--to", "srt", "-q", RECORDED / "talk.srt")[1]
-    _, out, _ = command("--to", "srt", RECORDED / "whisper.json", "--line-width", 8, "--lines", 2)
+    _, out, _ = command("--to", "srt", RECORDED / "whisper.json", "--line-width", 8, "--cue-lines", 2)
     lines = [line for line in out.decode().splitlines() if "-->" not in line]
     assert "hello" in lines
     assert max(map(len, lines)) <= 8
@@ -93,6 +94,37 @@ def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
     assert str(restore.model.dtype) == "torch.bfloat16"
     assert BACKENDS == BACKEND_NAMES
+
+
+def test_each_line_may_be_an_utterance(tiny_pipeline: Any, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("punctuation_restoration.cli.punctuate.load_pipeline", lambda *args, **kwargs: tiny_pipeline)
+    said = "are you the\n[00:01] hello the you\n\nsaya\r\n是的\nawak\n"
+    out = command("--lines", stdin=said.encode())[1].decode()
+    *lines, _ = (line.rstrip() for line in out.splitlines() if line.strip())
+    assert all(line[-1] in ".?。？" for line in lines)
+    assert re.sub("[,.?，。？]", "", out) == said
+
+
+@pytest.mark.parametrize("name", ["talk.srt", "talk.vtt", "whisper.json", "code_switching.jsonl"])
+def test_what_has_the_name_of_a_text_is_read_by_its_content(stand_in: StandIn, command: Command, name: str) -> None:
+    Path("a.txt").write_bytes((RECORDED / name).read_bytes())
+    assert command("a.txt", "-o", "b.txt") == (0, b"", "")
+    assert Path("b.txt").read_bytes() == command(RECORDED / name)[1]
+    Path("a.txt").write_text("[so] hello\nyou there\n")
+    assert command("a.txt")[1] == b"[so] hello\nyou. there\n"
+
+
+def test_patterns_are_files_and_what_is_private_stays_so(stand_in: StandIn, command: Command) -> None:
+    write_texts(one="a b c d", two="e f g h")
+    Path("two.txt").chmod(0o600)
+    assert command("*.txt", "-o", "all/")[0] == 0
+    modes = [path.stat().st_mode & 0o77 for path in (Path("one.txt"), Path("two.txt"))]
+    assert [path.stat().st_mode & 0o77 for path in sorted(Path("all").iterdir())] == modes
+    Path("all/two.txt").chmod(0o644)
+    assert command("t*.txt", "-o", "all/", "--force", "--to", "json")[0] == 0
+    assert command("t*.txt", "-o", "all/", "--force")[0] == 0
+    assert [Path(f"all/two.{name}").stat().st_mode & 0o777 for name in ("json", "txt")] == [0o600, 0o600]
+    assert command("no*.txt") == (1, b"", "punctuate: no*.txt: no such file or folder\n")
 
 
 def test_devices_and_links_are_written_to_and_not_replaced(stand_in: StandIn, command: Command) -> None:

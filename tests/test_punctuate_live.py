@@ -50,6 +50,17 @@ def test_live_words_are_written_as_they_are_decided(live: Any, size: int) -> Non
     assert out != said
 
 
+@pytest.mark.parametrize("size", [1, 9, 1000])
+def test_of_live_json_the_text_is_read_and_lines_may_be_utterances(live: Any, size: int) -> None:
+    rows = b'{"partial": "hel"}\n{"text": "hello you"}\n{\n  "text" : "the saya"\n}\n{"segments": [{"text": "awak"}]}\n'
+    code, out, words, err = live("--look-ahead", 50, stdin=Dripping(rows, size))
+    assert (code, words, err) == (0, "hello you\nthe saya\nawak\n", "")
+    assert live("--look-ahead", 50, "--lines", stdin=Dripping(words.encode(), size))[1] == out
+    code, _, words, err = live(stdin=Dripping(rows + b'{"text": \n{"text": "so"}\n', size))
+    assert (code, words) == (1, "hello you\nthe saya\nawak\n")
+    assert "standard input: " in err
+
+
 def test_live_words_have_the_encoding_that_is_named(live: Any, command: Command) -> None:
     said = "hello 大家好 saya awak you are"
     _, out, _ = command("--live", "--encoding", "utf-16", stdin=Dripping(said.encode("utf-16"), 3))

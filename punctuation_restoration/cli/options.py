@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import glob
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -50,7 +51,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         args.output.endswith((os.sep, os.altsep or os.sep)) or os.path.isdir(args.output)
     )
     args.output = Path(args.output) if is_named else None  # which forgets a slash at the end
-    args.limits = CueLimits(args.line_width, args.lines, args.reading_speed)
+    args.limits = CueLimits(args.line_width, args.cue_lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
     args.options = {
         name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None
@@ -58,7 +59,10 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if args.json:
         args.to = "json" if is_named and args.output.suffix == ".json" else "jsonl"
     is_file = is_named and not args.into_folder
+    args.files = [file for given in args.files for file in _matching(given)]
     args.extension_format = format_of_name(args.output.name) if is_file else None
+    if "txt" == args.extension_format == format_of_name(args.files[0].name if args.files else ""):
+        args.extension_format = None  # a text may hold subtitles, and stays what it is
     if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:
         raise OptionError(
             f"Expected --output in a format of {', '.join(FORMATS)}, got {args.output}. Name another."
@@ -74,6 +78,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
             "Expected --live alone: standard input to standard output, got files or formats."
         )
     return args
+
+
+def _matching(given: Path) -> list[Path]:
+    """The files of a pattern such as `*.srt`, which Windows shells hand on; another path itself."""
+    names = [] if given.exists() else glob.glob(str(given), recursive=True)
+    return sorted(map(Path, names)) or [given]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -129,6 +139,8 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="give sentences and names their capitals",
     )
+    add("--lines", action="store_true", help="each line of a text is an utterance of its own, and ends a sentence; "
+        "with --live too, where otherwise an empty line does")  # fmt: skip
     add("--unfinished", dest="final", action="store_false", default=None,
         help="the text breaks off: what ends a file is not taken for the end of a sentence")  # fmt: skip
 
@@ -154,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="characters a line (42); Han counts twice",
     )
-    add("--lines", type=at_least(1), default=2, metavar="N", help="lines a cue (2)")
+    add("--cue-lines", type=at_least(1), default=2, metavar="N", help="lines a cue (2)")
     add(
         "--reading-speed",
         type=at_least(0.1),

@@ -6,6 +6,7 @@ It composes reading, restoring and writing, and knows how each of them may fail.
 import codecs
 import errno
 import functools
+import itertools
 import os
 import re
 import sys
@@ -23,7 +24,8 @@ from ..whole_files import FULL_DISK, is_special, write_whole
 from .options import parse_args
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
-_UTTERANCES = re.compile(r"(\n[ \t\r]*\n)")  # an empty line parts them
+_EMPTY_LINE, _LINE_END = re.compile(r"(\n[ \t\r]*\n)"), re.compile(r"(\n)")
+_JSON_HEAD = re.compile(r"\ufeff?\s*\{\s*\"")
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
 Load = Callable[
     [], Any
@@ -192,6 +194,8 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
             )
         file_format = args.format or (None if args.text is None else "txt")
         transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding)
+        for speech in transcript.speeches if args.lines and transcript.format == "txt" else ():
+            speech.part_lines()
         n_more = len(transcript.warnings) - MAX_WARNINGS
         shown = transcript.warnings[:MAX_WARNINGS] + [f"and {n_more} warnings more"] * (n_more > 0)
         for warning in [] if args.quiet else shown:
@@ -209,7 +213,8 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
             parts = _restored(transcript, own, args, load, bar)
             at_fault = str(job.target or "standard output")
             if job.target is not None:
-                write_whole(job.target, parts, args.force)
+                like = job.source if job.source and job.source.is_file() else None
+                write_whole(job.target, parts, args.force, like)
             else:
                 _write_out(parts)
     except BrokenPipeError:
@@ -258,21 +263,55 @@ def _restore_live(args: Namespace, restore: Any) -> None:
             _write_out([encoder.encode(step.committed)])
 
     try:
-        before = ""
-        for text in _heard(encoding):
-            if before.endswith("\n") and text.lstrip(" \t\r").startswith(
-                "\n"
-            ):  # an empty line cut in two
+        for text, is_over in _utterances(_heard(encoding), args.lines):
+            if text:
+                write(streamer.feed(text))
+            if is_over:
                 write(streamer.flush())
-            before = text.rstrip(" \t\r") or before
-            for n, part in enumerate(_UTTERANCES.split(text)):
-                if part:
-                    write(streamer.feed(part))
-                if n % 2:
-                    write(streamer.flush())
-                streamer.forget()
+            streamer.forget()
     finally:  # whatever ends it, all words that came before are written
         write(streamer.flush())
+
+
+def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, bool]]:
+    """Text as it comes, and whether an utterance ends there: at an empty line, or at each line, or value of JSON."""
+    head = ""
+    for text in texts:
+        head += text
+        if head.strip("\ufeff \t\r\n{"):  # else it is not known yet whether it is JSON
+            break
+    texts = itertools.chain([head], texts)
+    if _JSON_HEAD.match(head):
+        yield from ((said + "\n", True) for said in _said_in_json(texts))
+        return
+    before = ""
+    for text in texts:
+        if before.endswith("\n") and text.lstrip(" \t\r").startswith("\n"):
+            yield "", True  # an empty line cut in two
+        before = text.rstrip(" \t\r") or before
+        parts = (_LINE_END if by_lines else _EMPTY_LINE).split(text)
+        yield from ((part, n % 2 == 1) for n, part in enumerate(parts))
+
+
+def _said_in_json(texts: Iterable[str]) -> Iterator[str]:
+    """What is said in values of JSON, each of which begins a line; a `FormatError` names what is broken."""
+    waiting = value = ""
+    for text in texts:
+        *lines, waiting = (waiting + text).split("\n")
+        for line in lines:
+            if value and line.startswith("{"):
+                yield from _texts_of(value)
+                value = ""
+            value += line + "\n"
+            if line.startswith(("{", "}")) and line.rstrip().endswith("}"):
+                yield from _texts_of(value)
+                value = ""
+    yield from _texts_of(value + waiting)
+
+
+def _texts_of(value: str) -> list[str]:
+    speeches = transcripts.read_source(value, "json").speeches if value.strip() else []
+    return [speech.text.strip() for speech in speeches if speech.text.strip()]
 
 
 def _heard(encoding: str) -> Iterator[str]:

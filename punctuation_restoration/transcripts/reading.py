@@ -37,7 +37,7 @@ _READERS = {
     "jsonl": read_json_lines,
 }
 FORMATS = tuple(_READERS)  # all of them are written, too
-SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
+SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl", ".lrc": "txt"}
 
 
 def format_of_name(name: str) -> str | None:
@@ -54,7 +54,7 @@ def sniff_format(source: str) -> str:
     head = source.lstrip("\ufeff").lstrip()
     if re.match(r"WEBVTT(?:\s|$)", head):
         return "vtt"
-    if re.match(r"(?:\d+\s+)?\d+:\d+:\d+[,.]\d+[ \t]*-->", head):
+    if re.match(r"(?:\d+\s+)?(?:\d+:)?\d+:\d+[,.]\d+[ \t]*-->", head):
         return "srt"
     if head[:1] in ("{", "["):
         first, _, rest = head.partition("\n")
@@ -87,6 +87,8 @@ def read_bytes(
 ) -> tuple[Transcript, Encoding]:
     """Read a file's bytes; the format is taken from `name`, or found, where it is not given.
 
+    What has the name of a text may be subtitles or JSON: it is read as such, or refused.
+
     Raises:
         FormatError: with `name` and, where there is one, the line.
     """
@@ -102,7 +104,8 @@ def read_bytes(
                 f"Expected a format among {', '.join(FORMATS)}, got {suffix}. Convert it to one."
             )
         source, found = decode_bytes(content, encoding)
-        wanted = file_format or format_of_name(name or "")
+        named = format_of_name(name or "")
+        wanted = file_format or (None if named == "txt" else named)
         try:
             return read_source(source, wanted or sniff_format(source)), found
         except FormatError:

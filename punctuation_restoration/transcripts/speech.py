@@ -165,6 +165,11 @@ class Speech:
         default_factory=list
     )  # cues in which nothing is said, in seconds
 
+    def part_lines(self) -> None:
+        """Take each line for an utterance of its own: its last word ends a sentence."""
+        begins = (match.end() for match in re.finditer(r"[\r\n]\s*", self.text))
+        self.turns = sorted({*self.turns, *begins})
+
     def add_runs(self, runs: Iterable[Run]) -> None:
         """Append runs; one that goes on where the last one ended becomes part of it."""
         for run in runs:
