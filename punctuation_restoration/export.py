@@ -4,8 +4,8 @@
     punctuation-restoration export --output hub/ --stored-bits 8 --backend onnx-int8 --push-to-hub me/my-model
 
 Takes a trained model: a folder, a checkpoint of a training run, or a Hub id. Gives a folder with weights, tokenizer,
-configuration, the code that runs them, a README and the licence of the code. Weights that half precision holds exactly
-are stored in it, at half the size; the configuration says that they are read as fp32.
+configuration, the code that runs them, a README and the licence of the code. Weights are stored in 16 bits unless told
+otherwise; the configuration says that they are read as fp32.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .default_models import HUB_MODEL, find_model, place_of
+from .generated_card import TERMS_FILE, is_edited, read_origin, signed, written_card
 from .loading import add_trust_option, load_pipeline
 from .whole_files import written_whole
 
@@ -28,22 +29,6 @@ LOCAL_KEYS = (
     "cache_dir",
     "token",
 )  # of this machine
-SHORT_CARD = f"""---
-library_name: transformers
-pipeline_tag: token-classification
-tags: [punctuation-restoration]
----
-
-Writes {{marks}} into text that has none, and changes nothing else. Mandarin text needs `pip install jieba`.
-
-    from transformers import pipeline
-
-    restore = pipeline("{TASK}", model="this/repository", trust_remote_code=True)
-    print(restore("how are you")["text"])
-
-The code here is under the Apache License 2.0 (`LICENSE`). Please add: languages, training data, results, limits and the
-licence of the weights.
-"""
 
 
 def export(
@@ -54,17 +39,20 @@ def export(
     backends: Sequence[str] = (),
     stored_bits: int | None = None,
     trust_remote_code: bool = False,
+    repository: str | None = None,
 ) -> list[Path]:
     """Write the folder, whole or not at all; gives the files in it, by name.
 
     Args:
         output: the folder to write.
         model: folder or Hub id. Default: the default model, whose README is the project's model card; other models keep
-            the README beside their weights, or get a short one.
-        replace: whether an earlier export may be replaced.
+            the README beside their weights, or get one that says what their training noted.
+        replace: whether an earlier export may be replaced; a README in it that was edited stays.
         backends: `"onnx"` or `"onnx-int8"`, whose files are written too, so that their first use need not write them.
-        stored_bits: 8 stores the encoder in 8 bits, a quarter of the size. Default: as it is stored now.
+        stored_bits: of a weight: 32; 16, half of the size; or 8 for those of the encoder, a quarter. Default: 8 if it
+            is stored so now, or 16.
         trust_remote_code: whether Python code beside the model may run.
+        repository: name under which the README loads the model. Default: that of the folder.
 
     Raises:
         FileExistsError: there is something at `output` that may not be replaced.
@@ -72,7 +60,6 @@ def export(
         ImportError: a package is missing that a backend needs.
     """
     from transformers import AutoConfig
-    from transformers.utils import cached_file
 
     from .pipeline.backends import FILES
     from .pipeline.onnx_export import export_onnx
@@ -90,20 +77,21 @@ def export(
         trust_remote_code=trust_remote_code,
         model_kwargs={"use_safetensors": True},  # pickled weights are not read
     )
-    is_ours = source == HUB_MODEL or Path(source).resolve() == Path(place_of(HUB_MODEL)).resolve()
-    beside = (
-        None
-        if is_ours
-        else cached_file(source, "README.md", _raise_exceptions_for_missing_entries=False)
-    )
-    card = project_file("model_card.md") if is_ours else Path(beside or "")
-    marks = ", ".join(
-        f"`{label['before']}…{label['after']}`" for label in restore.model.config.labels[1:]
-    )
-    readme = card.read_text(encoding="utf-8") if card.is_file() else SHORT_CARD.format(marks=marks)
+    earlier = output / "README.md"
+    kept = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""
+    bits = stored_bits or config.stored_bits or 16
     with written_whole(output) as folder:
-        restore.save_pretrained(folder, stored_bits=stored_bits or config.stored_bits)
-        _store_small(folder / "model.safetensors")
+        restore.save_pretrained(folder, stored_bits=8 if bits == 8 else None)
+        if bits == 16:
+            _store_in_16_bits(folder)
+        has_terms = (folder / TERMS_FILE).is_file()
+        labels = restore.model.config.labels
+        readme = own_readme(source) or signed(
+            written_card(read_origin(Path(source)), labels, repository or output.name, has_terms)
+        )
+        if kept and is_edited(kept) and kept != readme:
+            print(f"{earlier} has been edited: it stays. Remove it to get a new one.")
+            readme = kept
         (folder / "README.md").write_text(readme, encoding="utf-8")
         shutil.copyfile(project_file("LICENSE"), folder / "LICENSE")
         for name in ("config.json", "tokenizer_config.json"):
@@ -117,6 +105,16 @@ def export(
         for path in filter(Path.is_file, folder.rglob("*")):
             path.chmod(0o644)  # safetensors writes for the owner alone
     return sorted(path for path in output.rglob("*") if path.is_file())
+
+
+def own_readme(source: str) -> str | None:
+    """The README of a model that has one: the project's card for the default model, or the one beside the weights."""
+    from transformers.utils import cached_file
+
+    if source == HUB_MODEL or Path(source).resolve() == Path(place_of(HUB_MODEL)).resolve():
+        return project_file("model_card.md").read_text(encoding="utf-8")
+    beside = cached_file(source, "README.md", _raise_exceptions_for_missing_entries=False)
+    return Path(beside).read_text(encoding="utf-8") if beside else None
 
 
 def project_file(name: str) -> Path:
@@ -151,8 +149,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add(
         "--stored-bits",
         type=int,
-        choices=(8,),
-        help="store the encoder in 8 bits, a quarter of the size",
+        choices=(8, 16, 32),
+        help="store weights so; 8 is of the encoder (default: 8 where it is stored so now, or 16)",
     )
     add("--push-to-hub", metavar="NAME", help="upload the folder to this repository, such as me/my-model; it is made "
         "if need be. Log in before with `hf auth login`.")  # fmt: skip
@@ -170,6 +168,7 @@ def _export(args: argparse.Namespace) -> None:
         backends=args.backend,
         stored_bits=args.stored_bits,
         trust_remote_code=args.trust_remote_code,
+        repository=args.push_to_hub,
     )
     print(
         f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB."
@@ -205,20 +204,17 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
         )
 
 
-def _store_small(path: Path) -> None:
-    """Store fp32 weights in half precision if that changes none of them."""
+def _store_in_16_bits(folder: Path) -> None:
+    """Store the fp32 weights of a folder in half precision, but for those that it cannot hold."""
     import torch
     from safetensors.torch import load_file, save_file
 
-    weights = (
-        load_file(path) if path.is_file() else {}
-    )  # a model of many gigabytes has several files
-    halves = {
-        name: weight.half() for name, weight in weights.items() if weight.dtype == torch.float32
-    }
-    is_exact = all(torch.equal(halves[name].float(), weights[name]) for name in halves)
-    if weights and is_exact and weights.keys() == halves.keys():
-        save_file(halves, path, metadata={"format": "pt"})  # transformers asks for the format
+    for path in folder.glob("*.safetensors"):  # a model of many gigabytes has several
+        weights = load_file(path)
+        for name, weight in weights.items():
+            if weight.dtype == torch.float32 and (half := weight.half()).isfinite().all():
+                weights[name] = half
+        save_file(weights, path, metadata={"format": "pt"})  # transformers asks for the format
 
 
 def _forget_this_machine(path: Path) -> None:

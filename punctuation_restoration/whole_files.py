@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REPLACED = " replaced"  # the old content of a folder, until the new one is in its place
 
 
@@ -34,7 +34,12 @@ def written_whole(place: Path, replace: bool = True, like: Path | None = None) -
         prefix=f".{place.name[:40]}.", suffix=".part", dir=place.parent
     ) as beside:
         whole = Path(beside) / place.name
-        yield whole
+        try:
+            yield whole
+        except Exception as error:
+            if getattr(error, "filename", None) is None:  # torch and safetensors do not name it
+                error.filename = str(place)  # type: ignore[attr-defined]
+            raise
         for path in filter(Path.is_file, [whole, *whole.rglob("*")]):
             with path.open(
                 "r+b" if os.name == "nt" else "rb"

@@ -13,10 +13,17 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
-from punctuation_restoration.data.preparation import prepare, prepared_folders, recipe_for_texts
+from punctuation_restoration.data.preparation import hold_some_out, prepare, prepared_folders, recipe_for_texts
 from punctuation_restoration.data.readers import hash_id, read_documents
 from punctuation_restoration.data.recipe import build_recipe, held_out_shares, load_recipe
-from punctuation_restoration.data.shards import open_shard, read_hashes, read_index, split_of
+from punctuation_restoration.data.shards import (
+    PackedDocument,
+    make_words,
+    open_shard,
+    read_hashes,
+    read_index,
+    split_of,
+)
 from punctuation_restoration.evaluation.benchmarks import load_examples, named
 from punctuation_restoration.evaluation.examples import own_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -143,6 +150,33 @@ def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str
     kept = open_shard(first_shard(read_index(tmp_path / "out")))  # until the new data are whole
     assert kept["labels"].tolist() == [1, 0, 0, 2]
     assert not [*tmp_path.glob(".*")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "to_train", "held_out"),
+    [
+        ([12, 4, 40, 8, 16], [12, 40, 16, 4], [8]), ([40], [36], [4]), ([20, 20], [20, 16], [4]), ([3], [3], []),
+        ([], [], []),
+    ],
+)  # fmt: skip
+def test_a_document_of_little_text_is_held_out_or_the_end_of_one(
+    sizes: list[int], to_train: list[int], held_out: list[int]
+) -> None:
+    """Documents of so many words, each fourth of which has a mark; a tenth of all words is wanted."""
+    labels = [np.arange(size, dtype=np.uint8) % 4 // 3 for size in sizes]
+    documents = [
+        PackedDocument(n, make_words(own, np.ones(len(own), np.uint8), own), n) for n, own in enumerate(labels)
+    ]
+    found = [[len(document.words.labels) for document in part] for part in hold_some_out(documents, 0.1)]
+    assert [sorted(part) for part in found] == [sorted(to_train), held_out]
+    keys = [document.word_hash for part in hold_some_out(documents, 0.1) for document in part]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_single_text_is_trained_on_and_validated(tmp_path: Path, tiny_checkpoint: str) -> None:
+    (tmp_path / "one.txt").write_text(TEXT * 20, encoding="utf-8")
+    [row] = prepare(recipe_for_texts([str(tmp_path / "one.txt")], "en"), tmp_path / "out", tiny_checkpoint)["sources"]
+    assert {split: row["splits"][split]["n_words"] for split in row["splits"]} == {"train": 190, "validation": 10}
 
 
 def test_a_run_that_begins_anew_with_other_texts_prepares_them(tmp_path: Path, tiny_checkpoint: str) -> None:

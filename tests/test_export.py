@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from export_smoke import REPOSITORY, fill_cache
+from huggingface_hub import ModelCard
 from safetensors.torch import load_file
 from test_lstm import make_model
 from transformers import Trainer, TrainingArguments, pipeline
@@ -18,6 +19,8 @@ from transformers import Trainer, TrainingArguments, pipeline
 import punctuation_restoration
 from punctuation_restoration import export as exporting
 from punctuation_restoration import whole_files
+from punctuation_restoration.default_models import HUB_MODEL
+from punctuation_restoration.modeling.modeling_punctuation import NOTICES
 from tools.card import weights_line
 from tools.shipping import ship
 
@@ -135,9 +138,14 @@ def test_the_folder_is_complete_and_readable_names_no_machine_and_is_the_same_wh
                 assert local not in content.decode(), path.name
 
 
-def test_weights_are_stored_small_where_that_changes_none(exported, tiny_checkpoint, tmp_path):
-    stored, trained = (load_file(Path(folder) / "model.safetensors") for folder in (exported, tiny_checkpoint))
-    assert all(torch.equal(stored[name], trained[name]) for name in trained), "half precision would change these"
+def test_weights_are_stored_in_16_bits_unless_told_otherwise(exported, tiny_checkpoint, tmp_path):
+    command = ["--output", str(tmp_path / "32"), "--model", tiny_checkpoint, "--stored-bits", "32"]
+    assert exporting.main(command) == 0
+    half, full, trained = (
+        load_file(Path(folder) / "model.safetensors") for folder in (exported, tmp_path / "32", tiny_checkpoint)
+    )
+    assert all(torch.equal(full[name], trained[name]) for name in trained)
+    assert all(torch.equal(half[name], trained[name].half()) for name in trained)
     ship(tiny_checkpoint, tmp_path / "shipped")
     assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
     assert "stored as F16, read as float32" in weights_line(tmp_path / "out")
@@ -151,12 +159,12 @@ def test_8_bits_are_stored_where_asked_and_kept_by_the_next_export(tiny_checkpoi
     command = ["--output", str(places[0]), "--model", tiny_checkpoint, "--stored-bits", "8"]
     assert exporting.main(command) == 0
     exporting.export(places[1], places[0])
-    sizes = [(place / "model.safetensors").stat().st_size for place in (exported, *places)]
+    sizes = [Path(place, "model.safetensors").stat().st_size for place in (tiny_checkpoint, *places)]
     assert sizes[1] == sizes[2] < sizes[0] / 2
     restored = [pipeline("punctuation-restoration", model=str(place), device="cpu")(TEXT) for place in places]
     assert restored[0] == restored[1]
     with pytest.raises(SystemExit):
-        exporting.main([*command[:-1], "16"])
+        exporting.main([*command[:-1], "4"])
 
 
 def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training_and_with_its_readme(
@@ -169,12 +177,49 @@ def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_tra
     names = {path.name for path in exporting.export(tmp_path / "out", own)}
     assert names == {path.name for path in exported.iterdir()}
     assert (tmp_path / "out" / "README.md").read_text(encoding="utf-8") == "# 我们的卡\n"
-    assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT) == tiny_pipeline(TEXT)
+    assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT)["text"] == tiny_pipeline(TEXT)["text"]
     # A model without a card gets a short one, the default model the project's.
     assert 'pipeline("punctuation-restoration"' in (exported / "README.md").read_text(encoding="utf-8")
     monkeypatch.setattr(exporting, "place_of", lambda _: str(own))
     exporting.export(tmp_path / "default", own)
     assert (tmp_path / "default" / "README.md").read_bytes() == (ROOT / "model_card.md").read_bytes()
+
+
+NOTED = {
+    "base_model": "me/encoder", "license": "mit", "languages": ["id", "xx"], "started_from": "/home/me/first",
+    "n_words": 17_395, "steps": 96, "validation": {"languages": {"id": {"f1": 91.04, "COMMA": 80.0, "n_words": 2_831}}},
+    "validation_before": {"languages": {"id": {"f1": 28.0}}},
+}  # fmt: skip
+
+
+def test_a_trained_model_gets_a_readme_of_what_its_training_noted_and_an_edited_one_stays(
+    tiny_checkpoint, tmp_path, capsys
+):
+    trained, out = shutil.copytree(tiny_checkpoint, tmp_path / "best"), tmp_path / "my-model"
+    (trained / "training.json").write_text(json.dumps(NOTED))
+    assert exporting.main(["--output", str(out), "--model", str(trained)]) == 0
+    readme = (out / "README.md").read_text(encoding="utf-8")
+    head = ModelCard(readme).data.to_dict()
+    assert (head["language"], head["license"], head["base_model"]) == (["id"], "mit", "me/encoder")
+    assert "| id | 2,831 | 28.0 | 91.0 | 80.0 | – | – |" in readme
+    assert 'model="my-model"' in readme
+    assert "/home/me" not in readme
+    assert "training.json" not in {path.name for path in out.iterdir()}
+    (trained / "training.json").write_text(json.dumps({**NOTED, "base_model": HUB_MODEL}))
+    for name in NOTICES:
+        (trained / name).write_text("terms")
+    exporting.export(out, trained, replace=True, repository="me/it")  # nobody has edited it: a new one
+    readme = (out / "README.md").read_text(encoding="utf-8")
+    head = ModelCard(readme).data.to_dict()
+    assert (head["license_name"], head["base_model"]) == ("gemma-and-cc-by-nc-4.0", HUB_MODEL)
+    assert "Gemma Terms of Use found at ai.google.dev/gemma/terms" in readme
+    assert 'model="me/it"' in readme
+    edited = readme.replace("## Results", "It was tried on my talks.")
+    (out / "README.md").write_text(edited, encoding="utf-8")
+    capsys.readouterr()
+    exporting.export(out, trained, replace=True)
+    assert (out / "README.md").read_text(encoding="utf-8") == edited
+    assert "has been edited: it stays" in capsys.readouterr().out
 
 
 def test_the_command_makes_the_repository_and_sends_the_folder(tiny_checkpoint, tmp_path, monkeypatch, capsys):

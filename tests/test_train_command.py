@@ -9,9 +9,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from accelerate.tracking import GeneralTracker
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from training_runs import arguments, rows_of, same, weights
@@ -23,12 +25,14 @@ from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.cli.train import parse_args
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe
-from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.shards import open_shard, read_index, save_arrays
 from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.training import train as call_training
 from punctuation_restoration.training.batches import batch_source
 from punctuation_restoration.training.building import build_model
+from punctuation_restoration.training.checkpoints import newest_checkpoint
 from punctuation_restoration.training.optimisation import build_optimiser, rate_factor
-from punctuation_restoration.training.settings import settings_of
+from punctuation_restoration.training.settings import Schedule, TrainingSettings, schedule_of, settings_of
 from punctuation_restoration.training.starting import choose_trained
 
 Train = Callable[..., tuple[Path, str]]
@@ -110,10 +114,17 @@ def test_a_run_that_breaks_resumes_exactly_averages_of_weights_too(
             raise OSError(errno.ENOSPC, "No space left on device")
         save(state, place)
 
+    def stop(state: Any, place: Path) -> None:
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
         patch.setattr(torch, "save", fill_up)
         out, said = train("out", *averaged, code=1)
-    assert "it is full. Free some" in said
+    assert "it is full, or a limit" in said
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "save", stop)
+        said = train("out", *averaged, code=130)[1]
+    assert said.splitlines()[-1] == f"train: Stopped. The same command resumes from the newest checkpoint in {out}."
     (out / "checkpoints" / ".step-000099.x.part" / "step-000099").mkdir(parents=True)  # left by a kill
     with open(out / "log.jsonl", "a") as log:
         log.write('{"step": 7, "los')
@@ -147,12 +158,92 @@ def test_a_run_resumes_only_with_what_it_began_with(
 
 def test_a_damaged_checkpoint_costs_one_interval_and_is_named(train: Train, unbroken: Path, tmp_path: Path) -> None:
     shutil.copytree(unbroken, tmp_path / "run")
-    state = tmp_path / "run" / "checkpoints" / "step-000008" / "trainer.pt"
-    state.write_bytes(state.read_bytes()[:-10])
+    newest = tmp_path / "run" / "checkpoints" / "step-000008"
+    for name in ("trainer.pt", "config.json", "tokenizer.json", "model.safetensors"):
+        told, content = [], (newest / name).read_bytes()
+        (newest / name).write_bytes(content.replace(content[-9:], b"", 1))
+        folder, state = newest_checkpoint(tmp_path / "run", told.append)
+        assert (folder.name, state["step"], name in told[0]) == ("step-000006", 6, True)
+        if name != "model.safetensors":
+            (newest / name).write_bytes(content)
     out, said = train("run", "--average-decay", "0.5")
-    assert "step-000008 is damaged" in said
+    assert "step-000008 is damaged (model.safetensors has changed" in said
     assert "step-000006 (step 6)" in said
     assert same(weights(out), weights(unbroken))
+    for folder in (out / "checkpoints").iterdir():
+        (folder / "config.json").unlink()
+    assert f"Expected a whole checkpoint in {out / 'checkpoints'}" in train("run", "--average-decay", "0.5", code=1)[1]
+
+
+def test_a_run_from_python_gives_what_came_of_it_and_tells_trackers(
+    prepared: str, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[tuple[int, dict[str, float]]] = []
+
+    class Tracker(GeneralTracker):
+        name, requires_logging_directory, tracker = "ours", False, None
+
+        def store_init_configuration(self, values: dict[str, Any]) -> None:
+            assert values["seed"] == "3"
+
+        def log(self, values: dict[str, float], step: int, **more: Any) -> None:
+            told.append((step, values))
+
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "log.jsonl").write_text('{"step": 2, "loss": 1.0}\n')  # killed before its first checkpoint
+    fields = {"max_steps": 30, "pieces_per_batch": 256, "encoder_rate": 3e-3, "head_rate": 3e-3, "dtype": "float32"}
+    result = call_training(
+        prepared, tmp_path / "run", model=tiny_checkpoint, device="cpu", seed=3, log_with=[Tracker()], **fields
+    )
+    rows = rows_of(tmp_path / "run")
+    f1s = [row["validation"]["mean_f1"] for row in rows if "validation" in row]
+    assert (result.f1_before, result.f1, result.steps) == (f1s[0], max(f1s[1:]), 30)
+    assert pipeline("punctuation-restoration", model=str(result.best), device="cpu")("hello")["text"]
+    assert [row["step"] for row in rows if "loss" in row] == list(range(1, 31))
+    assert [step for step, values in told if "loss" in values] == list(range(1, 31))
+    assert told[0][1]["validation/languages/en/f1"] == f1s[0]
+    assert not (tmp_path / "run" / "curve.png").exists()
+    said = capsys.readouterr().out
+    assert f"F1 {f1s[0]:.1f} → {max(f1s[1:]):.1f}, saved in {result.best}" in said
+    assert "read the 2,822 words 1.0 times." in said
+    with pytest.raises(ValueError, match='can not match "max_step"'):
+        call_training(prepared, tmp_path / "run", model=tiny_checkpoint, max_step=3)
+    with pytest.raises(ImportError, match="pip install wandb"):
+        call_training(prepared, tmp_path / "run", model=tiny_checkpoint, log_with="wandb")
+
+
+@pytest.mark.parametrize(
+    ("given", "n_words", "pass_steps", "expected"),
+    [
+        ({}, 20_000, 15.5, Schedule(124, 5, 12, 12, 12, 4)),  # eight times
+        ({}, 500_000, 400, Schedule(1604, 5, 160, 160, 160, 20)),  # four times
+        ({}, 10**9, 10**6, Schedule(10**6, 5, 200, 500, 500, 20)),  # once
+        ({"max_steps": 6000}, 20_000, 15.5, Schedule(6000, None, 200, 500, 500, 20)),
+        ({"max_steps": 5, "log_every": 2, "patience": 3}, 20_000, 15.5, Schedule(5, 3, 1, 1, 1, 2)),
+    ],
+)
+def test_steps_follow_from_the_words(given: Any, n_words: int, pass_steps: float, expected: Schedule) -> None:
+    assert schedule_of(TrainingSettings(**given), n_words, pass_steps, can_stop=True) == expected
+    assert schedule_of(TrainingSettings(), n_words, pass_steps, can_stop=False).patience is None
+
+
+def test_a_limit_on_the_size_of_files_and_a_damaged_shard_are_named(
+    train: Train, prepared: str, tmp_path: Path
+) -> None:
+    resource = pytest.importorskip("resource", reason="not on Windows")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, limits[1]))
+    try:
+        said = train("out", code=1)[1]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "ulimit -f" in said
+    assert "step-000002" in said
+    data = shutil.copytree(prepared, tmp_path / "data")
+    shard = next(data.glob("*train*.safetensors"))
+    arrays = open_shard(shard)
+    save_arrays({**arrays, "labels": np.full_like(arrays["labels"], 200)}, shard)
+    assert f"Expected labels below 4 in {shard}" in train("out", data=str(data), code=1)[1]
 
 
 def test_a_run_in_bf16_learns_nearly_what_one_in_fp32_does(
@@ -270,9 +361,12 @@ def test_data_for_another_model_are_refused(
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (OSError(errno.ENOSPC, "No space left on device", "/disk/shard"), "the disk for /disk/shard, it is full."),
-        (SafetensorError("I/O error: No space left on device (os error 28)"), "it is full. Free some"),
-        (RuntimeError("[enforce fail] . PytorchStreamWriter failed writing file data/3"), "it is full. Free some"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/disk/shard"),
+            "the disk for /disk/shard, it is full, or",
+        ),
+        (SafetensorError("I/O error: No space left on device (os error 28)"), "it is full, or a limit"),
+        (RuntimeError("[enforce fail] . PytorchStreamWriter failed writing file data/3"), "it is full, or a limit"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "lower --pieces-per-batch"),
         (BrokenProcessPool("a process was terminated"), "lower --processes"),
         (RuntimeError("shapes differ"), None),

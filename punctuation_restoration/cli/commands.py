@@ -28,7 +28,12 @@ COMMANDS = {
     "label": ("write a model's probabilities, for a smaller one to learn", "cli.label", "train"),
 }
 FULL_MEMORY_SAID = ("out of memory", "can't allocate memory", "BrokenProcessPool")
-FULL_DISK_SAID = ("No space left on device", "StorageFull", "PytorchStreamWriter failed")
+FULL_DISK_SAID = (
+    "No space left on device",
+    "StorageFull",
+    "File too large",
+    "PytorchStreamWriter failed",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,6 +78,9 @@ def finish(name: str, work: Callable[[], Any]) -> int:
             raise
         print(f"{name}: {message}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt as stop:
+        print(f"{name}: Stopped. {stop or 'Start the same command again.'}", file=sys.stderr)
+        return 130  # as shells have it
     return 0
 
 
@@ -94,7 +102,10 @@ def failure_message(error: Exception) -> str | None:
         )
     if getattr(error, "errno", None) in FULL_DISK or any(sign in said for sign in FULL_DISK_SAID):
         place = getattr(error, "filename", None) or "the output"
-        return f"Expected room on the disk for {place}, it is full. Free some and start the same command again."
+        return (
+            f"Expected room on the disk for {place}, it is full, or a limit on the size of files (ulimit -f) is "
+            "reached. Free some, or raise the limit, and start the same command again."
+        )
     told = ValueError | OSError | FloatingPointError | ImportError | ModelError
     return str(error) if isinstance(error, told) else None
 

@@ -28,10 +28,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"Training on {', '.join(given['data'])} into {given['output']}.", flush=True)
         from punctuation_restoration.training import self_train, train
 
-        if "unlabelled" in given:
-            self_train(**given)
-        else:
-            train(**given)
+        try:
+            (self_train if "unlabelled" in given else train)(**given)
+        except KeyboardInterrupt as stop:
+            raise KeyboardInterrupt(
+                f"The same command resumes from the newest checkpoint in {given['output']}."
+            ) from stop
 
     return finish("train", work)
 

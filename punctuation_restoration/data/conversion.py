@@ -5,6 +5,7 @@ text ── words, marks ──> spoken words, label names ── slots ──> 
 
 import functools
 import itertools
+import signal
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -153,6 +154,7 @@ _convert: Callable[[SourceDocument, Source], Conversion]  # one a worker process
 def _start(converter: Converter) -> None:
     global _convert
     _convert = converter.convert
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the first process, which ends these
 
 
 def _converted(job: tuple[SourceDocument, Source]) -> Conversion:

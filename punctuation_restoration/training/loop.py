@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
+from punctuation_restoration.generated_card import ORIGIN_FILE
 from punctuation_restoration.modeling.encoders import compile_layers
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.training.batches import (
@@ -39,7 +40,6 @@ from punctuation_restoration.training.settings import Schedule, TrainingSettings
 from punctuation_restoration.training.validation import Validation, set_tuned
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
-ORIGIN_FILE = "training.json"  # beside the weights: what a model was made from
 MAX_NORM = 1.0  # gradients are clipped to it
 N_CHECKPOINTS = 2  # that are kept
 
@@ -196,6 +196,8 @@ class TrainingRun:
         self.model.save_pretrained(place)
         self.tokenizer.save_pretrained(place)
         origin = {**self.origin, "steps": self.state.step, "validation": self.scores}
+        if before := self._row_before():
+            origin["validation_before"] = before["validation"]
         (place / ORIGIN_FILE).write_text(json.dumps(origin, indent=1), encoding="utf-8")
 
     def _take_steps(self) -> None:
@@ -259,11 +261,16 @@ class TrainingRun:
             rate = self.optimiser.param_groups[0]["lr"]
             self._keep_row({"loss": round(loss, 4), "rate": rate})
 
+    def _row_before(self) -> Mapping[str, Any] | None:
+        """The row of the log about the starting model; None without one."""
+        rows = rows_of(self.report.path) if self.report.path.is_file() else []
+        return next((row for row in rows if "validation" in row and not row["step"]), None)
+
     def _result(self) -> TrainingResult:
         """What came of the run, by its log, which a run that resumes has in full."""
         rows = rows_of(self.report.path) if self.report.path.is_file() else []
         scored = [row for row in rows if row.get("validation", {}).get("languages")]
-        before = next((row for row in scored if not row["step"]), None)
+        before = self._row_before()
         trained = [row for row in scored if row["step"]]
         best = max(trained, key=lambda row: row["validation"]["mean_f1"], default=None)
         for line in last_words(self.out / "best", before, best):

@@ -16,6 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
+from punctuation_restoration.generated_card import origin_of
 from punctuation_restoration.modeling.encoders import PunctuationLSTM, layers_of
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
@@ -183,7 +184,13 @@ def build_run(
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
     report = RunReport(out, accelerator, about)
     report.forget_after(kept["step"] if kept else -1)
-    origin = {"started_from": start, "languages": index["languages"], "seed": settings.seed}
+    origin = {
+        **origin_of(start),
+        "started_from": start,
+        "languages": index["languages"],
+        "n_words": n_words,
+        "seed": settings.seed,
+    }
     run = TrainingRun(
         settings,
         schedule,
