@@ -59,13 +59,13 @@ def export(
         OSError, ModelError, ValueError: the model or its tokenizer cannot be read.
         ImportError: a package is missing that a backend needs.
     """
+    output, source = Path(output).absolute(), find_model(str(model) if model else None)
+    check_place(output, source, replace, ("config.json", "restoration_pipeline.py", "LICENSE"))
     from transformers import AutoConfig
 
     from .pipeline.backends import FILES
     from .pipeline.onnx_export import export_onnx
 
-    output, source = Path(output).absolute(), find_model(str(model) if model else None)
-    check_place(output, source, replace, ("config.json", "restoration_pipeline.py", "LICENSE"))
     config = AutoConfig.from_pretrained(source, trust_remote_code=trust_remote_code)
     if config.model_type != TASK:
         what_to_do = "Train one from it with train.py, or give the folder of a trained one."

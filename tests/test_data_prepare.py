@@ -24,8 +24,9 @@ from punctuation_restoration.data.shards import (
     read_index,
     split_of,
 )
-from punctuation_restoration.evaluation.benchmarks import load_examples, named
+from punctuation_restoration.evaluation.benchmarks import named
 from punctuation_restoration.evaluation.examples import own_labels
+from punctuation_restoration.evaluation.scored_texts import load_examples
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 ROOT = Path(__file__).parents[1]

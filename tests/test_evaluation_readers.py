@@ -7,9 +7,10 @@ import pytest
 
 from punctuation_restoration.data.readers import hash_id, read_documents
 from punctuation_restoration.data.shards import split_of
-from punctuation_restoration.evaluation.benchmarks import load_examples, named, read_examples
+from punctuation_restoration.evaluation.benchmarks import named
 from punctuation_restoration.evaluation.examples import standard_labels
 from punctuation_restoration.evaluation.result_files import digest_of
+from punctuation_restoration.evaluation.scored_texts import load_examples, read_examples
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 
 LABELS = standard_labels(PunctuationRestorationConfig())

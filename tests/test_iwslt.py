@@ -7,8 +7,9 @@ import zipfile
 
 import pytest
 
-from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
+from punctuation_restoration.evaluation.benchmarks import default_root
 from punctuation_restoration.evaluation.examples import standard_labels
+from punctuation_restoration.evaluation.scored_texts import load_examples
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from tools.iwslt import KNOWN, convert, main
 

@@ -13,10 +13,11 @@ from statistics import fmean
 from typing import Any
 
 from punctuation_restoration.default_models import DEFAULT_MODEL
-from punctuation_restoration.evaluation.benchmarks import default_root, load_examples
+from punctuation_restoration.evaluation.benchmarks import default_root
 from punctuation_restoration.evaluation.examples import Example, cut, standard_labels
 from punctuation_restoration.evaluation.result_files import signature
 from punctuation_restoration.evaluation.runner import align
+from punctuation_restoration.evaluation.scored_texts import load_examples
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.loading import load_pipeline
 from tools.documents import tell

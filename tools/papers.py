@@ -33,7 +33,8 @@ from dacite import Config, DaciteError, from_dict
 
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.data import shards
-from punctuation_restoration.evaluation.result_files import compare, file_name, read_result, shown_model, signature
+from punctuation_restoration.evaluation.benchmarks import file_name
+from punctuation_restoration.evaluation.result_files import compare, read_result, shown_model, signature
 from punctuation_restoration.training.self_training import ROUNDS_FILE
 from punctuation_restoration.training.validation import score_model
 from tools.documents import markdown_table, write_json

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 
 from punctuation_restoration.default_models import DEFAULT_MODEL
-from punctuation_restoration.evaluation.benchmarks import held_out_of_recipe
 from punctuation_restoration.evaluation.examples import Example, cut, standard_labels
 from punctuation_restoration.evaluation.result_files import signature
+from punctuation_restoration.evaluation.scored_texts import held_out_of_recipe
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.loading import load_pipeline
 from punctuation_restoration.modeling.configuration_punctuation import NO_MARK

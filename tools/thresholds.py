@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, load_examples
+from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root
 from punctuation_restoration.evaluation.examples import Example, LabelSet, cut, own_labels, standard_labels
 from punctuation_restoration.evaluation.runner import align
+from punctuation_restoration.evaluation.scored_texts import load_examples
 from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, score
 from punctuation_restoration.loading import load_pipeline
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice

@@ -14,39 +14,25 @@ from typing import Any
 
 from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.options import DTYPES, at_least, read_threshold
+from punctuation_restoration.evaluation.benchmarks import (
+    BENCHMARKS,
+    default_root,
+    file_name,
+    named,
+)
 from punctuation_restoration.loading import add_trust_option, load_pipeline
 
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
+# Settings of a model that say in which windows it reads.
+READ_IN = ("window", "left_context", "right_context", "max_window_pieces", "slot_style")
 SCORED = "benchmarks, files, or folders of prepared data for their test share"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command: 0 if all went well, 1 if the work failed; a wrong command line ends with 2."""
     args = parse_args(argv)
-    from punctuation_restoration.evaluation import report, result_files
-
-    def path_of(place: Path, name: str) -> Path:
-        return place if place.suffix == ".json" else place / f"{result_files.file_name(name)}.json"
-
-    def work() -> None:
-        earlier = {
-            one: result_files.read_result(path_of(args.against, one))
-            for one in args.benchmark
-            if args.against
-        }
-        restore = load_pipeline(
-            args.model, args.device, dtype=args.dtype, trust_remote_code=args.trust_remote_code
-        )
-        results = []
-        for name in args.benchmark:
-            results.append(score_one(restore, name, args, earlier.get(name)))
-            if args.output:
-                result_files.write_result(results[-1], path_of(args.output, name))
-            print(report.details(results[-1]))
-        print(report.overview(results))
-
-    return finish("evaluate", work)
+    return finish("evaluate", lambda: evaluate(args))
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -93,36 +79,58 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--dtype", default="float32", choices=DTYPES, help="default: float32")
     add_trust_option(parser)
     args = parser.parse_args(argv)
-    from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, default_root, named
-
     if args.list:
-        print(
-            *(f"{one:28}{about.use:12}{about.about}" for one, about in BENCHMARKS.items()), sep="\n"
-        )
+        for name, benchmark in BENCHMARKS.items():
+            print(f"{name:28}{benchmark.use:12}{benchmark.about}")
         parser.exit()
     if not args.benchmark:
         parser.error(
             "Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000."
         )
-    args.bench_root = args.bench_root or default_root()
-    args.output = args.output or (None if args.limit else RESULTS)
     try:
         args.benchmark = named(args.benchmark)
     except ValueError as error:
         parser.error(str(error))
-    from punctuation_restoration.evaluation.result_files import file_name
-
-    if len({file_name(one) for one in args.benchmark}) < len(args.benchmark):
+    if len({file_name(name) for name in args.benchmark}) < len(args.benchmark):
         what_to_do = "Score them one by one, each with an --output of its own"
         parser.error(
             f"Expected files of different names, after which results are named, got some alike. {what_to_do}."
         )
-    for place in filter(None, (args.output, args.against)):
-        if len(args.benchmark) > 1 and place.suffix == ".json":
+    args.bench_root = args.bench_root or default_root()
+    if not args.limit:
+        args.output = args.output or RESULTS
+    for path in (args.output, args.against):
+        if path and path.suffix == ".json" and len(args.benchmark) > 1:
             parser.error(
-                f"Expected a folder for the results of several benchmarks, got {place}. Name a folder."
+                f"Expected a folder for the results of several benchmarks, got {path}. Name a folder."
             )
     return args
+
+
+def evaluate(args: argparse.Namespace) -> None:
+    """Score every benchmark, write its result, and print the tables."""
+    from punctuation_restoration.evaluation import report, result_files
+
+    earlier = {}
+    if args.against:  # read first: the new result may replace it
+        for name in args.benchmark:
+            earlier[name] = result_files.read_result(result_path(args.against, name))
+    restore = load_pipeline(
+        args.model, args.device, dtype=args.dtype, trust_remote_code=args.trust_remote_code
+    )
+    results = []
+    for name in args.benchmark:
+        result = score_one(restore, name, args, earlier.get(name))
+        if args.output:
+            result_files.write_result(result, result_path(args.output, name))
+        print(report.details(result))
+        results.append(result)
+    print(report.overview(results))
+
+
+def result_path(place: Path, name: str) -> Path:
+    """The file of a benchmark's result, where `--output` or `--against` names a file or a folder."""
+    return place if place.suffix == ".json" else place / f"{file_name(name)}.json"
 
 
 def score_one(
@@ -130,35 +138,36 @@ def score_one(
 ) -> dict[str, Any]:
     """The result of one benchmark, compared with an earlier one if there is one."""
     from punctuation_restoration.evaluation import examples, result_files, runner
-    from punctuation_restoration.evaluation.benchmarks import BENCHMARKS, Benchmark, load_examples
+    from punctuation_restoration.evaluation.scored_texts import load_examples
 
     config = restore.model.config
-    benchmark = BENCHMARKS.get(
-        name, Benchmark("", "test share" if Path(name).is_dir() else "a file")
-    )
-    marks = "basic" if name in BENCHMARKS and not args.all_marks else "all"
-    labels = (examples.standard_labels if marks == "basic" else examples.own_labels)(config)
+    benchmark = BENCHMARKS.get(name)
+    is_standard = benchmark is not None and not args.all_marks
+    labels = examples.standard_labels(config) if is_standard else examples.own_labels(config)
+    options: dict[str, Any] = {"marks": "basic" if is_standard else "all"}
+    if args.threshold:
+        options["thresholds"] = dict(args.threshold)
     texts = load_examples(name, labels, args.bench_root, args.recipe)
-    texts = examples.cut(texts, args.limit) if args.limit else texts
+    if args.limit:
+        texts = examples.cut(texts, args.limit)
     digest = result_files.digest_of(texts)
     if earlier:
         result_files.check_same_test(digest, labels.names, earlier)
-    options = {"marks": marks, **({"thresholds": dict(args.threshold)} if args.threshold else {})}
-    found = runner.evaluate_examples(restore, texts, labels, name, **options)
-    casing = {
-        side: runner.evaluate_casing(
-            restore, texts, labels, name, with_marks=side == "reference", **options
-        )
-        for side in (("reference", "model") if benchmark.casing and not args.all_marks else ())
-    }
-    read_in = ("window", "left_context", "right_context", "max_window_pieces", "slot_style")
-    used = {
-        **{key: getattr(config, key) for key in read_in},
-        **options,
-        "dtype": args.dtype,
-        "limit": args.limit,
-    }
+    evaluation = runner.evaluate_examples(restore, texts, labels, name, **options)
+    casing = {}
+    if is_standard and BENCHMARKS[name].casing:
+        for whose in ("reference", "model"):
+            with_marks = whose == "reference"
+            casing[whose] = runner.evaluate_casing(
+                restore, texts, labels, name, with_marks=with_marks, **options
+            )
+    settings = {key: getattr(config, key) for key in READ_IN}
+    settings |= {**options, "dtype": args.dtype, "limit": args.limit}
     model = args.model or str(restore.model.name_or_path)
-    signed = {"data_sha256": digest, **result_files.signature(model, used, str(restore.device))}
-    result = result_files.to_result(found, Path(name).name, benchmark.about, signed, casing)
-    return result | ({"against": result_files.compare(result, earlier)} if earlier else {})
+    signed = result_files.signature(model, settings, str(restore.device))
+    signed = {"data_sha256": digest, **signed}
+    about = benchmark.about if benchmark else "test share" if Path(name).is_dir() else "a file"
+    result = result_files.to_result(evaluation, Path(name).name, about, signed, casing)
+    if earlier:
+        result["against"] = result_files.compare(result, earlier)
+    return result

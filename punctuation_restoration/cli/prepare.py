@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from punctuation_restoration.cli.commands import finish
+from punctuation_restoration.data.readers import list_files
+from punctuation_restoration.data.recipe import load_recipe, read_labels, text_files
 from punctuation_restoration.loading import add_trust_option
 
 
@@ -41,25 +43,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
     add_trust_option(parser)
     args = parser.parse_args(argv)
+    return finish("prepare", lambda: _prepare(args))
+
+
+def _prepare(args: argparse.Namespace) -> None:
+    """Prepare the data; whatever is missing is told before anything is loaded that takes seconds."""
+    if args.recipe:
+        recipe = load_recipe(args.recipe)
+        text_files(recipe)
+    for path in args.texts or ():
+        list_files(Path(path))
     from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-    from punctuation_restoration.data.recipe import load_recipe, read_labels
 
-    def work() -> None:
-        recipe = (
-            load_recipe(args.recipe) if args.recipe else recipe_for_texts(args.texts, args.language)
-        )
-        given = {
-            name: getattr(args, name)
-            for name in ("validation", "test")
-            if getattr(args, name) is not None
-        }
-        if args.labels:
-            given["model"] = {**recipe.model, **read_labels(args.labels)}
-        tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")
-        recipe = replace(recipe, **given)
-        prepare(recipe, Path(args.output), tokenizer, args.processes, args.trust_remote_code)
-
-    return finish("prepare", work)
+    if args.texts:
+        recipe = recipe_for_texts(args.texts, args.language)
+    if args.labels:
+        recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
+    if args.validation is not None:
+        recipe = replace(recipe, validation=args.validation)
+    if args.test is not None:
+        recipe = replace(recipe, test=args.test)
+    tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")
+    prepare(recipe, Path(args.output), tokenizer, args.processes, args.trust_remote_code)
 
 
 if __name__ == "__main__":

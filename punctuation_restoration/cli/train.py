@@ -12,9 +12,11 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from punctuation_restoration.cli.commands import finish
+from punctuation_restoration.data.readers import list_files
 from punctuation_restoration.loading import add_trust_option
 from punctuation_restoration.training.settings import TrainingSettings
 
@@ -25,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         if os.environ.get("RANK", "0") == "0":  # torch takes seconds to import
+            for path in given["data"]:
+                list_files(Path(path))  # raises where there is nothing to read
             print(f"Training on {', '.join(given['data'])} into {given['output']}.", flush=True)
         from punctuation_restoration.training import self_train, train
 

@@ -20,13 +20,20 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Converter, start_workers
 from punctuation_restoration.data.readers import (
+    INDEX_NAME,
     SourceDocument,
     hash_id,
-    list_files,
     plain_stem,
     read_documents,
 )
-from punctuation_restoration.data.recipe import LABEL_KEYS, Filters, Recipe, Source, held_out_shares
+from punctuation_restoration.data.recipe import (
+    LABEL_KEYS,
+    Filters,
+    Recipe,
+    Source,
+    held_out_shares,
+    text_files,
+)
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
     WORD_KEYS,
@@ -35,7 +42,7 @@ from punctuation_restoration.modeling.configuration_punctuation import (
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
-OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(shards.INDEX_NAME))
+OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(INDEX_NAME))
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
 BYTES_PER_PROCESS = (
     2_000_000  # for less text than this, starting one more process takes longer than it saves
@@ -74,11 +81,11 @@ def prepared_folders(
 
     What is there stays if it was made from the same, and always for a run that `resumes`, which has begun with it.
     """
-    folders = [str(path) for path in paths if (Path(path) / shards.INDEX_NAME).is_file()]
+    folders = [str(path) for path in paths if (Path(path) / INDEX_NAME).is_file()]
     texts = [str(path) for path in paths if str(path) not in folders]
     if not texts:
         return folders
-    recipe, place = recipe_for_texts(texts, **about_texts), out / shards.INDEX_NAME
+    recipe, place = recipe_for_texts(texts, **about_texts), out / INDEX_NAME
     try:
         there = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # nothing yet, or damaged
@@ -149,13 +156,6 @@ def prepare_sources(
         rows.append(prepare_source(convert, source, out, seen, capitalised))
         print(describe(rows[-1], labels), flush=True)
     return rows, capitalised
-
-
-def text_files(recipe: Recipe) -> list[Path]:
-    """All files of a recipe's sources."""
-    return [
-        file for source in recipe.sources for file in list_files(Path(recipe.root) / source.path)
-    ]
 
 
 def made_from(recipe: Recipe, tokenizer: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import yaml
 from dacite import Config, DaciteError, WrongTypeError, from_dict
 
-from punctuation_restoration.data.readers import plain_stem
+from punctuation_restoration.data.readers import list_files, plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
 AnySettings = TypeVar("AnySettings")
@@ -174,6 +174,14 @@ def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
     """The shares of a source's documents for validation and for test: its own, or else the recipe's."""
     validation = recipe.validation if source.validation is None else source.validation
     return validation, recipe.test if source.test is None else source.test
+
+
+def text_files(recipe: Recipe) -> list[Path]:
+    """All files of a recipe's sources; a `ValueError` for a source that has none."""
+    files: list[Path] = []
+    for source in recipe.sources:
+        files += list_files(Path(recipe.root) / source.path)
+    return files
 
 
 def load_recipe(path: str | Path) -> Recipe:

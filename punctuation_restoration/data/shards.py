@@ -25,12 +25,11 @@ from safetensors.numpy import save_file
 from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
 from punctuation_restoration.data.casings import UNKNOWN
-from punctuation_restoration.data.readers import hash_id, numbered_lines
+from punctuation_restoration.data.readers import INDEX_NAME, hash_id, numbered_lines
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
-INDEX_NAME = "index.json"
 SHARD_BYTES = 30_000_000
 
 

@@ -112,11 +112,6 @@ def write_result(result: Mapping[str, Any], path: Path) -> None:
     write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), force=True)
 
 
-def file_name(benchmark: str) -> str:
-    """A benchmark's name, or a path, as the name of a file."""
-    return Path(benchmark).name.removesuffix(".gz").replace(".", "-")
-
-
 def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
     """All of the signature but the data, which differs by benchmark; `model` is a folder or a name."""
     machine = {
