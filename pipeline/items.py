@@ -20,6 +20,7 @@ from .words import Word
 
 Time = float | None  # seconds; None where nobody tells
 KEYS = {"text": {"text", "turns", "unfinished", "known"}, "words": {"words", "timestamps", "known"}}
+MOST_SECONDS = 1e15  # more is a mistake, and cannot be counted in milliseconds
 OTHER_DOOR = (
     "What a recogniser gives goes to punctuation_restoration.restore_transcript(restore, value)."
 )
@@ -105,8 +106,10 @@ def as_seconds(value: Any) -> Time:
         raise ValueError(
             f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
         )
-    if not math.isfinite(value):
+    if value != value or abs(value) == math.inf:
         return None
+    if abs(value) > MOST_SECONDS:
+        raise ValueError(f"Expected times below {MOST_SECONDS:.0e} seconds, got a greater number.")
     return value if isinstance(value, int) else float(value)
 
 

@@ -85,7 +85,7 @@ def test_whispers_dictionary_comes_back_with_the_same_marks_in_all_its_texts(res
     assert result["text"] == "".join(segment["text"] for segment in result["segments"])
     first = result["segments"][0]
     assert "".join(word["word"] for word in first["words"]).split() == first["text"].split()
-    assert result.keys() == given.keys()
+    assert result.keys() == {*given, "sentences"}
 
 
 @pytest.mark.parametrize("make", [whisper, whisperx])
@@ -109,8 +109,6 @@ def test_a_call_gives_what_the_file_gets(restore, name):
     source = (RECORDED / f"{name}.json").read_text(encoding="utf-8")
     called, file = restore_transcript(restore, json.loads(source)), restore_file(restore, read_source(source, "json"))
     written = json.loads(file.source())
-    if isinstance(called, dict):
-        written.pop("sentences", None)
     assert called == written
 
 
@@ -228,7 +226,7 @@ def test_words_that_do_not_spell_their_segment_get_no_marks_and_that_is_told(res
         result = restore_transcript(restore, given)
     assert result["segments"][0]["words"] == [{"word": "hallo", "start": 0}]
     assert result["segments"][0]["text"] == restore("hello you")["text"]
-    assert "segments[0]: the words of a segment do not spell its text" in caplog.text
+    assert "segments[0].words[0]: it does not spell what is said" in caplog.text
 
 
 def test_nothing_said_is_no_fault(restore):
@@ -245,14 +243,14 @@ def test_nothing_said_is_no_fault(restore):
         ([Segment(0, 0, 1, "a", [], None), None], r"\[1\]: Expected an object with a text, got None"),
         ([Segment(0, 0, 1, "a", [], None), "b"], r"\[1\]: Expected an object with a text, got 'b'"),
         ([Segment(0, 0, 1, "a", [], [Word("now", 1, "a", 1)])], r"\[0\]\.words\[0\]: Expected times as numbers"),
-        ({"segments": [{"text": "a", "words": [{"word": "a"}, None]}]}, r"segments\[0\]: Expected a list of words"),
-        ({"segments": [{"text": "a"}, {"wort": "b"}]}, r"segments\[1\]: Expected a text, or a list of words"),
-        ({"segments": [{"text": "a", "words": 3}]}, r"segments\[0\]: Expected a list of words under 'words', got 3"),
+        (
+            {"segments": [{"text": "a"}, {"wort": "b"}]},
+            r"segments\[1\]: Expected .* got the keys wort\..*--keys text=NAME",
+        ),
         ({"segments": [{"text": "a"}, "b"]}, r"segments\[1\]: Expected an object with a text, got 'b'"),
-        ({"segments": 3}, "Expected a list under 'segments', got 3"),
-        ([{"segments": []}, {"segments": [{"text": 3}]}], r"\[1\]\.segments\[0\]: Expected a text"),
-        ([{"word": "a", "timestamp": 3}], r"\[0\]: Expected a \"timestamp\": \[start, end\], got 3"),
-        (SimpleNamespace(results={"channels": []}), "got namespace.*model_dump"),
+        ({"segments": 3}, "got the keys segments"),
+        ([{"segments": []}, {"segments": [{"text": 3}]}], r"\[1\]: Expected .* got the keys segments, segments\.text"),
+        (SimpleNamespace(results={"said": "hello you"}), "got the keys results.*model_dump"),
         (b"hello you", "got b'hello you'"),
     ],
 )

@@ -112,15 +112,25 @@ def test_bare_texts_and_words_are_json_too(file_format: str, source: str) -> Non
         ("json", "3", r"talk:1: Expected a recogniser's output .*, got 3"),
         ("json", " \n", r"talk:1: Expected JSON, got an empty file"),
         ("jsonl", '"a"\n\n3\n', r"talk:3: Expected a recogniser's output .*, got 3"),
-        ("json", '{"segments": [\n{"start": 1}]}', r"talk:1: segments\[0\]: Expected a text, or a list of words"),
+        (
+            "json",
+            '{"segments": [\n{"start": 1}]}',
+            r"talk:1: Expected .* got the keys segments, segments\.start\. Name the text's",
+        ),
         ("json", '{"segments": [{"text": "a", "start": "x"}]}', r"segments\[0\]: Expected times as numbers"),
-        ("json", '[{"word": "a"},\n {"wort": "b"}]', r"\[1\]: Expected a text"),
+        ("json", '[{"word": "a"},\n {"wort": "b"}]', r"\[1\]: Expected .* got the keys wort\. Name the text's"),
         ("json", '{"a": 1}', "Expected a recogniser's output"),
         ("jsonl", '{"text": "a"}\n{"text": "b"\n', r"talk:2: Expected the rest of the JSON"),
         ("jsonl", '{"text": "a"}\n{"text": 3}\n', r"talk:2: Expected"),
         ("jsonl", '{"text": "a"} {"text": "b"}\n', r"talk:1: Expected one JSON value a line"),
         (None, '{"data": {"speech": "hello you"}}', "Expected a recogniser's output"),
         (None, '{"text": "hello", "segments": [{"text": "hel', "Expected the rest of the JSON"),
+        ("json", '{"text": "a",\n"text": "b"}', r"talk:1: Expected each key of an object once, got 'text' twice"),
+        ("json", '{"text": "a", "score": 1e400}', r"talk:1: Expected numbers of JSON, got 1e400"),
+        ("jsonl", '"a"\n{"text": "a", "score": Infinity}', r"talk:2: Expected numbers of JSON, got Infinity"),
+        ("json", '{"text": "a", "deep": ' + "[" * 600 + "]" * 600 + "}", r"talk:1: Expected JSON nested at most 100"),
+        ("json", "[" * 99_999, r"talk:1: Expected JSON nested less deeply"),
+        ("json", f'[{{"word": "a", "start": 1{"0" * 400}}}]', r"talk:1: \[0\]: Expected times below 1e\+15 seconds"),
     ],
 )
 def test_bad_files_are_refused_with_the_line(file_format: str | None, source: str, message: str) -> None:
@@ -273,6 +283,7 @@ def test_times_that_are_no_numbers_count_as_unknown() -> None:
     source = '{"segments": [{"start": NaN, "end": 1.0, "text": "hello"}, {"start": 1.0, "end": 2.0, "text": "you"}]}'
     restored = restore_file(marking({}), read_source(source, "json"))
     assert "NaN" in restored.source()
+    assert restored.transcript.warnings == ["NaN is no number of JSON; as a time it is unknown"]
     assert restored.speeches[0].sentences[0].begins == 1.0
 
 
@@ -294,7 +305,7 @@ def test_what_is_written_in_another_format_can_be_read_again(name: str, target: 
 )  # fmt: skip
 def test_in_every_recognisers_words_nothing_may_be_heard(given: Any) -> None:
     assert read_source(json.dumps(given), "json").speeches[0].text == ""
-    with pytest.raises(FormatError, match="Name the text's key 'text'"):
+    with pytest.raises(FormatError, match=r"got the keys text, body\. Name the text's"):
         read_source('{"text": null, "body": "hello you"}', "json")
 
 

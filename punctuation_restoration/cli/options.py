@@ -12,7 +12,7 @@ from typing import Any
 import punctuation_restoration
 
 from ..loading import OptionError, add_trust_option
-from ..transcripts import FOREIGN, FORMATS, CueLimits, format_of_name
+from ..transcripts import FIELDS, FOREIGN, FORMATS, CueLimits, format_of_name
 
 HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists.
 
@@ -110,6 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--format", choices=FORMATS, help="format of the input (default: by extension)")
     add("--encoding", type=_encoding, metavar="NAME", help="encoding of the input, if it is neither UTF-8 nor marked "
         "by its first bytes; the output has the same")  # fmt: skip
+    add("--keys", type=_keys, metavar="FIELD=KEY,...", help="names of the keys of JSON that are not known: "
+        "text=content,start=from,end=to,speaker=participant.name")  # fmt: skip
     add("--force", "-f", action="store_true", help="overwrite files that exist")
     add(
         "--skip-existing",
@@ -205,6 +207,16 @@ def _encoding(name: str) -> str:
             f"Expected --encoding such as utf-8 or gb18030, got {name!r}."
         ) from error
     return name
+
+
+def _keys(given: str) -> dict[str, str]:
+    """The keys that hold a text, its times and its speaker, of `text=content,speaker=participant.name`."""
+    keys = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
+    if not keys or not keys.keys() <= set(FIELDS) or len(keys) != given.count(",") + 1:
+        raise argparse.ArgumentTypeError(
+            f"Expected --keys such as text=content,start=from, of {', '.join(FIELDS)}, got {given!r}."
+        )
+    return keys
 
 
 def _mark_names(marks: str) -> str | list[str]:

@@ -193,7 +193,9 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
                 args.encoding,
             )
         file_format = args.format or (None if args.text is None else "txt")
-        transcript, own = transcripts.read_bytes(content, file_format, name=name, encoding=encoding)
+        transcript, own = transcripts.read_bytes(
+            content, file_format, name=name, encoding=encoding, keys=args.keys
+        )
         for speech in transcript.speeches if args.lines and transcript.format == "txt" else ():
             speech.part_lines()
         n_more = len(transcript.warnings) - MAX_WARNINGS

@@ -8,11 +8,13 @@ words = restore_transcript(restore, words)              # what a recogniser give
 """
 
 from .file_text import Encoding, FormatError, Transcript
+from .layouts import FIELDS
 from .reading import FOREIGN, FORMATS, format_of_name, read_bytes, read_source
 from .restoring import RestoredTranscript, restore_file, restore_transcript, restored_parts
 from .writing import CueLimits, encoding_of, write_as
 
 __all__ = [
+    "FIELDS",
     "FOREIGN",
     "FORMATS",
     "CueLimits",

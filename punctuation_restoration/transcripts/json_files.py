@@ -5,18 +5,41 @@ indentation as far as it is regular; the spelling of numbers and blanks may chan
 """
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..pipeline.edits import Edit
 from .file_text import LINE_END, FormatError, Transcript, line_of
-from .recognisers import Recognised, read_transcripts
+from .recognisers import Recognised, read_transcripts, restored_value
 
 _BLANKS = re.compile(r"\ufeff?[ \t\n\r]*+")
 _INDENT = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)\S")
 _LOOKED_AT = 4096  # characters that show how a file is laid out
-_DECODER = json.JSONDecoder()
+_NAN = re.compile(r"[:\[,]\s*+NaN\s*+[,\]}]")
+_DEEPEST = 100  # lists and objects in one another
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"Expected each key of an object once, got {twice!r} twice. Remove one.")
+    return value
+
+
+def _number(text: str) -> float:
+    """A number with a point; the constant NaN, which WhisperX writes, stays."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"Expected numbers of JSON, got {text:.20}. Write null, or a number.")
+    return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,39 +54,12 @@ class JsonDocument:
         bool  # whether the values that follow one another are one transcript, as Vosk prints them
     )
 
-    def written(self, told: Iterable[tuple[Sequence[Any], list[dict[str, Any]] | None]]) -> str:
+    def written(self, told: Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]]) -> str:
         """The file with its marks; `told` has each speech's edits, and its sentences if any are wanted, in order."""
-        news = iter(told)
-
-        def restored(row: list[Recognised] | Recognised) -> Any:
-            if isinstance(row, list):
-                return [restored(one) for one in row]
-            edits, sentences = next(news)
-            value = row.restored(edits)
-            is_told = (
-                sentences is not None
-                and isinstance(value, Mapping)
-                and _may_be_ours(value.get("sentences", []))
-            )
-            return {**value, "sentences": sentences} if is_told else value
-
-        values = [restored(row) for row in self.rows]
+        values = [restored_value(row, told) for row in self.rows]
         values = values[0] if self.are_parts else values
-        return (
-            self.between.join(
-                json_text(value, **self.dump).replace("\n", self.between) for value in values
-            )
-            + self.behind
-        )
-
-
-def _may_be_ours(sentences: Any) -> bool:
-    """Whether a file's "sentences" are what was written here before, so that new ones take their place."""
-    rows = sentences if isinstance(sentences, list) else [sentences]
-    return all(
-        isinstance(row, Mapping) and {"text"} <= row.keys() <= {"text", "start", "end", "speaker"}
-        for row in rows
-    )
+        texts = [json_text(value, **self.dump).replace("\n", self.between) for value in values]
+        return self.between.join(texts) + self.behind
 
 
 def json_text(value: Any, **keywords: Any) -> str:
@@ -71,16 +67,16 @@ def json_text(value: Any, **keywords: Any) -> str:
     return json.dumps(value, **keywords).encode(errors="backslashreplace").decode()
 
 
-def read_json(source: str) -> Transcript:
+def read_json(source: str, keys: Mapping[str, str] | None = None) -> Transcript:
     """Read one or more JSON values of the shapes that recognisers give; a `FormatError` says where it is none."""
     values = list(_values(source))
     if not values:
         raise FormatError("Expected JSON, got an empty file.", line=1)
     if len(values) == 1:
-        return _transcript(source, "json", [_read(values[0], 1)])
+        return _transcript(source, "json", [_read(values[0], 1, keys)])
     if not all(isinstance(value, dict) for value in values):
         raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
-    found = _read(values, None)
+    found = _read(values, None, keys)
     return (
         _transcript(source, "json", found)
         if isinstance(found, list)
@@ -88,14 +84,14 @@ def read_json(source: str) -> Transcript:
     )
 
 
-def read_json_lines(source: str) -> Transcript:
+def read_json_lines(source: str, keys: Mapping[str, str] | None = None) -> Transcript:
     """Read one JSON value a line, each a text or any recogniser's output; a `FormatError` names the line of another."""
     rows: list[list[Recognised] | Recognised] = []
     for number, line in enumerate(LINE_END.split(source), start=1):
         values = list(_values(line, number))
         if len(values) > 1:
             raise FormatError(f"Expected one JSON value a line, got {len(values)}.", line=number)
-        rows += [_read(value, number) for value in values]
+        rows += [_read(value, number, keys) for value in values]
     return _transcript(source, "jsonl", rows)
 
 
@@ -115,12 +111,16 @@ def _transcript(
     between = "\r\n" if "\r\n" in source else "\n"
     document = JsonDocument(list(rows), dump, between, source[len(source.rstrip()) :], are_parts)
     warnings = [warning for one in found for warning in one.warnings]
+    if _NAN.search(source):
+        warnings.append("NaN is no number of JSON; as a time it is unknown")
     return Transcript(source, file_format, [one.speech for one in found], warnings, document)
 
 
-def _read(value: Any, line: int | None) -> list[Recognised] | Recognised:
+def _read(
+    value: Any, line: int | None, keys: Mapping[str, str] | None
+) -> list[Recognised] | Recognised:
     try:
-        return read_transcripts(value)
+        return read_transcripts(value, keys)
     except ValueError as error:
         raise FormatError(str(error), line=line) from error
 
@@ -141,7 +141,19 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
                 )
             problem = f"{problem} ({error.msg.lower()}).{what_to_do}"
             raise FormatError(problem, line=line - 1 + line_of(text, error.pos)) from error
-        except RecursionError as error:
-            problem = "Expected JSON nested less deeply than this."
+        except (ValueError, RecursionError) as error:
+            is_deep = isinstance(error, RecursionError)
+            problem = "Expected JSON nested less deeply than this." if is_deep else str(error)
             raise FormatError(problem, line=line - 1 + line_of(text, position)) from error
+        _check_depth(value, line)
         yield value
+
+
+def _check_depth(value: Any, line: int) -> None:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(_DEEPEST):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for values in inner for one in values if isinstance(one, dict | list)]
+        if not level:
+            return
+    raise FormatError(f"Expected JSON nested at most {_DEEPEST} deep, got more.", line=line)

@@ -1,380 +1,326 @@
-"""Where recognisers keep what was said, when, and by whom: to teach another one, add a row.
+"""What a value says, by the names of its keys: a text, when it was said, by whom, and lists of its parts.
 
-A path leads through keys, attributes and numbers: `results.channels.0`. It knows nothing of what is done with it.
+    {"text": "hello you", "segments": [{"text": "hello you", "start": 0.0, "end": 1.0, "speaker": "A"}]}
+      a text               a list        a text               times                     who speaks
+
+A part is a transcript, a segment or a word. `start`, `startTime`, `begin_time` and `from` are names of one thing; what
+names cannot tell, a caller says in `keys`. Single programs are named only where their shape is special.
 """
 
-import itertools
+import dataclasses
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
-from ..pipeline.items import as_list, as_seconds
+from ..pipeline.items import Time, as_list, as_seconds
+from ..pipeline.unspoken import Layout
 
-
-class Listed(NamedTuple):
-    """A list of what was said."""
-
-    path: str
-    holds: str  # "segments" or "words"
-    unit: float = 1.0  # seconds that the numbers of its times count
-    beside: str = ""  # a key without which it is another program's
-    each: str = ""  # a key without which an entry says nothing
-
-
-class Moments(NamedTuple):
-    """When a segment or word was said: its start, and its end or how long it lasts."""
-
-    start: str
-    end: str
-    unit: float = 1.0
-    lasts: bool = False
-
-
-class Aligned(NamedTuple):
-    """Times in a list of their own, one for each token: starts, or pairs of start and end."""
-
-    times: str
-    tokens: str = (
-        ""  # words, or pieces that join to the text; "": words between blanks, or Han characters
-    )
-    unit: float = 1.0
-
-
-# Where the transcript is; a star stands for each channel of a recording.
-ROOTS = (
-    "NBest.0",  # Azure: SDK
-    "",
-    "results.channels.*.alternatives.0",  # Deepgram
-    "results",  # AWS, Speechmatics
-    "result.transcription",  # Gladia
-    "result",
-    "transcription",
-    "transcripts.*",  # DashScope
-    "Result",  # Aliyun
-)
-# Richest first.
-LISTS = (
-    Listed("segments", "segments", 0.001, beside="resp_type"),  # Huawei
-    Listed("segments", "segments"),  # Whisper, WhisperX, faster-whisper, OpenAI, SenseVoice
-    Listed("transcription", "segments"),  # whisper.cpp
-    Listed("sentence_info", "segments", 0.001),  # FunASR
-    Listed("utterances", "segments", 0.001, beside="audio_duration"),  # AssemblyAI
-    Listed("utterances", "segments", 0.001, beside="additions"),  # Volcengine
-    Listed("result.0.utterances", "segments", 0.001),
-    Listed("utterances", "segments"),  # Deepgram, Gladia, Smallest
-    Listed("sentences", "segments", 0.001, beside="audio_duration"),
-    Listed("monologues", "segments"),  # Rev
-    Listed("recognizedPhrases", "segments"),  # Azure: batch
-    Listed("phrases", "segments"),  # Azure: fast
-    Listed("events", "segments", each="segs"),  # YouTube's json3
-    Listed("results", "segments"),  # Google, Watson, Riva
-    Listed("ResultDetail", "segments"),  # Tencent
-    Listed("Transcript", "segments"),  # Amazon Connect
-    Listed("Sentences", "segments"),  # Aliyun
-    Listed("sentences", "segments"),  # our own
-    Listed("chunks", "words"),  # transformers
-    Listed("timestamp.word", "words"),  # NeMo
-    Listed("timestep.word", "words"),
-    Listed("result", "words"),  # Vosk
-    Listed("words", "words", 0.001, beside="audio_duration"),
-    Listed("words", "words"),
-    Listed("Words", "words"),  # Azure: SDK
-    Listed("word_segments", "words"),  # WhisperX
-    Listed("items", "words"),  # AWS
-    Listed("timestamp.segment", "segments"),  # NeMo
-    Listed("timestep.segment", "segments"),
-)
-INNER_WORDS = (
-    "words", "tokens", "elements", "segs", "alternatives.0.words", "nBest.0.words", "Words", "result.word_info",
-)  # fmt: skip
+FIELDS = ("text", "start", "end", "speaker")  # what `keys` may name
+# Names of texts, in small letters and without signs; the first that is there is read.
 TEXTS = (
-    "pred_text", "text", "sentence", "transcript", "transcription", "transcripts.0.transcript", "full_transcript",
-    "Lexical", "DisplayText", "combinedRecognizedPhrases.0.lexical", "combinedPhrases.0.text",
+    "predtext",  # NeMo's manifests, whose "text" is the reference
+    "lexical",  # Azure's text without marks
+    "text", "transcript", "transcription", "sentence", "fulltranscript", "displaytext",
 )  # fmt: skip
 PART_TEXTS = (
-    "punctuated_word", "word", "text", "segment", "sentence", "transcript", "value", "content", "utf8", "Word",
-    "alternatives.0.transcript", "alternatives.0.content", "nBest.0.lexical", "FinalSentence", "Text", "Content",
-    "result.text", "body",
+    "punctuatedword", "word", "text", "segment", "lexical", "sentence", "transcript", "value",
+    "content", "utf8", "finalsentence", "body",
 )  # fmt: skip
-TIMES = (
-    Moments("start", "end"),
-    Moments("start", "duration", lasts=True),  # youtube-transcript-api
-    Moments("start", "dur", lasts=True),
-    Moments("start_time", "end_time"),  # NeMo, AWS, Speechmatics
-    Moments("start_time", "duration", lasts=True),
-    Moments("startTime", "endTime"),  # Google, podcasts
-    Moments("startTime", "duration", lasts=True),
-    Moments("startOffset", "endOffset"),  # Google, version 2
-    Moments("timestamp.0", "timestamp.1"),  # transformers
-    Moments("offsets.from", "offsets.to", 0.001),  # whisper.cpp
-    Moments("timestamps.from", "timestamps.to"),
-    Moments("begins", "ends"),  # our own
-    Moments("begin", "end"),
-    Moments("ts", "end_ts"),  # Rev
-    Moments("start_ms", "end_ms", 0.001),
-    Moments("start_sec", "end_sec"),  # Leopard
-    Moments("startSec", "endSec"),
-    Moments("begin_time", "end_time", 0.001),  # DashScope
-    Moments("BeginTime", "EndTime", 0.001),  # Aliyun
-    Moments("StartMs", "EndMs", 0.001),  # Tencent
-    Moments("BeginOffsetMillis", "EndOffsetMillis", 0.001),  # Amazon Connect
-    Moments("offsetInTicks", "durationInTicks", 1e-7, lasts=True),  # Azure, in 100 ns
-    Moments("Offset", "Duration", 1e-7, lasts=True),
-    Moments("offsetMilliseconds", "durationMilliseconds", 0.001, lasts=True),
-    Moments("offset", "duration", lasts=True),
-    Moments("tStartMs", "dDurationMs", 0.001, lasts=True),  # YouTube
-)
-# Words with these keys count from the start of their segment.
-AFTER_SEGMENT = {
-    "utf8": Moments("tOffsetMs", "", 0.001),  # YouTube
-    "OffsetStartMs": Moments("OffsetStartMs", "OffsetEndMs", 0.001),  # Tencent
-}
-ALIGNED = (
-    Aligned("timestamps", "tokens"),  # sherpa-onnx
-    Aligned("timestamp", "words", 0.001),  # FunASR
-    Aligned("timestamp", "", 0.001),
-)
-SPEAKERS = (
-    "speaker", "speaker_label", "speaker_id", "speakerTag", "speaker_tag", "speakerLabel", "spk", "SpeakerId",
-    "ParticipantId",
-)  # fmt: skip
-NAMES = ("id", "audio_filepath", "name", "key")
-# Where one of these is empty, nothing was heard.
-_MAY_BE_EMPTY = ("text", "word", "transcript", "alternatives", "nBest")
-_EMPTY: tuple[Any, ...] = (None, "", [], [{}])
-OTHER_READINGS = {"alternatives", "NBest", "nBest"}  # of the same words: all entries but the first
-# Keys that say more of what is read already, or another thing than it seems.
-NOT_MISSED = {
-    "start_offset",
-    "end_offset",
-    "end_of_turn",
-    "timestamp",
-    "timestep",
-    "timestamps",
-    "offsets",
-    "duration",
-}
-KNOWN_KEYS = {path.split(".")[0] for row in (*TIMES, *AFTER_SEGMENT.values()) for path in row[:2]}
-KNOWN_KEYS |= {*SPEAKERS, *NOT_MISSED}
-LOOK_LIKE = {
-    "times": {
-        "start",
-        "begin",
-        "end",
-        "stop",
-        "time",
-        "times",
-        "timestamp",
-        "timestamps",
-        "offset",
-        "offsets",
-    },
-    "speakers": {"speaker", "spk", "talker"},
-}
-_TEXT_KEYS = {path.split(".")[-1] for path in (*TEXTS, *PART_TEXTS)} - {
-    "value",
-    "content",
-    "Content",
-    "DisplayText",
-}
-ATTRIBUTES = (
-    "text",
-    "segments",
-    "word",
-    "words",
-    "transcript",
-)  # any of these makes an object a part of what was said
+WORD_LISTS = ("word", "token", "element", "segs", "chunks", "items")
+READINGS = ("alternatives", "nbest")  # of the same words: the first one is read
+STARTS = {"start", "begin", "begins", "from"}
+ENDS = {"end", "ends", "stop", "to"}
+LENGTHS = {"duration", "dur"}
+BARE = {"offset", "offsets", "ts", "time", "timestamp", "timestamps"}
+UNITS = {"ms": 0.001, "millis": 0.001, "milliseconds": 0.001, "ticks": 1e-7}
+BESIDE_TIMES = {*BARE, *UNITS, "t", "d", "in", "at", "s", "sec", "seconds"}
+ROLES = (("start", STARTS), ("end", ENDS), ("length", LENGTHS), ("bare", {""}))
+# They count frames (NeMo), or from the start of their segment (YouTube, Tencent).
+OTHER_TIMES = {"start_offset", "end_offset", "tOffsetMs", "OffsetStartMs", "OffsetEndMs"}
+SPEAKERS = {"speaker", "spk", "talker", "participant"}
+BESIDE_SPEAKERS = {"label", "id", "tag", "name"}
+DEEPEST = 5  # dictionaries in dictionaries in which a text is looked for
+LOOKED_AT = 20  # entries of a list that show whether it says something
+COMPLETE = 0.9  # of the letters of the longest list
+_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _CLOCK = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_DURATION = re.compile(
-    r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?"
-)  # of ISO 8601: PT2M3.5S
+_DURATION = re.compile(r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?")  # ISO 8601
+Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value
+
+
+@functools.lru_cache(maxsize=4096)
+def plain(key: Any) -> str:
+    """A key in small letters, without signs."""
+    return "".join(filter(str.isalnum, str(key).lower()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _names(key: Any) -> frozenset[str]:
+    """The words of a key: "start" and "time" of `startTime`."""
+    return frozenset(map(str.lower, _NAME.findall(str(key))))
+
+
+@functools.lru_cache(maxsize=4096)
+def time_role(key: Any) -> tuple[str, float] | None:
+    """What a key tells of a time, "start", "end", "length" or "bare", and its unit in seconds; None for other keys."""
+    names = _names(key)
+    core = names - BESIDE_TIMES or ({""} if names & BARE else set())
+    role = next((role for role, known in ROLES if len(core) == 1 and core <= known), None)
+    if role is None or key in OTHER_TIMES:
+        return None
+    return role, next((UNITS[name] for name in names if name in UNITS), 1.0)
+
+
+@functools.lru_cache(maxsize=4096)
+def looks_like_time(key: Any) -> bool:
+    """Whether a key that is not known may yet tell a time."""
+    is_known = key in OTHER_TIMES or time_role(key) is not None
+    return not is_known and bool(_names(key) & (STARTS | ENDS | BARE))
+
+
+@functools.lru_cache(maxsize=4096)
+def tells_speaker(key: Any) -> bool:
+    """Whether a key tells who speaks."""
+    names = _names(key)
+    return bool(names & SPEAKERS) and names <= SPEAKERS | BESIDE_SPEAKERS
+
+
+def are_our_sentences(rows: Any) -> bool:
+    """Whether a file's "sentences" are what was written here before, so that new ones take their place."""
+    return all(
+        isinstance(row, Mapping) and {"text"} <= row.keys() <= {"text", "start", "end", "speaker"}
+        for row in (rows if isinstance(rows, list) else [rows])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PartList:
+    """Parts that follow one another, and the key that holds them."""
+
+    parts: "list[Part]"
+    key: str = ""
+
+    @property
+    def are_words(self) -> bool:
+        """Whether these are single words, by the name of the list or of their texts."""
+        is_named = any(name in plain(self.key) for name in WORD_LISTS)
+        first = self.parts[0] if self.parts else None
+        return is_named or (
+            first is not None and (isinstance(first.value, str) or "word" in first.members())
+        )
+
+    @property
+    def layout(self) -> Layout:
+        return "word" if self.are_words else "line"
+
+    def told(self) -> "list[tuple[Part, Part]]":
+        """The parts that have a text, with it."""
+        return [(part, text) for part in self.parts if (text := part.text())]
+
+    def letters(self) -> str:
+        """What is said in it, without blanks and signs."""
+        said: list[str] = []
+        for part in self.parts:
+            text = part.text()
+            said += [letters(text.value)] if text else [one.letters() for one in part.lists()[:1]]
+        return "".join(said)
+
+    def is_within(self, text: "Part") -> bool:
+        """Whether these are words, and a text says no less than they do."""
+        return bool(self.parts) and len(self.letters()) <= len(letters(text.value))
+
+    @property
+    def are_ours(self) -> bool:
+        """Whether these are sentences that were written here."""
+        return self.key == "sentences" and are_our_sentences([part.value for part in self.parts])
+
+    def rank(self, n_most: int) -> tuple[bool, bool, bool, int]:
+        """The list to read is the smallest: complete, with times, with lists in it, of few parts."""
+        first = next((part for part in self.parts if part.says()), self.parts[0])
+        inner = first.lists()
+        timed = [first, *(part for one in inner for part in one.parts[:2])]
+        return (
+            len(self.letters()) < COMPLETE * n_most,
+            all(part.moments() is None for part in timed),
+            not inner,
+            len(self.parts),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A value inside what a recogniser gave, and the way to it."""
+    """A transcript, a segment or a word, or what holds it; and the way to it."""
 
     value: Any
-    way: tuple[str | int, ...] = ()
+    way: Way = ()
+    keys: Mapping[str, str] = field(default_factory=dict)  # one of FIELDS -> the path to it
+
+    def inner(self, step: str | int, value: Any) -> "Part":
+        return Part(value, (*self.way, step), self.keys)
+
+    def entries(self) -> "list[Part] | None":
+        """The entries of a list; None for another value, and for an array of numbers."""
+        kind = getattr(getattr(self.value, "dtype", None), "kind", "O")
+        values = as_list(self.value) if kind in "OU" else None
+        return values if values is None else [self.inner(n, one) for n, one in enumerate(values)]
+
+    def members(self) -> Mapping[Any, Any]:
+        """What a dictionary or an object holds, by name."""
+        value = self.value
+        if isinstance(value, Mapping):
+            return value
+        if hasattr(value, "_asdict"):
+            members: dict[str, Any] = value._asdict()
+            return members
+        if dataclasses.is_dataclass(value):
+            names = [one.name for one in dataclasses.fields(value)]
+        else:
+            names = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_")]
+        if isinstance(getattr(type(value), "text", None), property):  # computed, perhaps from words
+            names.append("text")
+        return {name: getattr(value, name, None) for name in names}
 
     def at(self, path: str) -> "Part | None":
-        """What stands under a path; None where there is nothing."""
-        value, way = self.value, self.way
-        for name in filter(None, path.split(".")):
-            step: str | int = int(name) if name.isdigit() else name
-            if isinstance(step, int):
-                values = as_list(value)
-                value = values[step] if values is not None and step < len(values) else None
-            else:
-                value = (
-                    value.get(step) if isinstance(value, Mapping) else getattr(value, step, None)
-                )
-            way = (*way, step)
-            if value is None or callable(value):
+        """What stands under a path of keys, as `participant.name`; None where there is nothing."""
+        part = self
+        for step in path.split("."):
+            value = part.members().get(step)
+            if value is None:
                 return None
-        return Part(value, way)
+            part = part.inner(step, value)
+        return part
 
-    def all(self, path: str) -> "list[Part]":
-        """What stands under a path in which a star stands for every entry of a list."""
-        before, star, after = path.partition(".*")
-        found = self.at(before)
-        parts = (found.parts() or [] if star else [found]) if found else []
-        return [one for part in parts if (one := part.at(after.removeprefix(".")))]
+    def holders(self, depth: int = 0) -> "Iterator[Part]":
+        """It itself, and the dictionaries and objects in it; of several readings the first."""
+        yield self
+        for key, value in self.members().items() if depth < DEEPEST else ():
+            inner = self.inner(key, value)
+            if plain(key) in READINGS and as_list(value):
+                yield from inner.inner(0, value[0]).holders(depth + 1)
+            elif isinstance(value, Mapping) or hasattr(value, "__dict__"):
+                yield from inner.holders(depth + 1)
 
-    def texts(self) -> "Iterator[Part]":
-        """Every string in it of several words, under a key that holds what was said."""
-        if isinstance(self.value, Mapping):
-            for key, value in self.value.items():
-                if isinstance(value, Mapping | list | tuple):
-                    yield from Part(value, (*self.way, key)).texts()
-                elif isinstance(value, str) and key in _TEXT_KEYS and len(value.split()) > 1:
-                    yield Part(value, (*self.way, key))
-        elif isinstance(self.value, list | tuple):
-            for n, value in enumerate(
-                self.value[:1] if {*self.way[-1:]} & OTHER_READINGS else self.value
-            ):
-                if isinstance(value, Mapping | list | tuple):  # there may be many numbers
-                    yield from Part(value, (*self.way, n)).texts()
+    def texts(self, names: Sequence[str] = PART_TEXTS) -> "Iterator[Part]":
+        """The strings under these names, in their order; those of what it holds come after its own."""
+        if isinstance(self.value, str):
+            yield self
+            return
+        for holder in self.holders():
+            told = holder.at(self.keys["text"]) if "text" in self.keys else None
+            members = holder.members()
+            own = {plain(key): key for key in members}
+            by_name = (holder.inner(own[name], members[own[name]]) for name in names if name in own)
+            yield from (one for one in (told, *by_name) if one and isinstance(one.value, str))
 
-    def parts(self) -> "list[Part] | None":
-        """The entries of a list or an array; None for another value."""
-        values = as_list(self.value)
-        return (
-            None
-            if values is None
-            else [Part(value, (*self.way, n)) for n, value in enumerate(values)]
-        )
-
-    def strings(self, paths: Sequence[str] = TEXTS) -> "Iterator[Part]":
-        """The strings under these paths, by default the texts of a transcript."""
-        return (
-            one for one in map(self.at, paths) if one is not None and isinstance(one.value, str)
-        )
-
-    def said(self) -> "Part | None":
-        """The text of a segment or word, which may be it itself."""
-        return self if isinstance(self.value, str) else next(self.strings(PART_TEXTS), None)
+    def text(self) -> "Part | None":
+        """The text of a segment or a word; None where nothing is said."""
+        return next((text for text in self.texts() if text.value.strip()), None)
 
     def says(self) -> bool:
-        """Whether it is a dictionary, or an object of which something was said."""
-        return isinstance(self.value, Mapping) or any(self.at(name) for name in ATTRIBUTES)
+        """Whether it is no bare string, and has a text or lists of parts that have one."""
+        if isinstance(self.value, str):
+            return False
+        return next(self.texts(), None) is not None or bool(self.lists())
 
-    def is_silent(self) -> bool:
-        """Whether it is an entry in which nothing was heard."""
-        return isinstance(self.value, Mapping) and any(
-            self.value.get(key, 0) in _EMPTY for key in _MAY_BE_EMPTY
-        )
+    def lists(self) -> list[PartList]:
+        """The lists of its parts, that to be read first; the words of our own results are none."""
+        lists: list[PartList] = []
+        for holder in self.holders():
+            for key, value in holder.members().items():
+                parts = None if plain(key) in READINGS else holder.inner(key, value).entries()
+                shown = [
+                    part for part in (parts or [])[:LOOKED_AT] if key == "words" or part.says()
+                ]
+                if parts and shown and "mark" not in shown[0].members():
+                    lists.append(PartList(parts, str(key)))
+        if len(lists) > 1:
+            n_most = max(len(one.letters()) for one in lists)
+            lists.sort(key=lambda one: one.rank(n_most))
+        return lists
 
-    def heard_nothing(self) -> bool:
-        """Whether this transcript has an empty list, or a text that is null and no other."""
-        lists = (
-            at
-            for path in ROOTS
-            for one in self.all(path)
-            for row in LISTS
-            if (at := one.at(row.path))
-        )
-        values = self.value if isinstance(self.value, Mapping) else {}
-        is_null = any(values.get(key, "") is None for key in TEXTS)
-        has_other = any(isinstance(one, str) and " " in one.strip() for one in values.values())
-        return (is_null and not has_other) or any(at.parts() == [] for at in lists)
-
-    def lists(self) -> "list[tuple[Listed, list[Part]]]":
-        """The lists of a transcript that have something in them, richest first."""
-        rows: dict[str, tuple[Listed, list[Part]]] = {}
-        for row in LISTS:
-            found = self.at(row.path)
-            parts = found.parts() if found else []
-            if found and parts is None and row.path in ("segments", "chunks", "words"):
-                raise self.fault(
-                    f"Expected a list under {row.path!r}, got {found.value!r:.60}. Put one there."
-                )
-            parts = [part for part in parts or [] if not row.each or part.at(row.each)]
-            if (
-                not parts or (row.beside and not self.at(row.beside)) or parts[0].at("mark")
-            ):  # our own output's
-                continue
-            if parts[0].says() or (row.path == "words" and isinstance(parts[0].value, str)):
-                rows.setdefault(row.path, (row, parts))
-        return list(rows.values())
-
-    def inner_words(self) -> "list[Part]":
-        """The words of a segment; numbers of tokens are none."""
-        for key in INNER_WORDS:
-            found = self.at(key)
-            words = found.parts() if found else []
-            if words and all(word.said() for word in words):
-                return words
-            if found and key == "words" and (words or words is None):
-                raise self.fault(
-                    f"Expected a list of words under 'words', got {found.value!r:.60}. Put one there."
-                )
-        return []
-
-    def speaker(self) -> Any:
-        """Who speaks; None where nobody tells."""
-        told = (found.value for found in map(self.at, SPEAKERS) if found)
-        return next(
-            (one for one in told if isinstance(one, str | int | float) and str(one).strip()), None
-        )
-
-    def begins(self) -> bool:
-        """Whether it says when it begins, in a recording: a date says when that was made."""
-        starts = (start.value for row in TIMES if (start := self.at(row.start)))
-        return any(as_list(start) is None and not _DATE.match(str(start)) for start in starts)
-
-    def moments(self, unit: float) -> tuple[float | None, float | None] | None:
-        """When it was said, in seconds: start and end, None where one is not known; None where it has no times."""
-        whole = (row for row in TIMES if self.at(row.start) and self.at(row.end))
-        starts, ends = (
-            (row for row in TIMES if self.at(row.start)),
-            (row for row in TIMES if self.at(row.end)),
-        )
-        if row := next(
-            itertools.chain(whole, starts, ends), None
-        ):  # start_time and begin_time both have an end_time
-            first, last = (self.seconds(self.at(path), unit * row.unit) for path in row[:2])
-            if row.lasts and first is not None and last is not None:
-                last = round(first + last, 6)
-            return first, last
-        pair = self.at("timestamp")
-        if (
-            pair
-            and not isinstance(pair.value, Mapping)
-            and [part.value for part in pair.parts() or ()] != [None, None]
-        ):
-            raise self.fault(
-                f'Expected a "timestamp": [start, end], got {pair.value!r:.60}. Write one, or none.'
-            )
+    def speaker(self) -> str | int | float | None:
+        """Who speaks, by name if there is one; None where nobody tells."""
+        if path := self.keys.get("speaker"):
+            told = self.at(path)
+            values = [told.value] if told else []
+        else:
+            members = self.members()
+            keys = sorted(filter(tells_speaker, members), key=lambda key: "name" not in _names(key))
+            values = [members[key] for key in keys]
+        for value in values:
+            if isinstance(value, Mapping):
+                value = next((value[key] for key in ("name", "label", "id") if key in value), None)
+            if isinstance(value, str | int | float) and str(value).strip():
+                return value
         return None
 
-    def seconds(self, moment: "Part | None", unit: float) -> float | None:
-        """A moment inside it."""
+    def moments(self) -> tuple[Time, Time] | None:
+        """When it was said: start and end, None where one is not known; None where it has no times.
+
+        They are seconds where the names of keys, or times as text, tell so; else of the unit that `in_seconds` finds.
+        """
+        told: dict[str, tuple[Any, float]] = {}
+        for key, value in self.members().items():
+            role = time_role(key)
+            is_date = isinstance(value, str) and _DATE.match(value)
+            if role and value is not None and not is_date:
+                told.setdefault(role[0], (value, role[1]))
+        for name in ("start", "end"):
+            if found := self.at(self.keys[name]) if name in self.keys else None:
+                told[name] = found.value, 1.0
+        bare, unit = told.get("bare", (None, 1.0))
+        if "start" not in told and bare is not None:
+            pair = as_list(bare)
+            if isinstance(bare, Mapping):
+                return Part(bare, self.way).moments()
+            if pair is not None:
+                is_pair = len(pair) == 2 and as_list(pair[0]) is None
+                told = {"start": (pair[0], unit), "end": (pair[1], unit)} if is_pair else {}
+            elif told.keys() & {"end", "length"} or (
+                isinstance(bare, str) and not bare.strip().isdecimal()
+            ):
+                told["start"] = bare, unit  # a number alone may count characters
+        begins, ends, length = (self._seconds(*told.get(n, (None, 1.0))) for n in _MOMENTS)
+        if ends is None and begins is not None and length is not None:
+            ends = round(begins + length, 6)
+        return None if begins is None and ends is None else (begins, ends)
+
+    def _seconds(self, value: Any, unit: float) -> Time:
         try:
-            return None if moment is None else seconds(moment.value, unit)
+            return seconds(value, unit)
         except ValueError as error:
             raise self.fault(str(error)) from error
 
     def fault(self, problem: str) -> ValueError:
         """The error that names the place of a value."""
-        place = "".join(
-            f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way
-        ).lstrip(".")
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.way)
+        place = "".join(steps).lstrip(".")
         return ValueError(f"{place}: {problem}" if place else problem)
 
 
-def seconds(value: Any, unit: float = 1.0) -> float | None:
+_MOMENTS = ("start", "end", "length")
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text, small."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def seconds(value: Any, unit: float = 1.0) -> Time:
     """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
     value = value.item() if hasattr(value, "item") else value
-    value = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
-    if isinstance(value, str) and (
-        found := _DURATION.fullmatch(value.strip()) or _CLOCK.fullmatch(value.strip())
-    ):
-        hours, minutes, rest = (float((part or "0").replace(",", ".")) for part in found.groups())
-        in_seconds = found.re is _DURATION or found[2]
-        return round(hours * 3600 + minutes * 60 + rest if in_seconds else rest * unit, 6)
+    if isinstance(value, str):
+        value = value.strip()
+        found = _DURATION.fullmatch(value) or _CLOCK.fullmatch(value)
+        if value.isdecimal():
+            value = int(value)
+        elif found:
+            parts = [float((part or "0").replace(",", ".")) for part in found.groups()]
+            is_clock = found.re is _DURATION or found[2]
+            return round(parts[0] * 3600 + parts[1] * 60 + parts[2] * (1 if is_clock else unit), 6)
     number = as_seconds(value)
     is_whole = isinstance(number, int) and unit == 1
     return number if number is None or is_whole else round(float(number) * unit, 6)

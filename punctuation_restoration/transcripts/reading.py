@@ -4,6 +4,7 @@ The only module that knows all the readers; plain text it reads itself.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from ..pipeline.unspoken import find_hidden
@@ -33,10 +34,8 @@ _READERS = {
     "txt": read_text,
     "srt": read_srt,
     "vtt": read_vtt,
-    "json": read_json,
-    "jsonl": read_json_lines,
 }
-FORMATS = tuple(_READERS)  # all of them are written, too
+FORMATS = (*_READERS, "json", "jsonl")  # all of them are written, too
 SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl", ".lrc": "txt"}
 
 
@@ -62,8 +61,8 @@ def sniff_format(source: str) -> str:
     return "txt"
 
 
-def read_source(source: str, file_format: str) -> Transcript:
-    """Read a file's text, with its own line ends.
+def read_source(source: str, file_format: str, keys: Mapping[str, str] | None = None) -> Transcript:
+    """Read a file's text, with its own line ends; `keys` are those of `restore_transcript`, for JSON.
 
     Raises:
         FormatError: the text is not of this format; with the line.
@@ -75,6 +74,9 @@ def read_source(source: str, file_format: str) -> Transcript:
         return Transcript(
             source, file_format, []
         )  # an empty recording: nothing to restore, and no fault
+    if file_format in ("json", "jsonl"):
+        read = read_json if file_format == "json" else read_json_lines
+        return read(source, keys)
     return _READERS[file_format](source)
 
 
@@ -84,6 +86,7 @@ def read_bytes(
     *,
     name: str | None = None,
     encoding: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> tuple[Transcript, Encoding]:
     """Read a file's bytes; the format is taken from `name`, or found, where it is not given.
 
@@ -107,7 +110,7 @@ def read_bytes(
         named = format_of_name(name or "")
         wanted = file_format or (None if named == "txt" else named)
         try:
-            return read_source(source, wanted or sniff_format(source)), found
+            return read_source(source, wanted or sniff_format(source), keys), found
         except FormatError:
             if wanted or not _BRACKETED_TEXT.match(source):
                 raise

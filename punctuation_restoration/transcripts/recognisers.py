@@ -1,8 +1,8 @@
-"""Takes what a speech recogniser gives, Python values, gives its speech with all copies of it, and writes edits back.
+"""Takes what a speech recogniser gives, gives its speech with all copies of it, and writes edits back.
 
 Whisper says everything three times: in `text`, in the segments, and in their words; all of them get the marks. The
-richest list that has something in it is read, and the others are its copies. Values are dictionaries, objects with such
-attributes, lists and arrays of these, from a call or from a JSON file; `layouts.py` knows their keys.
+text of each segment is read, its words tell when it was said, and all else is a copy. Values are dictionaries, objects,
+lists and arrays of these, from a call or from a JSON file; `layouts.py` knows what their keys tell.
 """
 
 import contextlib
@@ -17,20 +17,27 @@ from ..pipeline.edits import Edit
 from ..pipeline.items import TimedSpan, as_list
 from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
-    AFTER_SEGMENT,
-    ALIGNED,
-    KNOWN_KEYS,
-    LOOK_LIKE,
-    NAMES,
-    ROOTS,
-    Listed,
+    FIELDS,
+    TEXTS,
     Part,
+    PartList,
+    Way,
+    are_our_sentences,
+    letters,
+    looks_like_time,
+    seconds,
 )
-from .speech import Line, Said, Span, Speech, SpeechBuilder, lacks_signs
+from .speech import Line, Said, Span, Speech, SpeechBuilder
 
-SLOWEST = 20  # seconds for a letter; whole numbers that would make speech slower are milliseconds
-_TOKENS = (r"\S+", r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’][^\W_]+)*")
-Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value
+SLOWEST = (
+    20  # seconds for a letter: whole numbers that would make speech slower count something smaller
+)
+UNITS = (1.0, 0.001, 1e-7)  # seconds, milliseconds, Azure's ticks
+CHANNELS = ("channels", "transcripts")
+# A word, or a Han character.
+_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’-][^\W_]+)*")
+NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
+SILENT = {"partial", "alternatives"}  # keys of entries in which nothing may be heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,27 @@ class Recognised:
         return tree.get("") or _rebuilt(self.given, tree)
 
 
+def restored_value(
+    found: list[Recognised] | Recognised,
+    told: Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]],
+) -> Any:
+    """A value again, restored; `told` has for each transcript its edits, and its sentences if it has times.
+
+    A dictionary gets the sentences under "sentences", unless it has others there.
+    """
+    if isinstance(found, list):
+        return [restored_value(one, told) for one in found]
+    edits, sentences = next(told)
+    value = found.restored(edits)
+    if sentences is None or not isinstance(value, dict):
+        return value
+    return (
+        {**value, "sentences": sentences}
+        if are_our_sentences(value.get("sentences", []))
+        else value
+    )
+
+
 def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     """The value again, with the strings of the tree, which has its shape.
 
@@ -71,7 +99,8 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
         return tree
     if isinstance(value, Mapping):
         return {key: _rebuilt(inner, tree.get(key, {})) for key, inner in value.items()}
-    if (values := as_list(value)) is not None and (tree or isinstance(value, list | tuple)):
+    values = as_list(value)
+    if values is not None and (tree or isinstance(value, list | tuple)):
         inner = [_rebuilt(one, tree.get(n, {})) for n, one in enumerate(values)]
         return tuple(inner) if isinstance(value, tuple) else inner
     if not tree:
@@ -83,12 +112,9 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     if new.keys() <= {one.name for one in fields if one.init}:
         return dataclasses.replace(value, **new)
     changed = copy.copy(value)
-    for name, inner in sorted(
-        new.items(), key=lambda item: isinstance(item[1], str)
-    ):  # texts may follow from lists
-        with contextlib.suppress(
-            AttributeError
-        ):  # perhaps it is computed from what was written already
+    # Lists before texts, which may be computed from them and then are right already.
+    for name, inner in sorted(new.items(), key=lambda item: isinstance(item[1], str)):
+        with contextlib.suppress(AttributeError):
             setattr(changed, name, inner)
         if getattr(changed, name) != inner:
             raise ValueError(
@@ -98,383 +124,267 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     return changed
 
 
-def opens_transcript(value: Any) -> bool:
-    """Whether this is a word or a segment of a recogniser, so that a list which begins with it is one transcript."""
-    part = Part(value)
-    return part.at("word") is not None or (part.begins() and any(part.strings(["text"])))
+def read_transcripts(
+    value: Any, keys: Mapping[str, str] | None = None
+) -> list[Recognised] | Recognised:
+    """What a recogniser or a JSON file gives: one transcript, or a list of several; texts in a list are its words.
 
+    Args:
+        keys: the names of the value's own keys: `{"text": "content", "start": "from", "speaker": "participant.name"}`.
 
-def is_pair(value: Any) -> bool:
-    """Whether this is what faster-whisper's `transcribe` returns: its segments, and an object about the recording."""
-    is_of_two = isinstance(value, tuple) and len(value) == 2
-    return (
-        is_of_two
-        and isinstance(value[0], list | tuple | Iterator)
-        and hasattr(value[1], "language")
-    )
-
-
-def read_transcripts(value: Any) -> list[Recognised] | Recognised:
-    """What a recogniser or a JSON file gives: one transcript, or a list of several; texts in a list are its words."""
+    Raises:
+        ValueError: what has another shape, and where.
+    """
+    keys = keys or {}
+    if not keys.keys() <= set(FIELDS):
+        raise ValueError(
+            f"Expected keys for {', '.join(FIELDS)}, got {sorted(keys)}. Correct them."
+        )
     if isinstance(value, Iterator):
         value = list(value)
-    values = None if is_pair(value) else as_list(value)
-    if not values or all(isinstance(one, str) for one in values):
-        return read_recognised(value)
-    if any(map(opens_transcript, values)) or _are_vosk(values):
-        return read_recognised(value)
-    return [read_recognised(one, (n,)) for n, one in enumerate(values)]
+    parts = None if _is_pair(value) else Part(value, (), keys).entries()
+    if not parts or all(isinstance(part.value, str) for part in parts) or _are_parts(parts):
+        return _read(value, (), keys)
+    return [_read(part.value, part.way, keys) for part in parts]
 
 
-def read_recognised(given: Any, way: Way = ()) -> Recognised:
-    """Read one transcript: a dictionary or an object, a list of words or segments, or such a list and its info.
+def _are_parts(parts: Sequence[Part]) -> bool:
+    """Whether these are segments or words of one transcript, or what Vosk prints after each pause."""
+    for part in parts:
+        members = part.members()
+        text = part.text()
+        is_segment = text is not None and text.way[:-1] == part.way and part.moments() is not None
+        if is_segment or "word" in members or isinstance(members.get("result"), list):
+            return True
+    return False
 
-    A ValueError says what has another shape, and where; `way` is where the transcript stands among others.
-    """
-    if is_pair(given):
+
+def _is_pair(value: Any) -> bool:
+    """Whether this is what faster-whisper's `transcribe` returns: its segments, and an object about the recording."""
+    is_of_two = isinstance(value, tuple) and len(value) == 2
+    return is_of_two and hasattr(value[1], "language") and not isinstance(value[0], str)
+
+
+def _read(given: Any, way: Way, keys: Mapping[str, str]) -> Recognised:
+    if _is_pair(given):
         given = (list(given[0]), given[1])
-    elif isinstance(given, Iterator):
-        given = list(given)
-    elif not isinstance(given, str) and as_list(given) is None and not Part(given).says():
-        raise Part(given, way).fault(
-            f"Expected a recogniser's output (words, segments, a transcript), got {given!r:.60}. "
-            "Pass of another object the dictionary in it that has them (`.model_dump()`, `.to_dict()`)."
-        )
-    return _Reader(given, way).read()
+        part = Part(given[0], (*way, 0), keys)
+    else:
+        given = list(given) if isinstance(given, Iterator) else given
+        part = Part(given, way, keys)
+    return _Reader(part, len(way)).read(given)
 
 
-def _are_vosk(values: Sequence[Any]) -> bool:
-    """Vosk prints one object after each pause. Bare {"text"} objects alone may as well be separate texts."""
-    bare = {"text"}, {"partial"}
-    kinds = [
-        isinstance(value, Mapping) and (value.keys() in bare or "result" in value)
-        for value in values
+def in_seconds(spans: Sequence[TimedSpan]) -> list[TimedSpan]:
+    """Times in seconds: whole numbers by which speech would be far too slow are milliseconds, or ticks of 100 ns."""
+    moments = [moment for span in spans for moment in span.time if moment is not None]
+    pairs = [(end - start, time) for start, end, time in spans if None not in time]
+    n_letters = sum(length for length, _ in pairs)
+    lasts = sum(ends - begins for _, (begins, ends) in pairs)  # type: ignore[operator]
+    slowest = SLOWEST * n_letters
+    unit = next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
+    if unit == 1 or not all(float(moment).is_integer() for moment in moments):
+        return list(spans)
+    scaled = [
+        [None if one is None else round(one * unit, 6) for one in span.time] for span in spans
     ]
-    return all(kinds) and any(isinstance(value.get("result"), list) for value in values)
-
-
-def _are_spaced(words: Sequence[Part]) -> bool:
-    """Whether words have the blanks before them, as Whisper's: ` 3`, `.5`, ` percent`."""
-    return any(
-        text.value[:1].isspace() and text.value.strip() for word in words if (text := word.said())
-    )
-
-
-def _joined(parts: Sequence[Part]) -> str:
-    """What parts say, without blanks."""
-    return "".join(said for part in parts if (text := part.said()) for said in text.value.split())
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.lower()))
+    return [span._replace(time=tuple(time)) for span, time in zip(spans, scaled, strict=True)]
 
 
 class _Reader:
     """Reads one transcript; collects its strings, and warnings, as it goes."""
 
-    def __init__(self, given: Any, way: Way) -> None:
-        self.given, self.way = given, way
-        self.heard = Part(given[0], (*way, 0)) if is_pair(given) else Part(given, way)
-        names = map(given.get, NAMES) if isinstance(given, Mapping) else ()
-        self.builder = SpeechBuilder(
-            next((str(name) for name in names if isinstance(name, str | int)), None)
-        )
+    def __init__(self, part: Part, n_above: int) -> None:
+        self.part = part
+        self.n_above = n_above  # steps of its way that are no steps of the transcript's own
+        names = map(part.members().get, NAMES) if isinstance(part.value, Mapping) else ()
+        name = next((str(name) for name in names if isinstance(name, str | int)), None)
+        self.builder = SpeechBuilder(name)
+        self.speech = self.builder.speech
         self.strings: list[tuple[Way, str]] = []
         self.length = 0  # of all strings
-        self.said: list[Said] = []  # segments, or words where there are none
+        self.said: list[Said] = []
         self.names = Names()
-        self.are_spaced = False  # whether a word that no blank begins continues the one before
         self.warnings: list[str] = []
-        self.read_kinds: set[str] = set()  # of "times" and "speakers"
-        self.other_keys: set[str] = set()  # of what has no times
+        self.unknown: set[str] = set()  # keys that look like times, of what has none
 
-    def read(self) -> Recognised:
-        parts = self.heard.parts()
-        if isinstance(self.heard.value, str):
-            self._say(self.heard, "text")
-        elif parts is None:
-            self._read_transcript(self.heard)
-        elif _are_vosk([part.value for part in parts]):
-            for part in parts:
-                self._read_transcript(part)
-        else:
-            are_words = any(isinstance(part.value, str) or part.at("word") for part in parts[:1])
-            self._read_parts(parts, Listed("", "words" if are_words else "segments"))
-        for kind, looks in LOOK_LIKE.items():
-            words = {
-                key: re.findall("[a-z]+", re.sub("([A-Z])", r"_\1", key).lower())
-                for key in self.other_keys
-            }
-            keys = ", ".join(
-                repr(key) for key in sorted(self.other_keys - KNOWN_KEYS) if looks & set(words[key])
-            )
-            if keys and kind not in self.read_kinds:
-                self._warn(
-                    self.heard,
-                    f"the keys {keys} look like {kind} and are not known; they are not read",
-                )
-        self._check_pace()
-        self._check_all_is_read()
-        return Recognised(self.given, self.strings, self.builder.build(), self.warnings)
+    def read(self, given: Any) -> Recognised:
+        parts = self.part.entries()
+        if parts is None:
+            self._read_part(self.part, "text")
+        elif parts:
+            self._read_list(PartList(parts))
+        if self.unknown and not self.speech.spans:
+            names = ", ".join(map(repr, sorted(self.unknown)))
+            self._warn(self.part, f"{names} may tell times and are not read; name them in `keys`")
+        self.speech.spans = in_seconds(self.speech.spans)
+        return Recognised(given, self.strings, self.builder.build(), self.warnings)
 
-    def _read_transcript(self, value: Part) -> None:
-        """A transcript, or those of the channels of a recording, one after the other."""
-        found = (
-            [one for one in value.all(path) if one.lists() or any(one.strings())] for path in ROOTS
-        )
-        roots = next(filter(None, found), [value])
-        for n, root in enumerate(roots, start=1):
-            if len(roots) > 1:
-                self.builder.introduce(f"channel {n}", f"channel {n}")
-            self._read_root(root, value)
-
-    def _read_root(self, root: Part, value: Part) -> None:
-        """What holds a transcript: its richest list, and everything else as its copies."""
-        lists, texts = root.lists(), list(root.strings())
-        if not lists and not texts:
-            if value.at("partial") or value.heard_nothing():
-                return
-            got = (
-                f"the keys {sorted(map(str, value.value))}"
-                if isinstance(value.value, Mapping)
-                else repr(value.value)
-            )
-            wanted = "a recogniser's output (segments, words, result, text), or a dictionary with 'text' or 'words'"
-            raise value.fault(f"Expected {wanted}, got {got:.90}. Name the text's key 'text'.")
-        self.said, begins_at = [], self.builder.length
-        if lists:
-            (row, parts), *others = lists
-            # OpenAI: the text alone has marks.
-            if (
-                row.holds == "words"
-                and all(map(Part.said, parts))
-                and lacks_signs(_joined(parts), _joined(texts[:1]))
-            ):
-                self._read_text(texts.pop(0), parts, root, row.unit, "text")
-            else:
-                self._introduce(root if parts[0].speaker() is None else parts[0])
-                self._read_parts(parts, row)
-            for other, copies in others:
-                self._read_copies(copies, other)
-        else:
-            self._read_text(texts.pop(0), [], root, 1.0, "text")
-            self._note_keys(root)
-        if not self.builder.speech.spans:
-            self._read_aligned(root)
-        if (
-            not self.builder.speech.spans
-            and root.begins()
-            and None not in (root.moments(1.0) or [None])
-        ):
-            self._time(root, (begins_at, self.builder.length), 1.0)
-        for text in texts:
-            problem = f"the {text.way[-1]!r} does not spell the words; it gets"
-            self._repeat([self._line(text, "text")], text, problem, self.said)
-
-    def _read_parts(self, parts: Sequence[Part], row: Listed) -> None:
-        if row.holds == "segments":
-            shown = (text.value for part in parts if (text := part.said()))
-            self.names = find_names(shown, are_cues=True)
-        else:
-            self.are_spaced = _are_spaced(parts)
-        before = parts[:-1]
+    def _read_list(self, row: PartList) -> None:
+        parts = row.parts
+        texts = [text.value for _, text in row.told()]
+        # Whisper's words have the blanks before them: ` 3`, `.5`, ` percent`.
+        are_spaced = row.are_words and any(text[:1].isspace() for text in texts)
+        if not row.are_words:
+            self.names = find_names(texts, are_cues=True)
         # Google with speakers: the last entry has all words again.
-        again = parts[-1].inner_words() if before and not parts[-1].said() else []
-        if again and _letters(_joined(before)) == _letters(_joined(again)):
-            parts = before
-        for part in parts:
-            if not part.says() and not (row.holds == "words" and isinstance(part.value, str)):
-                raise part.fault(
-                    f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list."
-                )
-            self._read_part(part, row)
-        if parts is before:
-            self._read_copies(again, row._replace(path="words", holds="words"))
+        again = parts[-1].lists() if len(parts) > 1 and not parts[-1].text() else []
+        before = PartList(parts[:-1], row.key)
+        is_again = bool(again) and again[0].letters() == before.letters()
+        n_said = len(self.said)
+        for n, part in enumerate(before.parts if is_again else parts, start=1):
+            if not part.members() and not (row.are_words and isinstance(part.value, str)):
+                problem = f"Expected an object with a text, got {part.value!r:.60}."
+                raise part.fault(f"{problem} Leave it out of the list.")
+            if row.key in CHANNELS and len(parts) > 1:
+                self.builder.introduce(f"channel {n}", f"channel {n}")
+            self._read_part(part, row.layout, are_spaced and n > 1)
+        if is_again:
+            self._copy(again[0], self.said[n_said:])
 
-    def _read_part(self, part: Part, row: Listed) -> None:
-        text, words = part.said(), part.inner_words()
-        n_timed, begins_at = len(self.builder.speech.spans), self.builder.length
-        if text is None and not words:
-            if part.is_silent():
-                return
-            raise part.fault(
-                f"Expected a text, or a list of words, got {part.value!r:.60}. Is the format right?"
-            )
-        if text and not text.value.strip():
-            text = None
-        elif row.holds == "words" and not words:
-            text, words = None, [part]
-        if text:
-            self._read_text(text, words, part, row.unit)
+    def _read_part(self, part: Part, layout: Layout, continues: bool = False) -> None:
+        """A transcript, a segment or a word: what is said in it, and the copies of that."""
+        n_said, n_spans = len(self.said), len(self.speech.spans)
+        found = part.texts(TEXTS) if layout == "text" else filter(None, [part.text()])
+        texts = [text for text in found if text.value.strip()]
+        if len(texts) > 1:  # Azure's DisplayText has marks of its own
+            texts = [text for text in texts if text.way[-1] != "DisplayText"]
+        lists = [] if layout == "word" and texts else part.lists()
+        if len(lists) > 1 or (lists and part.moments()):
+            lists = [row for row in lists if not row.are_ours]  # new ones take their place
+        if not texts and not lists:
+            self._check_is_silent(part)
+            return
+        words = lists[0] if lists and lists[0].are_words else PartList([])
+        if texts and (not lists or words.is_within(texts[0])):
+            self._read_text(texts.pop(0), words, part, layout, continues)
+            lists = lists[1:]
         else:
-            if not words or words[0].speaker() is None:
+            row = lists.pop(0)
+            if row.parts[0].speaker() is None:
                 self._introduce(part)
-            is_alone = words[:1] == [part]
-            are_spaced = self.are_spaced if is_alone else _are_spaced(words)
-            for n, word in enumerate(words):
-                self._introduce(word)
-                continues = (
-                    are_spaced
-                    and (n > 0 or is_alone)
-                    and not (word.said() or word).value[:1].isspace()
-                )
-                self._time(word, self._say(word, "word", continues).place, row.unit, part)
-        if len(self.builder.speech.spans) == n_timed:
-            self._time(part, (begins_at, self.builder.length), row.unit)
+            self._read_list(row)
+        originals = self.said[n_said:]
+        for row in lists:
+            self._copy(row, originals)
+        for text in texts:
+            self._repeat([self._line(text, layout)], originals, text)
+        if len(self.speech.spans) == n_spans and originals:
+            place = originals[0].place[0], originals[-1].place[1]
+            self._time(part, place, is_whole=layout == "text")
 
     def _read_text(
-        self, text: Part, words: list[Part], owner: Part, unit: float, layout: Layout = "line"
+        self, text: Part, words: PartList, owner: Part, layout: Layout, continues: bool
     ) -> None:
-        """A text and its words, which tell times and speakers where they spell it."""
-        are_told = self._tell_speakers(words, text)
-        self._introduce(words[0] if are_told else owner)
-        said = self._say(text, layout)
-        lines = [self._line(word, "word") for word in words]
-        ranges = self._repeat(
-            lines, owner, "the words of a segment do not spell its text; they get", [said]
-        )
-        for word, place in zip(words, ranges or (), strict=False):
-            if are_told and place[0] < place[1]:
+        """A text and its words, which tell times, and speakers where they spell it and it shows none."""
+        told = words.told()
+        tells_speakers = bool(told) and told[0][0].speaker() is not None
+        if tells_speakers:
+            shown = find_hidden(text.value, "line", self.names)
+            tells_speakers = words.letters() == letters(text.value)
+            tells_speakers = tells_speakers and not any(one.begins_turn for one in shown)
+        self._introduce(told[0][0] if tells_speakers else owner)
+        line, is_word = self._line(text, layout), layout == "word"
+        continues = continues and not text.value[:1].isspace()
+        self.said.append(self.builder.say(line, is_word, continues))
+        lines = [self._line(word, "word") for _, word in told]
+        ranges = self._repeat(lines, self.said[-1:], told[0][0] if told else owner)
+        for (word, _), place in zip(told, ranges or (), strict=False):
+            if tells_speakers and place[0] < place[1]:
                 self._introduce(word, place[0])
-            self._time(word, place, unit, owner)
+            self._time(word, place)
 
-    def _tell_speakers(self, words: Sequence[Part], text: Part) -> bool:
-        """Whether the words of a segment say who speaks: they spell its text, which shows no names and no dashes."""
-        if not words or words[0].speaker() is None:
-            return False
-        shown = find_hidden(text.value, "line", self.names)
-        return _letters(_joined(words)) == _letters(text.value) and not any(
-            one.begins_turn for one in shown
+    def _copy(self, row: PartList, originals: list[Said]) -> None:
+        """Another list of the same, and the lists in it; its times count where it has more of them."""
+        told = row.told()
+        ranges = self._repeat(
+            [self._line(text, row.layout) for _, text in told], originals, row.parts[0]
         )
+        if ranges and len(ranges) > len(self.speech.spans) and len(originals) == len(self.said):
+            old, self.speech.spans = self.speech.spans, []
+            for (part, _), place in zip(told, ranges, strict=True):
+                self._time(part, place)
+            self.speech.spans = self.speech.spans or old
+        inner = [] if row.are_words else [one for part in row.parts for one in part.lists()[:1]]
+        if inner:
+            parts = [part for one in inner for part in one.parts]
+            self._copy(PartList(parts, inner[0].key), originals)
 
-    def _introduce(self, part: Part, at: int | None = None) -> None:
-        """Note who says a part, which begins at this offset of the text, or else comes next."""
-        if (speaker := part.speaker()) is not None:
-            self.read_kinds.add("speakers")
-            self.builder.introduce(
-                speaker, f"speaker {speaker}" if str(speaker).isdigit() else str(speaker), at
-            )
-
-    def _read_copies(self, parts: list[Part], row: Listed) -> None:
-        """Another list of the same; its times count where those of segments are all there is."""
-        lines = [
-            self._line(part, "line" if row.holds == "segments" else "word")
-            for part in parts
-            if part.said()
-        ]
-        problem = f"the {row.path.split('.')[-1]!r} does not spell the words; it gets"
-        ranges = self._repeat(lines, Part(None, self.way), problem, self.said)
-        if ranges and len(parts) == len(ranges) > len(self.builder.speech.spans):
-            old, self.builder.speech.spans = self.builder.speech.spans, []
-            for part, place in zip(parts, ranges, strict=True):
-                self._time(part, place, row.unit)
-            self.builder.speech.spans = self.builder.speech.spans or old
-
-    def _read_aligned(self, root: Part) -> None:
-        """Times in a list of their own, one for each token of the text."""
-        said = " ".join(
-            one.line.text[start:end] for one in self.said for start, end, _ in one.parts
-        )
-        for row in ALIGNED:
-            found, given = root.at(row.times), row.tokens and root.at(row.tokens)
-            times = found.parts() if found else None
-            if not times or (row.tokens and not given):
-                continue
-            tokens = [[str(token.value) for token in given.parts() or []]] if given else []
-            for texts in tokens or [re.findall(pattern, said) for pattern in _TOKENS]:
-                lines = [Line(text.replace("▁", " ")) for text in texts]
-                ranges = self.builder.repeat(lines, self.said) if len(lines) == len(times) else None
-                for place, time in zip(ranges or (), times, strict=False):
-                    pair = [time.at("0"), time.at("1")] if time.parts() else [time, None]
-                    self.builder.time(place, *(root.seconds(moment, row.unit) for moment in pair))
-                if ranges:
-                    self.read_kinds.add("times")
-                    return
-            self._warn(root, f"the {len(times)} times are not one for each word; they are not used")
-
-    def _say(self, part: Part, layout: Layout, continues: bool = False) -> Said:
-        self.said.append(self.builder.say(self._line(part, layout), layout == "word", continues))
-        return self.said[-1]
-
-    def _line(self, part: Part, layout: Layout) -> Line:
-        """The text of a part, and what in it is not said. A word with blanks in it is read like a line."""
-        text = part.said() or part
+    def _line(self, text: Part, layout: Layout) -> Line:
+        """A text, and what in it is not said. A word with blanks in it is read like a line."""
         start, self.length = self.length, self.length + len(text.value) + 1
-        self.strings.append((text.way[len(self.way) :], text.value))
+        self.strings.append((text.way[self.n_above :], text.value))
         layout = "line" if layout == "word" and " " in text.value.strip() else layout
-        return Line.of(
-            text.value,
-            start,
-            find_hidden(text.value, layout, None if layout == "text" else self.names),
-        )
+        names = None if layout == "text" else self.names
+        return Line.of(text.value, start, find_hidden(text.value, layout, names))
 
-    def _repeat(
-        self, lines: list[Line], owner: Part, problem: str, originals: list[Said]
-    ) -> list[Span] | None:
-        """The ranges of these copies in the text."""
+    def _repeat(self, lines: list[Line], originals: list[Said], first: Part) -> list[Span] | None:
+        """The ranges of these copies in the text; None, with a warning, where they say something else."""
         if not any(line.text.strip() for line in lines) or not originals:
             return None
         ranges = self.builder.repeat(lines, originals)
         if ranges is None:
-            self._warn(owner, f"{problem} no marks")
+            self._warn(first, "it does not spell what is said elsewhere; it gets no marks")
         return ranges
 
-    def _time(self, part: Part, place: Span, unit: float, segment: Part | None = None) -> None:
-        """Note when a part was said; WhisperX has no times for numerals."""
-        if isinstance(part.value, str):
+    def _introduce(self, part: Part, at: int | None = None) -> None:
+        """Note who says a part, which begins at this offset of the text, or else comes next."""
+        speaker = part.speaker()
+        if speaker is not None:
+            name = f"speaker {speaker}" if str(speaker).isdigit() else str(speaker)
+            self.builder.introduce(speaker, name, at)
+
+    def _time(self, part: Part, place: Span, is_whole: bool = False) -> None:
+        """Note when a part was said. WhisperX has no times for numerals; a whole recording's start tells nothing."""
+        times = part.moments()
+        if times is None or (is_whole and None in times):
+            self._read_pairs(part)
+            self.unknown |= {str(key) for key in part.members() if looks_like_time(key)}
             return
-        after = next((row for key, row in AFTER_SEGMENT.items() if segment and part.at(key)), None)
-        own = segment.moments(unit) if segment and after else None
-        if after is None or own is None or own[0] is None:
-            times = part.moments(unit)
-        else:
-            begins, ends = (
-                part.seconds(part.at(path) if path else None, after.unit) for path in after[:2]
-            )
-            times = own[0] + (begins or 0), None if ends is None else own[0] + ends
-        if times is None:
-            self._note_keys(part)
-            return
-        self.read_kinds.add("times")
         begins, ends = times
         if ends is not None and ends < max(0, begins or 0):
-            self._warn(
-                part,
-                f"it ends ({ends}) before it or the recording begins ({begins}); its times are not used",
-            )
+            problem = f"it ends ({ends}) before it or the recording begins ({begins})"
+            self._warn(part, f"{problem}; its times are not used")
             begins = ends = None
         self.builder.time(place, None if begins is None else max(0, begins), ends)
 
-    def _note_keys(self, part: Part) -> None:
-        self.other_keys |= set(map(str, part.value)) if isinstance(part.value, Mapping) else set()
+    def _read_pairs(self, part: Part) -> None:
+        """FunASR has times in a list of their own, a pair for each word or Han character."""
+        pairs = as_list(part.members().get("timestamp")) or ()
+        places = [match.span() for said in self.said for match in _TOKEN.finditer(said.line.text)]
+        if len(pairs) == len(places) and len(self.said) == 1 and all(map(as_list, pairs)):
+            at = self.said[0].place[0]
+            for (start, end), pair in zip(places, pairs, strict=True):
+                self.builder.time((at + start, at + end), *map(seconds, pair))
+        elif pairs and as_list(pairs[0]):
+            self._warn(part, f"the {len(pairs)} times are not one for each word; they are not used")
 
-    def _check_pace(self) -> None:
-        """Whole numbers that would make speech far too slow are milliseconds."""
-        spans: list[Any] = self.builder.speech.spans
-        least = SLOWEST * sum(end - start for start, end, _ in spans)
-        are_whole = all(isinstance(moment, int) for span in spans for moment in span.time)
-        if are_whole and sum(ends - begins for *_, (begins, ends) in spans) > least:
-            spans[:] = [
-                TimedSpan(start, end, (begins / 1000, ends / 1000))
-                for start, end, (begins, ends) in spans
-            ]
-            self._warn(
-                self.heard,
-                "its times are read as milliseconds: in seconds it would be spoken far too slowly",
-            )
-
-    def _check_all_is_read(self) -> None:
-        """Name what looks like speech and was not read."""
-        read = {way for way, _ in self.strings}
-        ways = {text.way[len(self.way) :] for text in self.heard.texts()} - read
-        left = {
-            ".".join("*" if isinstance(step, int) else str(step) for step in way) for way in ways
-        }
-        if left:
-            names = ", ".join(sorted(left))
-            self._warn(
-                Part(None, self.way), f"the texts under {names} are not read: they get no marks"
-            )
+    def _check_is_silent(self, part: Part) -> None:
+        """Nothing was heard if a text or a list is empty, and in Vosk's partial results; all else is a ValueError."""
+        if isinstance(part.value, str):
+            return
+        members = part.members()
+        texts = (value for value in members.values() if isinstance(value, str))
+        inside = (value for one in part.holders() for value in one.members().values())
+        empty = (value for value in inside if value is None or isinstance(value, str | list))
+        if members and not any(" " in text.strip() for text in texts):
+            is_empty = any(not value or value == [{}] or str(value).isspace() for value in empty)
+            if is_empty or members.keys() & SILENT or part.moments() is not None:
+                return
+        if not members:
+            got, what_to_do = f"{part.value!r:.60}", "Pass its text, or leave it out"
+        else:
+            seen = [f"{key}" for key in members]
+            for key, value in members.items():
+                first = (part.inner(key, value).entries() or [part])[0]
+                seen += [f"{key}.{inner}" for inner in first.members() if first is not part]
+            got = f"the keys {', '.join(seen[:12])}"
+            what_to_do = "Name the text's: `keys={'text': NAME}`, or --keys text=NAME"
+            if not isinstance(part.value, Mapping):
+                what_to_do += "; or pass the dictionary in it (`.model_dump()`, `.to_dict()`)"
+        raise part.fault(
+            f"Expected a recogniser's output (a text, words, segments), got {got}. {what_to_do}."
+        )
 
     def _warn(self, part: Part, problem: str) -> None:
         self.warnings.append(str(part.fault(problem)))

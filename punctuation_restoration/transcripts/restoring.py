@@ -19,7 +19,7 @@ from ..pipeline.items import Item
 from ..pipeline.unspoken import with_signs_read
 from ..pipeline.words import before_openers
 from .file_text import Transcript
-from .recognisers import read_transcripts
+from .recognisers import read_transcripts, restored_value
 from .speech import UNSPACED_SIGNS, Speech
 
 LONG = (
@@ -184,16 +184,16 @@ class RestoredTranscript:
     transcript: Transcript
     speeches: list[RestoredSpeech]
 
+    def told(self) -> Iterator[tuple[list[Edit], list[dict[str, Any]] | None]]:
+        """For each speech its edits, and its sentences where it has times."""
+        for each in self.speeches:
+            rows = [one.row() for one in each.sentences] if each.speech.spans else None
+            yield each.edits, rows
+
     def source(self) -> str:
         """The file with its marks, in its own format, sentences added where JSON has times."""
         if self.transcript.document is not None:
-            rows = [
-                [one.row() for one in each.sentences] if each.speech.spans else None
-                for each in self.speeches
-            ]
-            return self.transcript.document.written(
-                zip((each.edits for each in self.speeches), rows, strict=True)
-            )
+            return self.transcript.document.written(self.told())
         source, parts, done = self.transcript.source, [], 0
         changes = [
             change for each in self.speeches for change in each.speech.source_edits(each.edits)
@@ -238,26 +238,29 @@ def restored_parts(restore: Restorer, transcript: Transcript, **options: Any) ->
         yield restore_file(restore, transcript, keep_words=False, **options).source()
 
 
-def restore_transcript(restore: Restorer, value: Any, **options: Any) -> Any:
+def restore_transcript(
+    restore: Restorer, value: Any, *, keys: Mapping[str, str] | None = None, **options: Any
+) -> Any:
     """What a recogniser gave, restored: the same shape, new, with marks in every copy of its text.
+
+    A dictionary with times gets the key "sentences", as a file does.
 
     Args:
         value: a dictionary or an object; a list, tuple or iterator of segments, of words or of transcripts; or the
             pair of faster-whisper, its segments and what it tells about them (`docs/transcripts.md`).
+        keys: names of the value's own keys that are not known: `{"text": "content", "speaker": "participant.name"}`,
+            also "start" and "end".
         options: keywords of the pipeline.
 
     Raises:
-        TypeError, ValueError: what cannot be read, with its place; an object whose text cannot be written.
+        ValueError: what cannot be read, with its place; an object whose text cannot be written.
     """
-    found = read_transcripts(value)
-    transcripts = found if isinstance(found, list) else [found]
-    for warning in itertools.chain.from_iterable(one.warnings for one in transcripts):
+    found = read_transcripts(value, keys)
+    rows = found if isinstance(found, list) else [found]
+    for warning in itertools.chain.from_iterable(row.warnings for row in rows):
         logger.warning(warning)
-    edits: list[list[Edit]] = [[] for _ in transcripts]
-    for n, result in _restored([one.speech for one in transcripts], restore, **options):
-        edits[n] += result["edits"]
-    values = [one.restored(own) for one, own in zip(transcripts, edits, strict=True)]
-    return values if isinstance(found, list) else values[0]
+    transcript = Transcript("", "json", [row.speech for row in rows], document=rows)
+    return restored_value(found, restore_file(restore, transcript, **options).told())
 
 
 def _restored(
