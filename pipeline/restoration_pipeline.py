@@ -36,7 +36,7 @@ from .words import WordFinder
 logger = logging.getLogger(__name__)
 
 TASK = "punctuation-restoration"
-EXISTING = ("keep", "condition", "replace")
+EXISTING = ("keep", "replace")
 PREPROCESS_OPTIONS = ("existing", "final")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
 OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds"})
@@ -74,8 +74,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     Options at construction or at a call:
         batch_size: windows in one forward pass. Default: as many as fit a number of pieces that suits the device.
-        existing: `"keep"` (default): marks that the text has stay, nothing is written beside them, and the model does
-            not see them. `"condition"`: the same, and the model sees them. `"replace"`: they are removed first.
+        existing: `"keep"` (default): marks that the text has stay, and the more it has, the fewer are added nearby.
+            `"replace"`: they are removed first.
         marks: which labels may be written. `"basic"` (default): those of `, . ?`, also in place of the model's others.
             `"all"`: every label. `"sentence-ends"`: those that end a sentence. Or a list of labels' names.
         thresholds: `{label name: probability}` from which a mark is written, 0 to 1. Labels that it leaves out have
@@ -244,8 +244,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         prepared = PreparedItem(
             given, words, found, fixed, borders, find_forms(given.spoken, words), replaced, times
         )
-        known = range(len(words)) if existing == "condition" else given.known
-        shown = [one.label if one and n in known else None for n, one in enumerate(fixed)]
+        shown = [one.label if one and n in given.known else None for n, one in enumerate(fixed)]
         pieces = self.slots.pieces(spoken)
         windows = windows_of(self.slots.n_pieces(pieces, shown), config)
         for seen in windows or [Window(0, 0, 0, 0)]:

@@ -56,7 +56,6 @@ MARKS_CHOICES = [
 ]
 EXISTING_CHOICES = {
     "keep": "Keep",
-    "condition": "Keep, and show them to the model",
     "replace": "Replace",
 }
 MODEL_CHOICES = {

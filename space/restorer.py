@@ -71,7 +71,7 @@ class PageRestorer:
         Args:
             text: up to 20,000 characters.
             marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
-            existing: what happens to marks that it has: "keep", "condition" (keep and show them) or "replace".
+            existing: what happens to marks that it has: "keep" them or "replace" them.
             truecase: True gives sentences and names their capitals.
             threshold: probability from which a mark is written; 0 leaves it to the model.
             model: "accurate", or "fast" where there are two.

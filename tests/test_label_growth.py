@@ -138,7 +138,7 @@ def test_the_enumeration_comma_stands_where_it_belongs(knowing):
 def test_restored_text_restored_again_stays_the_same(knowing, text, marks):
     restored = knowing(text, marks=marks)
     assert_only_marks_were_inserted(text, restored["text"])
-    again = knowing(restored["text"], existing="condition", marks=marks)
+    again = knowing(restored["text"], marks=marks)
     written = [word["mark"] for word in restored["words"]]
     assert [word["word"] for word in again["words"]][: len(written)] == [word["word"] for word in restored["words"]]
     assert all(word["source"] == "input" for word, mark in zip(again["words"], written, strict=True) if mark)

@@ -74,11 +74,27 @@ def test_known_labels_are_written_and_shown_to_the_model(tiny_pipeline):
     assert any(result["words"][index]["score"] != plain["words"][index]["score"] for index in others)
 
 
-def test_conditioning_changes_what_the_model_sees_and_keeping_does_not(tiny_pipeline):
-    bare, marked = "hello how are you", "hello? how are you"
-    results = [tiny_pipeline(bare), *(tiny_pipeline(marked, existing=way) for way in ("keep", "condition"))]
-    plain, kept, conditioned = ([entry["score"] for entry in result["words"]][1:] for result in results)
-    assert kept == plain != conditioned
+def test_the_more_marks_a_text_has_the_fewer_are_added(tiny_pipeline, monkeypatch):
+    def compute(slot_positions, **_):  # 0.5 for a comma after every word
+        rows = torch.zeros(*slot_positions.shape, 4)
+        rows[..., :2] = 0.5
+        return rows
+
+    monkeypatch.setattr(tiny_pipeline, "compute", compute)
+    words = ["hello"] * 12
+
+    def n_added(given):
+        text = " ".join(word + "," * (index in given) for index, word in enumerate(words))
+        result = tiny_pipeline(text, thresholds={"COMMA": 0.3})
+        assert tiny_pipeline(result["text"], thresholds={"COMMA": 0.3})["edits"] == []
+        return len(result["edits"])
+
+    # Of n given and m others half of m are expected: the odds of a mark are m / 2 / (n + m / 2), and 3 : 7 are asked for.
+    assert [n_added(range(n)) for n in (0, 3, 4, 5, 8, 11)] == [12, 9, 8, 1, 1, 1]  # the last word keeps its odds
+    wide = " ".join([*["hello,"] * 41, *["hello"] * 45])  # what is far away does not count
+    added = [edit["start"] for edit in tiny_pipeline(wide, thresholds={"COMMA": 0.3})["edits"]]
+    assert 1 < len(added) < 45
+    assert added[-1] == len(wide)
 
 
 def test_replacing_gives_what_the_bare_text_gives(tiny_pipeline):

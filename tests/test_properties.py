@@ -130,13 +130,12 @@ def test_kept_text_gets_marks_where_none_stands_and_loses_nothing(tiny_pipeline,
     restored = tiny_pipeline(text)["text"]
     assert tiny_pipeline(restored)["text"] == restored
     found = find_marks(text, words, DEFAULT_MARK_LABELS, NAMES)
-    for existing in ("keep", "condition"):
-        result = tiny_pipeline(text, existing=existing)
-        assert_only_marks_were_inserted(text, result["text"])
-        assert [text[entry["start"] : entry["end"]] for entry in result["words"]] == [word.text for word in words]
-        assert [entry["source"] for entry in result["words"]] == ["input" if mark else "model" for mark in found]
-        n_new = sum(bool(entry["mark"]) and entry["source"] == "model" for entry in result["words"])
-        assert len(result["text"]) == len(text) + n_new
+    result = tiny_pipeline(text)
+    assert_only_marks_were_inserted(text, result["text"])
+    assert [text[entry["start"] : entry["end"]] for entry in result["words"]] == [word.text for word in words]
+    assert [entry["source"] for entry in result["words"]] == ["input" if mark else "model" for mark in found]
+    n_new = sum(bool(entry["mark"]) and entry["source"] == "model" for entry in result["words"])
+    assert len(result["text"]) == len(text) + n_new
 
 
 @through_the_model

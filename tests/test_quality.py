@@ -1,7 +1,7 @@
 """Worked pairs: a text, the labels of its words, and the text that must come back. See the files in `quality/`.
 
 The labels are given as known ones, so no line depends on what a model thinks. `labels` is a list of word index (from
-the end where negative) or `*` for all, `=`, label; with `replace`, `condition` or `truecase` the settings of the call.
+the end where negative) or `*` for all, `=`, label; with `replace` or `truecase` the settings of the call.
 Signs that nobody sees are written as in Python: `\\t`, `\\u200b`.
 """
 
@@ -29,7 +29,7 @@ def _restored(restore, text, rule):
     known = dict.fromkeys(range(n_words), "O")
     settings = {}
     for part in rule.split():
-        if part in ("replace", "condition"):
+        if part == "replace":
             settings["existing"] = part
         elif part == "truecase":
             settings["truecase"] = True

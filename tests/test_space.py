@@ -41,7 +41,7 @@ def load(path: Path):
 views = load(SPACE / "views.py")
 
 
-@pytest.mark.parametrize("keywords", [{}, {"existing": "replace"}, {"truecase": True}, {"existing": "condition"}])
+@pytest.mark.parametrize("keywords", [{}, {"existing": "replace"}, {"truecase": True}])
 @pytest.mark.parametrize(
     "text", [TEXT, 'he said "hello you" are, you. the (awak) 我们，大家好吗', "the the the", "", "..."]
 )

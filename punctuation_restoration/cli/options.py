@@ -129,8 +129,8 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     add = parser.add_argument_group("marks").add_argument
-    add("--existing", metavar="keep|condition|replace", help="marks that the text has: they stay, and the model does "
-        "not see them (keep, the default) or does (condition); or replace them")  # fmt: skip
+    add("--existing", metavar="keep|replace", help="marks that the text has: they stay, and fewer are added nearby "
+        "(keep, the default), or they are removed first (replace)")  # fmt: skip
     add("--marks", type=_mark_names, metavar="NAMES", help="marks that may be written: basic (, . ?; the default), all "
         "that the model has, sentence-ends, or labels such as COMMA,PERIOD")  # fmt: skip
     add("--threshold", dest="thresholds", action="append", type=read_threshold, metavar="NAME=P",
