@@ -129,18 +129,21 @@ def test_sentences_that_come_back_wrong_are_listed_some_of_each_language(tiny_pi
     assert "4 do not come back" in lines[0]
     assert "(right: en 3 of 6, zh 0 of 1)" in lines[1]
     assert [line.split(" | ")[0] for line in lines[5:]] == ["| en", "| en", "| zh"]
+    n_wrong, n_words = card.wrong_marks(tiny_pipeline, path)
+    assert 4 <= n_wrong < n_words
 
 
-def test_every_hard_sentence_can_come_back(tiny_pipeline: Any) -> None:
+@pytest.mark.parametrize("name", ["hard_sentences", "conversations"])
+def test_every_hard_sentence_can_come_back(tiny_pipeline: Any, name: str) -> None:
     """With the right labels, on the words that serving finds: its marks are written as we write them, and reachable."""
-    rows = card.read_hard_sentences()
+    rows = card.read_hard_sentences(ROOT / "tools" / f"{name}.tsv")
     written = [text for row in rows for text in (row["sentence"], *filter(None, row["also"].split(card.ALSO)))]
     for text in written:
         words, labels = strip_marks(text, tiny_pipeline.find_words(text), DEFAULT_MARK_LABELS, NAMES)
         unmarked = join_words(words)
         assert [word.text for word in tiny_pipeline.find_words(unmarked)] == words
         assert tiny_pipeline({"text": unmarked, "known": dict(enumerate(labels))})["text"] == text
-    assert len({row["sentence"] for row in rows}) == len(rows) == 72
+    assert len({row["sentence"] for row in rows}) == len(rows) == {"hard_sentences": 72, "conversations": 50}[name]
 
 
 def test_checking_tells_and_writes_nothing(results: list[dict[str, Any]], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
     python -m tools.card model_card.md README.md docs/literature.md     tables
     python -m tools.card model_card.md README.md --run                  and what the examples print
     python -m tools.card model_card.md README.md --run --check          tells whether they are up to date
+    python -m tools.card --wrong-marks tools/conversations.tsv          counts the wrong marks of a model
 
 Writes between the lines `<!-- results -->`, `<!-- further -->`, `<!-- nearest -->`, `<!-- models -->`,
 `<!-- published -->` and their ends, and the `model-index` of a front matter, which is what the Hub shows beside the
@@ -190,6 +191,20 @@ def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
     )
 
 
+def wrong_marks(restore: Any, path: Path) -> tuple[int, int]:
+    """How many words of such sentences have a wrong mark, beside the nearest way of writing them, and of how many."""
+    n_wrong = n_words = 0
+    for row in read_hard_sentences(path):
+        given = row["given"] or _without_marks(row["sentence"], restore)
+        written, *right = (
+            _labels(text, restore)
+            for text in (restore(given)["text"], row["sentence"], *filter(None, row["also"].split(ALSO)))
+        )
+        n_wrong += min(sum(a != b for a, b in zip(written, one, strict=True)) for one in right)
+        n_words += len(written)
+    return n_wrong, n_words
+
+
 def read_hard_sentences(path: Path = HARD_SENTENCES) -> list[dict[str, str]]:
     """The rows of a table of sentences: `language`, `kind`, `sentence`, `given` and `also`.
 
@@ -200,21 +215,35 @@ def read_hard_sentences(path: Path = HARD_SENTENCES) -> list[dict[str, str]]:
         return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE, restval=""))
 
 
+def _stripped(sentence: str, restore: Any) -> tuple[list[str], list[str]]:
+    """The words of a sentence and their labels."""
+    config = restore.model.config
+    return strip_marks(sentence, restore.find_words(sentence), config.mark_labels, config.label_names)
+
+
 def _without_marks(sentence: str, restore: Any) -> str:
     """The sentence without its marks; everything else as it stands."""
-    config = restore.model.config
-    words, _ = strip_marks(sentence, restore.find_words(sentence), config.mark_labels, config.label_names)
-    return join_words(words)
+    return join_words(_stripped(sentence, restore)[0])
+
+
+def _labels(sentence: str, restore: Any) -> list[str]:
+    return _stripped(sentence, restore)[1]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Rewrite the documents; with --check only tell whether they are up to date (1 if not)."""
     parser = argparse.ArgumentParser(prog="python -m tools.card", description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("documents", nargs="+", type=Path, help="Markdown files")
+    parser.add_argument("documents", nargs="*", type=Path, help="Markdown files")
+    parser.add_argument("--wrong-marks", type=Path, help="count them in a file like tools/hard_sentences.tsv")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="whose marks are counted")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results (default: results)")
     parser.add_argument("--run", action="store_true", help="run the examples with the default model as well")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a document is not up to date")
     args = parser.parse_args(argv)
+    if args.wrong_marks:
+        print(
+            "{} of {} words have a wrong mark".format(*wrong_marks(load_pipeline(args.model, "cpu"), args.wrong_marks))
+        )
     results, all_marks, stale = read_results(args.results), read_results(args.results / ALL_MARKS), False
     for path in args.documents:
         text = path.read_text(encoding="utf-8")

@@ -21,8 +21,7 @@ FRAMES = {
     "other one|we talked about {} yesterday and nobody knew|can you check {} please thank you|i think it was {}",
     "ms": "yang pertama {} dan itu sahaja|dia kata {} awak nak saya tulis ke|jadi {} yang lain macam mana|semalam kita "
     "bincang pasal {} tapi tak ada orang tahu|boleh semak {} tak terima kasih|saya rasa {}",
-    "zh": "第一个是{}我只知道这些|上面写着{}你要我记下来吗|所以是{}那另外一个呢|昨天我们说到{}可是没有人知道|"
-    "请你查一下{}谢谢|我觉得是{}",
+    "zh": "第一个是{}我只知道这些|上面写着{}你要我记下来吗|所以是{}那另外一个呢|昨天我们说到{}可是没有人知道|是{}",
 }  # fmt: skip
 DIGITS = {"en": "zero one two three four five six seven eight nine".split(), "zh": list(HAN_DIGITS)}
 DIGITS["ms"] = "kosong satu dua tiga empat lima enam tujuh lapan sembilan".split()
@@ -45,8 +44,7 @@ def said(language: str, kind: str, chance: random.Random) -> str:
         year = f"{number(1850, 2030)}"
         if language == "zh":
             return "".join(HAN_DIGITS[int(digit)] for digit in year) + "年"
-        in_pairs = language == "ms" and year[2:] > "09"
-        return f"{spell(year[:2])} {spell(year[2:])}" if in_pairs else spell(year)
+        return f"{spell(year[:2])} {spell(year[2:])}" if language == "ms" and year[2:] > "09" else spell(year)
     if kind == "cardinal":
         return spell(str(round(number(101, 999) * 10 ** number(0, 5), -number(0, 2))))
     if kind == "letters":
@@ -56,14 +54,13 @@ def said(language: str, kind: str, chance: random.Random) -> str:
     if kind == "spaced":
         return f"{number(1_000, 90_000_000):,}".replace(",", " ")
     if kind == "telephone":
-        form = chance.choice(["01{} {} {}", "+60 1{} {} {}", "03 {}{} {}"])
-        return form.format(number(1, 9), number(201, 999), number(2001, 9999))
+        start = chance.choice(["01", "+60 1", "08"])
+        return f"{start}{number(1, 9)} {number(201, 999)} {number(2001, 9999)}"
     if kind == "time":
         return TIMES[language].format(number(1, 12), number(10, 59))
     if kind == "money":
         return MONEY[language].format(spell(str(number(2, 90))), spell(str(number(10, 99))))
-    names = [chance.choice("mary ahmad wong kumar peter lucy hassan".split()) for _ in range(2)]
-    return HOSTS[language].format(*names)
+    return HOSTS[language].format(*chance.sample("mary ahmad wong kumar peter lucy hassan".split(), 2))
 
 
 def sentences() -> Iterator[tuple[str, str, str, range]]:
@@ -80,15 +77,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("models", nargs="+", help="folders of models")
     parser.add_argument("--output", type=Path, help="JSON file to write")
-    args = parser.parse_args(argv)
-    rows: list[dict[str, Any]] = []
+    args, rows = parser.parse_args(argv), list[dict[str, Any]]()
     for model in args.models:
         restore, wrong, n_sentences = load_pipeline(model, "cpu"), Counter[str](), 0
         for language, kind, text, inside in sentences():
             n_sentences += 1
             wrong[f"{language} {kind}"] += any(edit["start"] in inside for edit in restore(text)["edits"])
-        row = {"n_sentences": n_sentences, "n_wrong": wrong.total(), "wrong": wrong}
-        rows.append({**row, "signature": signature(model, {"n_a_kind": N_SENTENCES}, "cpu")})
+        counts = {"n_sentences": n_sentences, "n_wrong": wrong.total(), "wrong": wrong}
+        rows.append({**counts, "signature": signature(model, {}, "cpu")})
     tell({"rows": rows}, args.output)
     return 0
 
