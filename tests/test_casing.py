@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punctuation_restoration.pipeline.casing import LEAST_STRETCH, agreed, casing_of, recased, without_shouting
+from punctuation_restoration.transcripts import restore_transcript
 
 LISTED = {"iphone": "iPhone", "mcdonald": "McDonald", "ph.d": "Ph.D"}
 
@@ -76,7 +77,7 @@ def test_words_get_their_letters_and_sentences_their_capitals(
 def test_chunks_and_streams_have_the_letters_too(cased_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     restore = with_casings(cased_pipeline, monkeypatch, SAYS)
     chunks = [{"text": " hello", "timestamp": (0.0, 1.0)}, {"text": " ab", "timestamp": (1.0, 2.0)}]
-    found = restore({"text": "hello ab", "chunks": chunks}, truecase=True)["chunks"]
+    found = restore_transcript(restore, {"text": "hello ab", "chunks": chunks}, truecase=True)["chunks"]
     assert [chunk["text"] for chunk in found] == [" Hello", " AB"]
     parts = ["the ab is m", "ark the ab ", "hello you are", " the mark"]
     streamed = "".join(restore.stream(parts, truecase=True, condition=True))
