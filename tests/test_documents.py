@@ -166,7 +166,7 @@ def test_every_file_that_is_named_is_there() -> None:
 
 def test_the_documents_are_short_enough_to_be_read() -> None:
     n_words = {name: len(text.split()) for name, text in TEXTS.items()}
-    limits = {"README.md": 1_050, "model_card.md": 2_200, "docs/transcripts.md": 2_250, "docs/text.md": 1_750}
+    limits = {"README.md": 1_050, "model_card.md": 2_200, "docs/transcripts.md": 2_500, "docs/text.md": 1_750}
     assert {name: n_words[name] for name, most in limits.items() if n_words[name] > most} == {}
     assert len(TEXTS["README.md"].splitlines()) <= 120
     assert sum(n_words.values()) <= 22_000
