@@ -1,6 +1,7 @@
 """What computes the labels, behind one call: torch or ONNX Runtime. Knows tensors and files, not text.
 
     torch           the model itself; the default. float32, or what `dtype=` says
+    torch-int8      the model with 8-bit linear layers: see `int8_layers.py`
     onnx            ONNX Runtime, float32
     onnx-int8       ONNX Runtime, int8: see `onnx_export.py`
 
@@ -20,9 +21,11 @@ from typing import Any
 import torch
 from transformers.utils import cached_file
 
+from .int8_layers import in_int8
+
 logger = logging.getLogger(__name__)
 
-BACKENDS = ("torch", "onnx", "onnx-int8")
+BACKENDS = ("torch", "torch-int8", "onnx", "onnx-int8")
 FILES = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 
 if hasattr(os, "register_at_fork"):
@@ -50,6 +53,8 @@ def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., torch.Tens
             raise ValueError(
                 f"Expected dtype float32 for backend {name!r}, got {got}. Leave dtype out."
             )
+        if name == "torch-int8":
+            return functools.partial(_compute_with_torch, _in_int8(model))
         source = _file_beside(FILES[name], model) or _written(name, model, pad_id)
         return functools.partial(_compute_with_onnx, source)
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
@@ -75,10 +80,31 @@ def check_device(name: str | None) -> None:
 
 def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
     """Whether the processor computes in bf16, by the flags in `/proc/cpuinfo` (or the text given)."""
+    return bool({"avx512_bf16", "amx_bf16", "bf16"} & _cpu_flags(cpuinfo))
+
+
+def cpu_has_int8(cpuinfo: str | None = None) -> bool:
+    """Whether the processor multiplies whole numbers of 8 bits, by the same flags."""
+    return bool({"avx512_vnni", "avx_vnni", "amx_int8"} & _cpu_flags(cpuinfo))
+
+
+def _cpu_flags(cpuinfo: str | None) -> set[str]:
     path = Path("/proc/cpuinfo")
     if cpuinfo is None:
         cpuinfo = path.read_text(errors="ignore") if path.exists() else ""
-    return bool({"avx512_bf16", "amx_bf16", "bf16"} & set(cpuinfo.split()))
+    return set(cpuinfo.split())
+
+
+def _in_int8(model: Any) -> Any:
+    """The model with 8-bit layers, or itself where the processor would be slow, and round products of 8 bits."""
+    if cpu_has_int8():
+        return in_int8(model)
+    warnings.warn(
+        "Expected a processor with 8-bit instructions (avx512_vnni, avx_vnni) for backend 'torch-int8', found none; "
+        "computing in float32. Use backend 'onnx-int8'.",
+        stacklevel=3,
+    )
+    return model
 
 
 def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:

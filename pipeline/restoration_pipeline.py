@@ -69,7 +69,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         What a recogniser gives goes to `punctuation_restoration.restore_transcript(restore, value)` instead.
 
     Options at construction only:
-        backend: `"torch"` (default), `"onnx"` or `"onnx-int8"`.
+        backend: `"torch"` (default), `"torch-int8"`, `"onnx"` or `"onnx-int8"`.
         jieba_dictionary: path of a jieba user dictionary, or a list of words to add. Default None.
 
     Options at construction or at a call:

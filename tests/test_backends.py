@@ -20,6 +20,7 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline import backends, onnx_export
 from punctuation_restoration.pipeline.backends import FILES
+from punctuation_restoration.pipeline.int8_layers import in_int8
 
 make_backend: Any = backends.make_backend
 
@@ -47,6 +48,36 @@ def test_bf16_is_computed_in_fp32_where_the_processor_has_none(tiny_model, tiny_
     assert restore(TEXTS[0])["words"]
 
 
+@pytest.mark.skipif(not backends.cpu_has_int8(), reason="the processor has no 8-bit instructions")
+def test_torch_computes_in_8_bits_nearly_the_same_and_leaves_the_model_as_it_is(tiny_model, tiny_tokenizer):
+    build: Any = pipeline
+    exact, rounded = (
+        build("punctuation-restoration", model=tiny_model, tokenizer=tiny_tokenizer, device="cpu", backend=name)
+        for name in ("torch", "torch-int8")
+    )
+    before = pickle.dumps(rounded.compute)
+    scores = [
+        torch.tensor([list(word["scores"].values()) for word in restore(TEXTS[3], all_scores=True)["words"]])
+        for restore in (exact, rounded)
+    ]
+    assert 0 < (scores[0] - scores[1]).abs().mean() < 0.05
+    assert pickle.dumps(rounded.compute) == before
+    assert rounded.model is tiny_model
+    assert not any("Int8" in type(part).__name__ for part in tiny_model.modules())
+
+
+def test_torch_computes_in_floats_where_the_processor_has_no_8_bits(tiny_model, monkeypatch):
+    assert backends.cpu_has_int8("flags : fpu avx512_vnni")
+    assert not backends.cpu_has_int8("flags : fpu avx2 avx512f")
+    monkeypatch.setattr(backends, "cpu_has_int8", lambda: False)
+    with pytest.warns(UserWarning, match="8-bit instructions"):
+        compute = make_backend("torch-int8", tiny_model, PAD_ID)
+    assert compute.args == (tiny_model,)
+    config = PunctuationRestorationConfig(encoder_config={"model_type": "punctuation-lstm", "vocab_size": 40})
+    with pytest.raises(ValueError, match=r"PunctuationLSTM has none\. Use backend 'torch'"):
+        in_int8(PunctuationRestorationModel(config))
+
+
 @pytest.fixture(scope="module")
 def folder(tiny_model: Any, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model with the files of its backends beside it."""
@@ -62,7 +93,7 @@ def folder(tiny_model: Any, tiny_checkpoint: str, tmp_path_factory: pytest.TempP
 @pytest.fixture(scope="module")
 def restorers(folder: Path) -> dict[str, Any]:
     build: Any = pipeline
-    names = backends.BACKENDS
+    names = ("torch", *FILES)
     return {name: build("punctuation-restoration", model=str(folder), device="cpu", backend=name) for name in names}
 
 

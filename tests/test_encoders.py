@@ -9,6 +9,7 @@ from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.encoders import compile_layers
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.pipeline.int8_layers import in_int8
 from punctuation_restoration.training.building import set_dropout
 
 SIZES = {
@@ -48,7 +49,7 @@ def folders(tiny_tokenizer, texts, tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenizer, capsys):
+def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenizer, capsys, batch):
     encoder, out, hub = folders / kind, folders / f"{kind}-run", folders / f"{kind}-hub"
     encoder_of(kind, tiny_tokenizer).save_pretrained(encoder)
     tiny_tokenizer.save_pretrained(encoder)
@@ -60,6 +61,8 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     text = "hello you are the best is the day you say saya awak"
     restore = pipeline("punctuation-restoration", model=str(out / "final"), device="cpu")
     assert restore.model.config.slot_style == "last-piece"
+    exact, rounded = restore.model(**batch).logits, in_int8(restore.model)(**batch).logits
+    torch.testing.assert_close(rounded, exact, atol=0.03, rtol=0.03)
     expected = restore(text, all_scores=True)
     restore.save_pretrained(hub)
     exported = pipeline("punctuation-restoration", model=str(hub), trust_remote_code=True, device="cpu")

@@ -40,10 +40,15 @@ XLMR_BASE = {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads":
 PEER_BATCH = 4  # windows; on a CPU more is no faster
 BACKENDS = {
     "torch": ("nothing", "exact; the reference"),
+    "torch-int8": ("nothing", "nearly the same text"),
     "onnx": ("`.[fast]`", "the same text"),
     "onnx-int8": ("`.[fast]`", "nearly the same text"),
 }
-LARGE = {"default": "torch", "default-onnx-int8": "onnx-int8"}  # the default model's systems, and their backends
+LARGE = {
+    "default": "torch",
+    "default-torch-int8": "torch-int8",
+    "default-onnx-int8": "onnx-int8",
+}  # the default model's systems, and their backends
 SYSTEMS = (*LARGE, *BACKENDS, PEER)
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
@@ -195,6 +200,8 @@ def backends_table(run: dict[str, Any], accuracy: dict[str, Any]) -> str:
     measured = {row["backend"]: row for row in accuracy["rows"]}
     exact, rows = measured["torch"], []
     for name, (install, about) in BACKENDS.items():
+        if name not in run["systems"]:
+            continue
         row, own = run["systems"][name], measured.get(name)
         changed = "not measured"
         if own:

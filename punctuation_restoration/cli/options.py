@@ -27,7 +27,7 @@ Files keep their format, encoding, times, tags and layout; only marks are added.
 """
 EXIT_CODES = """Exit codes: 0 done, 1 something failed (what else could be done is done and kept), 2 wrong use of the
 command line: nothing was restored."""
-BACKEND_NAMES = ("torch", "onnx", "onnx-int8")
+BACKEND_NAMES = ("torch", "torch-int8", "onnx", "onnx-int8")
 DTYPES = ("float32", "bfloat16", "float16")
 # What the pipeline's calls take; an option that is not given is left to the model.
 PIPELINE_OPTIONS = ("existing", "marks", "thresholds", "truecase", "final", "batch_size")
@@ -151,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", "-m", help="folder or Hub id; fast for the small, fast model")
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", choices=DTYPES, help="precision of the computation (default: the model's)")
-    add("--backend", choices=BACKEND_NAMES, help="all but torch need onnxruntime")
+    add("--backend", choices=BACKEND_NAMES, help="those with onnx need onnxruntime")
     add(
         "--jieba-dictionary",
         metavar="FILE",
