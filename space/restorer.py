@@ -1,24 +1,55 @@
 """Runs the page's models on texts and files. Its errors are sentences for visitors. It knows nothing of Gradio."""
 
 import functools
+import json
 import os
+import re
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transformers import pipeline
 from transformers.utils import logging
+from views import FIRST_DIGIT, NUMBER, Choices, Shown, alternatives, doubtful, numbered
 
-from punctuation_restoration import DEFAULT_MODEL, FAST, transcripts
+from punctuation_restoration import DEFAULT_MODEL, FAST, PunctuationStreamer
 from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE, check_model
+from punctuation_restoration.pipeline.decisions import make_choice
+from punctuation_restoration.pipeline.edits import Edit
+from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
+from punctuation_restoration.pipeline.streamer import in_blocks
+from punctuation_restoration.transcripts import (
+    FOREIGN,
+    Encoding,
+    FormatError,
+    RestoredTranscript,
+    Transcript,
+    read_bytes,
+    read_source,
+    write_as,
+)
+from punctuation_restoration.transcripts.file_text import decode_bytes
+from punctuation_restoration.transcripts.restoring import RestoredSpeech
 
 HUB_REVISION = "v0.1.0"  # of our models, so that their weights do not change under the page
-MAX_CHARACTERS = 20_000  # of a text; some 4,000 English words
-MAX_FILE_CHARACTERS = 200_000  # of the speech in a file; about four hours
-MAX_FILE_BYTES = 2_000_000
+MAX_CHARACTERS = 200_000  # of a text, or of the speech in a file; about four hours
+MAX_FILE_BYTES = 5_000_000  # times and keys of JSON included
+BLOCK = 1_500  # letters of a long text that are restored together; then the next visitor has a turn
+LINKED_CHARACTERS = 20_000  # of a text that a link carries
 BEST, QUICK = "accurate", "fast"
 DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
+RECORDINGS = (".mp3", ".m4a", ".wav", ".mp4", ".mkv")
+_ESCAPED_DIGIT = re.compile(r"\\ud83a\\udcd([0-6])")  # of a number, in JSON
+
+
+class Progress(NamedTuple):
+    """How far a text is."""
+
+    share: float  # of 1
+    so_far: str
 
 
 def page_models() -> dict[str, str]:
@@ -31,11 +62,12 @@ def page_models() -> dict[str, str]:
 
 
 class PageRestorer:
-    """Restores texts and files with the models of the page."""
+    """Restores texts and files with the models of the page, block by block: several visitors take turns."""
 
     def __init__(self, models: dict[str, str] | None = None, revision: str | None = None) -> None:
         logging.disable_progress_bar()
         self.models, self.revision = models or page_models(), revision
+        self._turn = threading.Lock()
         self.load(BEST)
 
     @functools.cache  # noqa: B019  one restorer serves as long as the page
@@ -68,62 +100,98 @@ class PageRestorer:
     ) -> dict[str, Any]:
         """Restore punctuation in a text.
 
-        Args:
-            text: up to 20,000 characters.
-            marks: "basic" (commas, periods and question marks), "all" or "sentence-ends".
-            existing: what happens to marks that it has: "keep" them or "replace" them.
-            truecase: True gives sentences and names their capitals.
-            threshold: probability from which a mark is written; 0 leaves it to the model.
-            model: "accurate", or "fast" where there are two.
+        text: what a speech recogniser wrote, up to 200,000 characters; English, Mandarin and Malay may be mixed.
+        marks: "basic" writes commas, periods and question marks, "all" every mark that the model knows,
+        "sentence-ends" only those that end a sentence.
+        existing: what happens to marks that the text has: "keep" them or "replace" them.
+        truecase: true gives sentences and names their capitals.
+        threshold: probability from which a mark is written, 0 to 0.95; 0 leaves the choice to the model.
+        model: "accurate", or "fast" where the page has both.
 
-        Returns:
-            "text", "edits", "words" (each also with scores, the probability of every label), "seconds".
-
-        Raises:
-            ValueError: for a text that is too long or none, or an option that does not exist.
+        The answer has "text"; "edits", each with "start", "removed", "inserted", "label", "score" and "source";
+        "words", each with "word", "start", "end", "label", "mark", "score", "source" and "scores", the probability of
+        every label; and "seconds". A text that is too long, or an option that does not exist, is an error.
         """
         if not isinstance(text, str):
             raise ValueError(f"Expected a text, got {type(text).__name__}. Send a string.")
-        if len(text) > MAX_CHARACTERS:
-            most = f"{MAX_CHARACTERS:,}"
-            raise ValueError(
-                f"This text has {len(text):,} characters; the page takes up to {most}. Send it as a file."
-            )
+        _check_length("text", len(text))
         restore, keywords = self._prepared(marks, existing, truecase, threshold, model)
         started = time.perf_counter()
+        parts = list(self._parts(restore, text, keywords))
         return {
-            **restore(text, all_scores=True, **keywords),
+            "text": "".join(part["text"] for part in parts),
+            "edits": [edit for part in parts for edit in part["edits"]],
+            "words": [word for part in parts for word in part["words"]],
             "seconds": time.perf_counter() - started,
         }
 
-    def restore_file(
-        self, path: Path, folder: Path, to: str = "", *options: Any
-    ) -> tuple[Path, dict[str, Any]]:
-        """Restore a transcript into a file of `folder`; gives its path, and `text`, `words` and `seconds`.
+    def restored_text(self, text: str, *options: Any) -> Iterator[Progress | Shown]:
+        """Restore a text, paragraph by paragraph: how far it is, and at last what is shown.
 
-        `to` is another format, or ""; `options` are those of `restore`. Raises a ValueError where that cannot be done.
+        `options` are those of `restore`. Raises a ValueError where that cannot be done.
         """
-        n_bytes = path.stat().st_size
-        if n_bytes > MAX_FILE_BYTES:
-            raise ValueError(
-                f"This file has {n_bytes:,} bytes; the page takes up to {MAX_FILE_BYTES:,}. Split it."
-            )
-        transcript, encoding = transcripts.read_bytes(path.read_bytes(), name=path.name)
-        n_characters = sum(len(speech.text) for speech in transcript.speeches)
-        if n_characters > MAX_FILE_CHARACTERS:
-            most = f"{MAX_FILE_CHARACTERS:,}"
-            raise ValueError(
-                f"This file has {n_characters:,} characters; the page takes up to {most}. Split it."
-            )
+        _check_length("text", len(text))
+        return self._restored(read_source(text, "txt"), "restored", Encoding(), *options)
+
+    def restored_file(self, path: Path, *options: Any) -> Iterator[Progress | Shown]:
+        """The same for a transcript."""
+        if path.stat().st_size > MAX_FILE_BYTES:
+            most = f"{MAX_FILE_BYTES // 1_000_000} MB"
+            raise ValueError(f"This file is too large: the page takes up to {most}. Split it.")
+        transcript, encoding = read_file(path)
+        return self._restored(transcript, f"{path.stem}-restored", encoding, *options)
+
+    def restored_speech(self, heard: Any, *options: Any) -> Iterator[Progress | Shown]:
+        """The same for what a recogniser heard, as transformers gives it."""
+        transcript = read_source(json.dumps(heard, ensure_ascii=False), "json")
+        return self._restored(transcript, "recording-restored", Encoding(), *options)
+
+    def _restored(
+        self, transcript: Transcript, name: str, encoding: Encoding, *options: Any
+    ) -> Iterator[Progress | Shown]:
+        total = sum(len(speech.text) for speech in transcript.speeches)
+        _check_length("file", total)
         restore, keywords = self._prepared(*(options or DEFAULTS))
-        started = time.perf_counter()
-        done = transcripts.restore_file(restore, transcript, **keywords)
-        content = transcripts.write_as(done, to) if to else done.source()
-        seconds = time.perf_counter() - started
-        target = folder / f"{path.stem}-restored{f'.{to}' if to else path.suffix}"
-        target.write_bytes(transcripts.encoding_of(to, encoding).encode(content))
-        words = [word for speech in done.speeches for word in speech.words]
-        return target, {"text": content, "words": words, "seconds": seconds}
+        speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
+        so_far, n_before = "", 0
+        for speech in speeches:
+            for part in self._parts(restore, speech.speech.text, keywords, speech.speech.turns):
+                speech.edits.extend(part["edits"])
+                speech.words.extend(part["words"])
+                so_far += part["text"]
+                n_done = n_before + (speech.words[-1]["end"] if speech.words else 0)
+                yield Progress(n_done / total, so_far)
+            so_far += "\n"
+            n_before += len(speech.speech.text)
+        done = RestoredTranscript(transcript, speeches)
+        goes_to = make_choice(restore.model.config, keywords["marks"]).goes_to
+        yield _shown(done, restore, goes_to, name, encoding)
+
+    def _parts(
+        self, restore: Any, text: str, keywords: dict[str, Any], turns: Any = ()
+    ) -> Iterator[dict[str, Any]]:
+        """What the pipeline gives for a text, a long one in parts; between two parts others have their turn."""
+        if not text.strip():
+            return
+        if len(text) <= BLOCK:
+            item = Item(text, turns=turns) if turns else text
+            with self._turn:
+                result = restore(item, all_scores=True, **keywords)
+            yield result
+            return
+        streamer = PunctuationStreamer(
+            restore,
+            look_ahead=restore.model.config.right_context,
+            condition=keywords["truecase"],  # capitals depend on the marks before
+            turns=turns,
+            all_scores=True,
+            **keywords,
+        )
+        for block, is_last in in_blocks([text], BLOCK):
+            with self._turn:
+                step = streamer.flush(block) if is_last else streamer.feed(block)
+            streamer.forget()
+            yield {"text": step.committed, "edits": step.edits, "words": step.words}
 
     def _prepared(
         self, marks: str, existing: str, truecase: bool, threshold: float, model: str
@@ -140,3 +208,85 @@ class PageRestorer:
                 restore.model.config.label_names[1:], float(threshold)
             )
         return restore, keywords
+
+
+def read_file(path: Path) -> tuple[Transcript, Encoding]:
+    """A transcript that a visitor sent; a ValueError says in a visitor's words why it cannot be read."""
+    ending = path.suffix.lower()
+    if ending in RECORDINGS:
+        raise ValueError("This is a recording, not a text. The tab Sound takes recordings.")
+    if ending in FOREIGN:
+        raise ValueError(
+            f"Files of the kind {ending} cannot be read. SRT, WebVTT, JSON and plain text can."
+        )
+    content = path.read_bytes()
+    try:
+        decode_bytes(content)
+    except FormatError as error:
+        raise ValueError(
+            "This is not a text file, or its text is not in UTF-8. Save it as UTF-8 and try again."
+        ) from error
+    try:
+        return read_bytes(content, name=path.name)
+    except FormatError as error:
+        line = "" if error.line is None else f", line {error.line}"
+        problem = re.sub(r"[^.]*--[a-z].*", "", error.problem, flags=re.S)  # names an option
+        raise ValueError(f"{path.name}{line} cannot be read. {problem}".strip()) from error
+
+
+def _check_length(what: str, n_characters: int) -> None:
+    if n_characters > MAX_CHARACTERS:
+        raise ValueError(
+            f"This {what} has {n_characters:,} characters; the page takes up to "
+            f"{MAX_CHARACTERS:,}. Split it."
+        )
+
+
+def _shown(
+    done: RestoredTranscript, restore: Any, goes_to: Any, name: str, encoding: Encoding
+) -> Shown:
+    """What the page shows of a restored transcript, in all formats that it can be downloaded in."""
+    source, own = done.transcript.source, done.transcript.format
+    choices: list[Choices] = []
+    speeches = done.speeches
+    if not NUMBER.search(source):  # else its own signs would be taken for numbers
+        speeches = [
+            RestoredSpeech(one.speech, _numbered(one, restore, goes_to, choices), one.words)
+            for one in done.speeches
+        ]
+    marked = RestoredTranscript(done.transcript, speeches)
+    files = {own: _ESCAPED_DIGIT.sub(_digit, marked.source())}
+    has_times = len(speeches) == 1 and bool(speeches[0].clock.timings)
+    for other in ("txt", "srt", "vtt") if has_times else ("txt",):
+        if other not in files:
+            files[other] = write_as(marked, other)
+    is_json = done.transcript.document is not None
+    return Shown(
+        files=files,
+        shown="txt" if is_json else own,
+        before="\n".join(speech.speech.text for speech in speeches) if is_json else source,
+        choices=choices,
+        n_words=sum(len(speech.words) for speech in speeches),
+        name=name,
+        encoding=encoding.name + "-sig" * bool(encoding.mark),
+        can_be_linked=own == "txt" and len(source) <= LINKED_CHARACTERS,
+    )
+
+
+def _numbered(
+    restored: RestoredSpeech, restore: Any, goes_to: Any, choices: list[Choices]
+) -> list[Edit]:
+    """The edits of a speech with numbers."""
+    found = {word.start: word for word in restore.find_words(restored.speech.text)}
+    doubts = {}
+    for index in doubtful(restored.words):
+        entry = restored.words[index]
+        if word := found.get(entry["start"]):
+            others = alternatives(entry, word.script, restore.model.config.labels, goes_to)
+            doubts[index] = word.mark_at, others
+    ends = [word["end"] for word in restored.words]
+    return numbered(restored.edits, ends, doubts, choices)
+
+
+def _digit(escaped: re.Match[str]) -> str:
+    return chr(FIRST_DIGIT + int(escaped[1]))

@@ -1,82 +1,225 @@
-"""What the page shows of a restored text: the decisions that the model doubts, and what else it considered.
+"""What the page shows of a restored text: marks in colour, doubtful ones underlined, and what else they could be.
 
-Takes a text and what the pipeline gave for it, gives strings for Gradio. It knows no model and no page.
+Takes what `restorer.py` gives, gives HTML; `page.js` makes it answer. In a text on its way to the page a number stands
+before each inserted mark, so that a mark which a visitor changes is changed in every copy and format:
+
+    text     hello<0>, how are you<1>?      choices   0: [",", "", "."]   1: ["?"]
+
+A number is written in signs that nobody else writes and that take no room in a line. This module knows no model and no
+Gradio.
 """
 
 import html
+import json
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from punctuation_restoration.pipeline.edits import Edit, edited_between, follows
+from punctuation_restoration.pipeline.conventions import written
+from punctuation_restoration.pipeline.edits import Edit, ascending, follows
 
 SHARE, SURE = 10, 0.6  # one decision is shown for ten marks, but none of this probability or more
 LEAST = 0.05  # what is less probable is no alternative
-EMPTY = '<p class="hint">Your text comes here with its marks. Places that the model is unsure of are underlined.</p>'
-HINT = (
-    "Underlined: where the model is least sure. Touch or focus one to see what else it considered."
+# Combining numbers of the Mende script; there are more numbers than a text may have characters.
+FIRST_DIGIT, BASE, N_DIGITS = 0x1E8D0, 7, 7
+NUMBER = re.compile("([\U0001e8d0-\U0001e8d6]{7})")
+# What is underlined before a doubtful mark: a word or two Han characters, and the signs after it.
+LAST_WORD = re.compile(r"(?:[㐀-鿿]{1,2}|[^\s㐀-鿿]{1,40})\Z")
+
+EMPTY = (
+    "Your text comes here with its marks, in colour. Where the model is not sure it is underlined."
 )
-SURE_HINT = "The model is sure of every mark."
+DOUBTS = "Underlined: not sure. Press such a place to put the next best mark there."
+SURE_OF_ALL = "The model is sure of every mark."
+SWITCH = (
+    '<span class="switch" role="group" aria-label="What is shown">'
+    '<button type="button" data-do="before" aria-pressed="false">Before</button>'
+    '<button type="button" data-do="after" aria-pressed="true">After</button></span>'
+    '<button type="button" data-do="copy">Copy</button>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The signs that may stand in one place, the one that is written first, and what they are called."""
+
+    signs: list[str]
+    names: list[str]  # "comma 42%"; empty where there is no doubt
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A restored text or file; its texts have numbers before their marks."""
+
+    files: dict[str, str]  # format -> content; the first one is the file's own
+    shown: str  # the format that is shown
+    before: str  # what came
+    choices: list[Choices]
+    n_words: int
+    name: str = "restored"  # of the files to download
+    encoding: str = (
+        "utf-8"  # of the file's own format; with "-sig" it begins with a byte order mark
+    )
+    can_be_linked: bool = False
+
+
+def number_sign(number: int) -> str:
+    """The number of a mark, in signs."""
+    return "".join(chr(FIRST_DIGIT + number // BASE**n % BASE) for n in range(N_DIGITS))
 
 
 def doubtful(words: Sequence[Mapping[str, Any]]) -> set[int]:
     """Indices of the words whose marks, or lack of one, the model is least sure of: one for ten marks, rounded up."""
-    own = [
+    unsure = [
         index
         for index, word in enumerate(words)
         if word["source"] == "model" and word["score"] < SURE
     ]
     n_shown = math.ceil(sum(bool(word["mark"]) for word in words) / SHARE)
-    return set(sorted(own, key=lambda index: words[index]["score"])[:n_shown])
+    return set(sorted(unsure, key=lambda index: words[index]["score"])[:n_shown])
 
 
-def parts(
-    text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, int | None]]:
-    """The restored text in parts: each word with its inserted mark and its index, all else with None."""
-    marks, done = [edit["start"] for edit in edits if follows(edit)], 0
-    until = [*(word["start"] for word in words[1:]), len(text)]
-    for index, (word, following) in enumerate(zip(words, until, strict=False)):
-        own = marks[bisect_left(marks, word["end"]) : bisect_right(marks, following)]
-        end = max([word["end"], *own])  # a mark may stand behind a closing quote
-        yield edited_between(text, edits, done, word["start"]), None
-        yield edited_between(text, edits, word["start"], end), index
-        done = end
-    yield edited_between(text, edits, done, len(text)), None
+def alternatives(
+    entry: Mapping[str, Any],
+    script: str,
+    labels: Sequence[Mapping[str, str]],
+    goes_to: Sequence[int],
+) -> Choices:
+    """What a doubtful word may be followed by: what is written, then the likeliest.
+
+    `labels` is the model's table; `goes_to` has the label that is written in the place of each.
+    """
+    scores: dict[str, float] = {}
+    for label, target in zip(labels, goes_to, strict=True):
+        name = labels[target]["name"]
+        scores[name] = scores.get(name, 0.0) + entry["scores"][label["name"]]
+    signs = {label["name"]: label["after"] for label in labels if not label["before"]}
+    ranked = sorted(scores, key=lambda name: (name != entry["label"], -scores[name]))
+    likely = [
+        name
+        for name in ranked
+        if name in signs and (name == entry["label"] or scores[name] >= LEAST)
+    ]
+    names = ["no mark" if name == "O" else name.lower() for name in likely]
+    told = [f"{own} {scores[name]:.0%}" for own, name in zip(names, likely, strict=True)]
+    return Choices([written(signs[name], script) for name in likely], told)
 
 
-def restored_html(text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]]) -> str:
-    """The restored text, its doubtful places underlined; each shows its alternatives when it is touched or focused."""
-    shown, doubts = [], doubtful(words)
-    for part, index in parts(text, edits, words):
-        said = html.escape(part)
-        if index in doubts:
-            choices = f'<span class="choices" role="tooltip">{alternatives(words[index]["scores"])}</span>'
-            said = f'<span class="doubt" tabindex="0">{said}{choices}</span>'
-        shown.append(said)
+def numbered(
+    edits: Iterable[Edit],
+    word_ends: Sequence[int],
+    doubts: Mapping[int, tuple[int, Choices]],
+    choices: list[Choices],
+) -> list[Edit]:
+    """The edits with a number before each mark, and one more where it is doubtful that there is no mark.
+
+    `doubts` says by a word's index where its mark is written, and what that may be. What the numbers stand for is
+    appended to `choices`.
+    """
+    changed, waiting = list[Edit](), dict(doubts)
+    for edit in edits:
+        if edit["label"] and follows(edit):
+            index = bisect_right(word_ends, edit["start"]) - 1
+            plain = Choices([edit["inserted"]], [])
+            _, own = waiting.pop(index, (0, plain))
+            changed.append(_numbered(edit, own if own.signs[:1] == plain.signs else plain, choices))
+        else:
+            changed.append(edit)
+    for offset, own in waiting.values():
+        if own.signs[:1] == [""]:
+            blank = Edit(
+                start=offset, removed="", inserted="", label="O", score=None, source="model"
+            )
+            changed.append(_numbered(blank, own, choices))
+    return ascending(changed)
+
+
+def _numbered(edit: Edit, own: Choices, choices: list[Choices]) -> Edit:
+    choices.append(own)
+    return {**edit, "inserted": number_sign(len(choices) - 1) + edit["inserted"]}
+
+
+def card(result: Shown) -> str:
+    """A result, with its buttons."""
+    said = "".join(_marked(result.files[result.shown], result.choices))
+    data = {
+        "files": json.dumps(result.files, ensure_ascii=False),
+        "marks": json.dumps([one.signs for one in result.choices], ensure_ascii=False),
+        "shown": result.shown,
+        "name": result.name,
+        "encoding": result.encoding,
+    }
+    n_marks = sum(bool(one.signs[0]) for one in result.choices)
+    told = f"{_counted(result.n_words, 'word')}, {_counted(n_marks, 'mark')} put in."
+    hint = DOUBTS if any(one.names for one in result.choices) else SURE_OF_ALL
+    attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in data.items())
     return (
-        f'<p class="shown">{"".join(shown)}</p><p class="hint">{HINT if doubts else SURE_HINT}</p>'
+        f'<div class="card"{attributes}>{_tools(result.files, result.can_be_linked)}'
+        f'<p class="hint">{told} {hint}</p><p class="shown" tabindex="0">{said}</p>'
+        f'<p class="before" tabindex="0" hidden>{html.escape(result.before)}</p></div>'
     )
 
 
-def alternatives(scores: Mapping[str, float]) -> str:
-    """Labels and their probabilities, the likeliest first."""
-    ranked = sorted(
-        ((score, label) for label, score in scores.items() if score >= LEAST), reverse=True
-    )
-    named = (
-        f"{'no mark' if label == 'O' else label.lower()} {score:.0%}" for score, label in ranked
-    )
-    return html.escape(", ".join(named))
+def _marked(text: str, choices: Sequence[Choices]) -> Iterator[str]:
+    """The shown text, as HTML."""
+    before, *rest = NUMBER.split(text)
+    by_sign = {number_sign(number): number for number in range(len(choices))}
+    for sign, following in zip(rest[::2], rest[1::2], strict=True):
+        number = by_sign[sign]
+        own = choices[number]
+        mark = f"<ins>{html.escape(own.signs[0])}</ins>"
+        word = LAST_WORD.search(before) if own.names else None
+        begins = word.start() if word else len(before)
+        yield html.escape(before[:begins])
+        if own.names:
+            listed = "".join(f"<span>{html.escape(name)}</span>" for name in own.names)
+            yield f'<span class="doubt" role="button" tabindex="0" data-number="{number}">'
+            yield f"{html.escape(before[begins:])}{mark}"
+            yield f'<span class="choices" role="tooltip">{listed}</span></span>'
+        else:
+            yield mark
+        before = following.removeprefix(own.signs[0])
+    yield html.escape(before)
 
 
-def speed_line(words: Sequence[Mapping[str, Any]], seconds: float) -> str:
-    """One line about a restored text."""
-    n_marks = sum(bool(word["mark"]) and word["source"] != "input" for word in words)
-    counts = (
-        f"{n:,} {thing}{'' if n == 1 else 's'}"
-        for n, thing in ((len(words), "word"), (n_marks, "mark"))
+def _counted(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def _tools(formats: Iterable[str], can_be_linked: bool) -> str:
+    """The buttons of a result."""
+    save = "".join(
+        f'<button type="button" data-do="save" data-format="{one}">Download .{one}</button>'
+        for one in formats
     )
-    told = f"{', '.join(counts)} inserted in {seconds * 1000:,.0f} ms"
-    return f"{told}: **{len(words) / seconds:,.0f} words a second**"
+    link = '<button type="button" data-do="link">Copy a link</button>' if can_be_linked else ""
+    return f'<div class="tools">{SWITCH}{save}{link}</div>'
+
+
+def without_result(said: str) -> str:
+    """A card without a result: its buttons do nothing."""
+    tools = _tools(["txt"], False).replace("<button", "<button disabled")
+    return f'<div class="card">{tools}{said}</div>'
+
+
+def hint(text: str) -> str:
+    """A card that says what to do."""
+    return without_result(f'<p class="hint">{html.escape(text)}</p>')
+
+
+def problem(text: str) -> str:
+    """A card that says what went wrong."""
+    told = f"<strong>Not restored.</strong> {html.escape(text)}"
+    return without_result(f'<p class="problem" role="alert">{told}</p>')
+
+
+def progress(doing: str, share: float | None = None, so_far: str = "") -> str:
+    """A card on its way: what is done, a share of 1 where it is known, and the text that is ready."""
+    value, told = ("", "") if share is None else (f' value="{share:.3f}"', f" {share:.0%}")
+    return without_result(
+        f'<p class="hint" role="status"><progress max="1"{value}></progress> {doing}{told}</p>'
+        f'<p class="shown">{html.escape(so_far)}</p>'
+    )

@@ -1,61 +1,107 @@
-"""The page of the Space: run from the folder that goes to the Hub, asked through its endpoint, used in a browser."""
+"""The page of the Space: what it shows and gives back, and the folder that goes to the Hub."""
+# ruff: noqa: F811  (fixtures are imported by name)
 
-import contextlib
-import importlib.util
-import os
+import json
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from restorers import RECORDED
+from space_page import (  # noqa: F401
+    SPACE,
+    TEXT,
+    chosen,
+    last,
+    page_restorer,
+    recording,
+    restorer,
+    seen,
+    sound,
+    tiny_recogniser,
+    views,
+)
 
 import punctuation_restoration
-from punctuation_restoration.transcripts import read_bytes, restore_file
+from punctuation_restoration.transcripts import read_bytes, restore_file, write_as
 from tools import space_folder
 
-ROOT = Path(punctuation_restoration.__file__).resolve().parents[1]
-SPACE = ROOT / "space"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-TEXT = "hello are you the 你好我们大家今天 saya is the awak in 北京"
-
-# The libraries of the client side warn of their own futures; what the page does runs in a process of its own.
+# The libraries of the client side warn of their own futures.
 pytestmark = pytest.mark.filterwarnings("default")
 
-
-def load(path: Path):
-    """A module that is in no package."""
-    spec = importlib.util.spec_from_file_location(f"loaded_{path.parent.name}_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look
-    spec.loader.exec_module(module)
-    return module
+HARD = 'he said "hello" are, you. the (awak) 我们，大家好吗'
 
 
-views = load(SPACE / "views.py")
+@pytest.mark.parametrize("options", [("basic", "keep", False), ("all", "replace", False), ("basic", "keep", True)])
+@pytest.mark.parametrize("text", [TEXT * 5, HARD, "the the the", "...", "<img src=x> & hello are"])
+def test_what_is_shown_and_downloaded_is_what_the_pipeline_gives(text, options, page_restorer, tiny_pipeline):
+    marks, existing, truecase = options
+    shown = last(page_restorer.restored_text(text, *options, 0.0, "accurate"))
+    result = tiny_pipeline(text, marks=marks, existing=existing, truecase=truecase)
+    assert chosen(shown, "txt") == seen(views.card(shown)) == result["text"]
+    assert shown.before == text
+    assert shown.n_words == len(result["words"])
+    assert "<img" not in views.card(shown)
+    other = chosen(shown, "txt", 1)  # the next best everywhere
+    is_doubtful = any(len(one.signs) > 1 for one in shown.choices)
+    assert (other != result["text"]) == is_doubtful
+    assert re.sub(r"[\W_]", "", other) == re.sub(r"[\W_]", "", result["text"])
 
 
-@pytest.mark.parametrize("keywords", [{}, {"existing": "replace"}, {"truecase": True}])
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.*")), ids=lambda path: path.name)
+def test_a_file_comes_back_in_its_own_format_as_text_and_as_subtitles(path, page_restorer, tiny_pipeline):
+    if path.suffix == ".md":
+        pytest.skip("no transcript")
+    transcript, _ = read_bytes(path.read_bytes(), name=path.name)
+    expected = restore_file(tiny_pipeline, transcript)
+    shown = last(page_restorer.restored_file(path))
+    assert chosen(shown, transcript.format) == expected.source()
+    for other in set(shown.files) - {transcript.format}:
+        assert chosen(shown, other) == write_as(expected, other)
+    has_times = any(speech.spans for speech in transcript.speeches)
+    assert ("srt" in shown.files) == ((has_times and len(transcript.speeches) == 1) or path.suffix == ".srt")
+
+
+def test_a_long_text_comes_block_by_block_and_as_a_call_gives_it(page_restorer):
+    text = f"{TEXT} saya you " * 120
+    *steps, shown = page_restorer.restored_text(text)
+    shares = [step.share for step in steps]
+    assert len(shares) > 2
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.99
+    assert chosen(shown, "txt").startswith(steps[0].so_far.rstrip()[:-1])
+    answer = page_restorer.restore(text)
+    assert answer["text"] == chosen(shown, "txt")
+    assert [word["start"] for word in answer["words"]] == sorted(word["start"] for word in answer["words"])
+
+
+def test_ascii_json_and_a_text_with_numbers_of_its_own_stay_what_they_are(page_restorer, tmp_path, tiny_pipeline):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"text": "hello are you \u4f60\u597d\u6211\u4eec the is"}))
+    transcript, _ = read_bytes(path.read_bytes(), name=path.name)
+    written = chosen(last(page_restorer.restored_file(path)), "json")
+    assert json.loads(written) == json.loads(restore_file(tiny_pipeline, transcript).source())
+    text = f"hello {views.number_sign(0)} are you the " * 3
+    assert last(page_restorer.restored_text(text)).files["txt"] == tiny_pipeline(text)["text"]
+
+
 @pytest.mark.parametrize(
-    "text", [TEXT, 'he said "hello you" are, you. the (awak) 我们，大家好吗', "the the the", "", "..."]
+    ("name", "content", "told"),
+    [
+        ("a.srt", b"\x89PNG\r\n\x00\x00", "not a text file"),
+        ("a.txt", "caf\xe9 au lait".encode("latin-1"), "not in UTF-8"),
+        ("a.docx", b"PK", "Files of the kind .docx"),
+        ("a.wav", b"RIFF", "The tab Sound"),
+        ("a.json", b'{"segments": [{"text": "a', "a.json, line 1 cannot be read"),
+        ("a.srt", b"1\nnever --> 00:00:02,000\nhello\n", "a.srt, line 2 cannot be read"),
+        ("a.txt", b"hello " * 40_000, "240,000 characters; the page takes up to 200,000"),
+        ("a.json", b" " * 5_000_001, "too large"),
+    ],
 )
-def test_parts_join_to_the_restored_text_and_each_word_has_its_mark(text, keywords, tiny_pipeline):
-    result = tiny_pipeline(text, **keywords)
-    parts = list(views.parts(text, result["edits"], result["words"]))
-    assert "".join(part for part, _ in parts) == result["text"]
-    shown = {index: part for part, index in parts if index is not None}
-    assert list(shown) == list(range(len(result["words"])))
-    for part, word in zip(shown.values(), result["words"], strict=True):
-        mark = word["mark"] if word["source"] == "model" else ""
-        assert part.lower().startswith(word["word"].lower())
-        assert part.endswith(mark)  # after a closing quotation mark, too
-        assert mark or len(part) == len(word["word"])
+def test_what_is_wrong_is_said_in_a_visitors_words(name, content, told, page_restorer, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(told)) as error:
+        last(page_restorer.restored_file(tmp_path / name))
+    assert "--" not in str(error.value).replace("never -->", "").replace("--> 00:00", "")
 
 
 def word(mark=",", score=0.5, source="model", **others):
@@ -74,20 +120,21 @@ def test_one_decision_in_ten_marks_is_doubtful_the_least_sure_and_none_that_is_s
     assert views.doubtful([]) == set()
 
 
-def test_doubts_can_be_reached_by_keyboard_and_name_their_alternatives():
-    comma = {"start": 5, "removed": "", "inserted": ",", "label": "COMMA", "score": 0.42, "source": "model"}
-    scores = {"O": 0.4, "COMMA": 0.42, "PERIOD": 0.15, "QUESTION": 0.03}
-    words = [word(score=0.42, end=5) | {"scores": scores}, word("", 0.99, start=6, end=9)]
-    page = views.restored_html("<h>lo you", [comma], words)
-    assert '<span class="doubt" tabindex="0">&lt;h&gt;lo,<span' in page
-    assert "comma 42%, no mark 40%, period 15%<" in page
-    assert page.count('class="doubt"') == 1
-    assert views.HINT in page
-    assert views.SURE_HINT in views.restored_html("hello", [], [word("", 0.99, end=5)])
+LABELS = [
+    {"name": "O", "before": "", "after": ""}, {"name": "COMMA", "before": "", "after": ","},
+    {"name": "PERIOD", "before": "", "after": "."}, {"name": "EXCLAMATION", "before": "", "after": "!"},
+]  # fmt: skip
+
+
+def test_the_next_best_mark_follows_what_is_written_in_the_words_script():
+    entry = {"label": "COMMA", "scores": {"O": 0.46, "COMMA": 0.3, "PERIOD": 0.13, "EXCLAMATION": 0.11}}
+    found = views.alternatives(entry, "Latin", LABELS, [0, 1, 2, 2])
+    assert found == views.Choices([",", "", "."], ["comma 30%", "no mark 46%", "period 24%"])
+    assert views.alternatives(entry, "Han", LABELS, [0, 1, 2, 3]).signs == ["，", "", "。", "！"]
+    assert views.alternatives(entry, "Latin", LABELS, [0, 0, 0, 0]).signs == [""], "what may not be written"
 
 
 def test_both_models_are_offered_where_both_are_there(tiny_checkpoint, monkeypatch):
-    restorer = load(SPACE / "restorer.py")
     monkeypatch.setattr(restorer, "DEFAULT_MODEL", tiny_checkpoint)
     monkeypatch.setattr(restorer, "FAST", punctuation_restoration.default_models.HUB_FAST)
     monkeypatch.delenv("PUNCTUATION_RESTORATION_MODEL", raising=False)
@@ -108,213 +155,23 @@ def test_the_front_matter_is_what_the_hub_reads():
     assert front["models"] == front["preload_from_hub"] == [ours.HUB_MODEL, ours.HUB_FAST]
 
 
-def test_the_folder_for_the_hub_is_whole_and_restores_files_as_the_command_does(
-    tiny_checkpoint, tiny_pipeline, tmp_path
-):
+def test_the_folder_for_the_hub_is_whole(tmp_path):
     assert space_folder.main([str(tmp_path / "page")]) == 0
     own = {path.name for path in SPACE.iterdir() if path.is_file()}
     assert {path.name for path in (tmp_path / "page").iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
-    restorer, path = load(tmp_path / "page" / "restorer.py"), ROOT / "examples" / "inputs" / "talk.srt"
-    written, _ = restorer.PageRestorer({"accurate": tiny_checkpoint}).restore_file(path, tmp_path)
-    transcript, _ = read_bytes(path.read_bytes(), name=path.name)
-    assert written.read_text(encoding="utf-8") == restore_file(tiny_pipeline, transcript).source()
 
 
-@pytest.fixture(scope="module")
-def server(tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The page, served by a process of its own from such a folder: its address, and where the process writes."""
-    if not importlib.util.find_spec("gradio"):
-        pytest.skip("Gradio is not installed: pip install -e '.[space]'")
-    folder = tmp_path_factory.mktemp("page")
-    assert space_folder.main([str(folder / "space")]) == 0
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {
-        **os.environ, "PUNCTUATION_RESTORATION_MODEL": tiny_checkpoint, "GRADIO_SERVER_PORT": str(port),
-        "PYTHONPATH": "", "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1",
-    }  # fmt: skip
-    with open(folder / "log.txt", "w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=folder / "space", env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-    end = time.monotonic() + 300
-    while "Running on local URL" not in (told := (folder / "log.txt").read_text(encoding="utf-8")):
-        assert process.poll() is None, told
-        assert time.monotonic() < end, told
-        time.sleep(0.1)
-    yield f"http://127.0.0.1:{port}", folder / "log.txt"
-    process.terminate()
-    assert process.wait(timeout=30) == 0
-    left = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
-    assert left == {"log.txt", "space"}, "visitors' files stay"
-
-
-@pytest.mark.slow
-def test_the_documented_call_gives_what_the_pipeline_gives_and_a_wrong_one_what_is_wrong(server, tiny_pipeline):
-    from gradio_client import Client
-    from gradio_client.exceptions import AppError
-
-    client = Client(server[0], verbose=False)
-    code = (SPACE / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    code = code.replace('Client("http://127.0.0.1:7860")', "given").replace("from gradio_client import Client", "")
-    names = {"given": client}
-    exec(code, names)
-    expected = tiny_pipeline("hello how are you")
-    assert names["answer"]["text"] == expected["text"]
-    assert [word["mark"] for word in names["answer"]["words"]] == [word["mark"] for word in expected["words"]]
-    answer = client.predict(TEXT, "sentence-ends", "keep", True, 0.0, api_name="/restore")
-    assert answer["text"] == tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"]
-    assert list(client.view_api(print_info=False, return_format="dict")["named_endpoints"]) == ["/restore"]
-    for text, threshold, model, message in (
-        ("a" * 20_001, 0.0, "accurate", "20,000"),
-        ("hello", 7.0, "accurate", "threshold"),
-        ("hello", 0.0, "huge", "Expected a model"),
-        (None, 0.0, "accurate", "Expected a text, got NoneType"),
-    ):
-        with pytest.raises(AppError, match=message):
-            client.predict(text, "all", "keep", False, threshold, model, api_name="/restore")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
-    if not CHROMIUM or not importlib.util.find_spec("playwright"):
-        pytest.skip("no Chromium or no Playwright: apt-get install chromium; pip install playwright")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@contextlib.contextmanager
-def visit(browser, url: str, theme: str = "light", width: int = 1280) -> Iterator[Any]:
-    """A page in the browser, which complains of nothing and asks nobody else."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-    page, complaints = context.new_page(), []
-    page.on("console", lambda told: told.type == "error" and complaints.append(told.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda sent: sent.url.startswith((url, "data:", "blob:")) or complaints.append(sent.url))
-    page.goto(f"{url}/?__theme={theme}")
-    yield page
-    assert complaints == []
-    context.close()
-
-
-def write(page, text: str, expected: str) -> None:
-    """Write into the box of the spoken text, and wait for what is restored."""
-    page.locator("#spoken textarea").fill(text)
-    wait_for(page, expected)
-
-
-def wait_for(page, text: str) -> None:
-    """Wait until this text is shown as the restored one, whichever tab is open."""
-    read = "text => [...document.querySelectorAll('#restored .shown')].map(own => own.cloneNode(true)).map(own => {"
-    read += "own.querySelectorAll('.choices').forEach(one => one.remove()); return own.textContent}).join() === text"
-    page.wait_for_function(read, arg=text)
-
-
-def wait_for_preview(page, text: str) -> None:
-    """Wait until a file's result begins so."""
-    page.wait_for_function("text => document.querySelector('#preview textarea').value === text", arg=text)
-
-
-def press(page, key: str, element) -> None:
-    element.focus()
-    page.keyboard.press(key)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_a_visitor_types_and_reads_the_restored_text(theme, width, server, browser, tiny_pipeline):
-    text, result = TEXT * 9, tiny_pipeline(TEXT * 9)
-    with visit(browser, server[0], theme, width) as page:
-        write(page, text, result["text"])
-        edge = page.locator("#restored .shown").bounding_box()
-        for doubt in page.locator("#restored .doubt").all():
-            doubt.focus()
-            box = doubt.locator(".choices").bounding_box()
-            assert edge["x"] <= box["x"] < box["x"] + box["width"] <= edge["x"] + edge["width"]
-        page.get_by_role("tab", name="Text").focus()
-        shown = page.locator("#restored .shown").inner_text()
-        assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", result["text"])
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page.get_by_role("button", name="Copy").click()
-        page.get_by_role("button", name="Copied").wait_for()
-        assert page.evaluate("navigator.clipboard.readText()") == result["text"]
-        assert "words a second" in page.locator("#about").inner_text()
-        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-        assert page.evaluate("document.body.classList.contains('dark')") == (theme == "dark")
-
-
-@pytest.mark.slow
-def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, browser, tiny_pipeline):
-    with visit(browser, server[0]) as page:
-        write(page, TEXT, tiny_pipeline(TEXT)["text"])
-        press(page, "Enter", page.get_by_role("button", name="Options"))
-        press(page, "Space", page.get_by_label("Only sentence ends"))
-        wait_for(page, tiny_pipeline(TEXT, marks="sentence-ends")["text"])
-        press(page, "Space", page.get_by_label("Capitals", exact=True))
-        before = tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"]
-        wait_for(page, before)
-        press(page, "Space", page.get_by_label("Restore while I type"))
-        page.locator("#spoken textarea").fill("saya are you")
-        page.wait_for_timeout(500)
-        assert page.locator("#restored .shown").inner_text() == before
-        press(page, "Enter", page.get_by_role("button", name="Restore", exact=True))
-        wait_for(page, tiny_pipeline("saya are you", marks="sentence-ends", truecase=True)["text"])
-        press(page, "Enter", page.get_by_role("button", name="Clear"))
-        wait_for(page, "")
-
-
-@pytest.mark.slow
-def test_a_transcript_comes_back_in_one_view_and_an_option_changes_it(server, browser, tiny_pipeline, tmp_path):
-    path = ROOT / "examples" / "inputs" / "talk.srt"
-    transcript, encoding = read_bytes(path.read_bytes(), name=path.name)
-    expected = restore_file(tiny_pipeline, transcript).source()
-    with visit(browser, server[0]) as page:
-        write(page, TEXT, tiny_pipeline(TEXT)["text"])
-        page.get_by_role("tab", name="File").click()
-        page.locator("#upload input[type=file]").set_input_files(path)
-        wait_for_preview(page, expected[:2000].replace("\r\n", "\n"))
-        with page.expect_download() as begun:
-            page.locator("#download").click()
-        begun.value.save_as(tmp_path / path.name)
-        assert begun.value.suggested_filename == "talk-restored.srt"
-        assert (tmp_path / path.name).read_bytes() == encoding.encode(expected)
-        page.get_by_role("button", name="Options").click()
-        page.get_by_label("Capitals", exact=True).click()
-        capitals = restore_file(tiny_pipeline, transcript, truecase=True).source()
-        wait_for_preview(page, capitals[:2000])
-        wait_for(page, tiny_pipeline(TEXT, truecase=True)["text"])
-
-
-@pytest.mark.slow
-def test_what_cannot_be_read_is_said_in_a_sentence_and_logged_nowhere(server, browser, tiny_pipeline, tmp_path):
-    (tmp_path / "broken.json").write_text('{"segments": [{"text": "secretword')
-    (tmp_path / "broken.srt").write_text("1\n<img src=/nothing.png> --> 00:00:02,000\nsecretword\n")
-    with visit(browser, server[0]) as page:
-        write(page, TEXT, tiny_pipeline(TEXT)["text"])
-        page.get_by_role("tab", name="File").click()
-        page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.srt")
-        toast = page.get_by_test_id("toast-body")
-        toast.filter(has_text="<img src=/nothing.png>").wait_for()  # as text
-        page.reload()
-        write(page, TEXT, tiny_pipeline(TEXT)["text"])
-        page.get_by_role("tab", name="File").click()
-        page.locator("#upload input[type=file]").set_input_files(tmp_path / "broken.json")
-        toast.wait_for()
-        assert "broken.json" in toast.inner_text()
-        assert "Traceback" not in toast.inner_text()
-        page.get_by_role("button", name="Options").click()
-        page.get_by_label("Capitals", exact=True).click()
-        wait_for(page, tiny_pipeline(TEXT, truecase=True)["text"])  # the broken file does not hold the text back
-        page.get_by_role("tab", name="Text").click()
-        page.locator("#spoken textarea").fill("secretword the " * 2000)
-        page.get_by_text("A long text: press").wait_for()
-        page.get_by_role("button", name="Restore", exact=True).click()
-        page.get_by_text("the page takes up to 20,000").wait_for()
-    log = server[1].read_text(encoding="utf-8")
-    assert "secretword" not in log
-    assert "Traceback" not in log
+def test_a_recording_becomes_text_and_subtitles(tiny_recogniser, recording, page_restorer, monkeypatch):
+    monkeypatch.delenv("RECOGNISER", raising=False)
+    assert sound.recogniser() is None
+    monkeypatch.setenv("RECOGNISER", tiny_recogniser)
+    heard = sound.recogniser()(recording)
+    assert heard["text"].strip()
+    assert heard["chunks"][-1]["timestamp"][1] <= 2.1
+    shown = last(page_restorer.restored_speech(json.loads(json.dumps(heard))))
+    assert list(shown.files) == ["json", "txt", "srt", "vtt"]
+    assert re.sub(r"[^a-z]", "", chosen(shown, "txt")) == re.sub(r"[^a-z]", "", heard["text"])
+    assert " --> 00:00:0" in shown.files["srt"]
+    recording.write_bytes(b"no sound")
+    with pytest.raises(ValueError, match="This recording cannot be read"):
+        sound.recogniser()(recording)

@@ -19,10 +19,8 @@ from restorer import PageRestorer  # noqa: E402
 
 
 def show_text(page: Page) -> None:
-    """Choose the mixed example, wait for its result, and point at a doubtful place."""
-    page.get_by_role("button", name="Mixed", exact=True).click()
-    page.locator("#restored .shown").wait_for()
-    page.locator(".doubt").first.focus()
+    """The page as it opens, and a doubtful place with what else it could be."""
+    page.locator("#restored .doubt").first.focus()
     page.wait_for_timeout(1000)  # for what glides into place
 
 
@@ -30,8 +28,15 @@ def show_file(page: Page) -> None:
     """Upload subtitles and wait for them to come back."""
     page.get_by_role("tab", name="File").click()
     page.locator("#upload input[type=file]").set_input_files(ROOT / "examples" / "inputs" / "talk.vtt")
-    page.wait_for_function("document.querySelector('#preview textarea').value.length > 5")
+    page.locator("#restored-file .shown ins").first.wait_for()
     page.wait_for_timeout(1000)
+
+
+VIEWS = (
+    ("space-light", show_text, "light", 1280, 720),
+    ("space-phone", show_text, "dark", 390, 1000),
+    ("space-file", show_file, "light", 1280, 860),
+)
 
 
 def main() -> None:
@@ -40,9 +45,10 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, show, height in (("space-light", show_text, 582), ("space-file", show_file, 700)):
-            page = browser.new_page(viewport={"width": 1280, "height": height}, color_scheme="light")
-            page.goto(f"{url}?__theme=light")
+        for name, show, theme, width, height in VIEWS:
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
+            page.goto(f"{url}?__theme={theme}")
+            page.locator("#restored .shown").wait_for()
             show(page)
             page.screenshot(path=IMAGES / f"{name}.png")
             Image.open(IMAGES / f"{name}.png").quantize(64).save(IMAGES / f"{name}.png", optimize=True)
