@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .default_models import HUB_MODEL, find_model, place_of
-from .generated_card import TERMS_FILE, is_edited, read_origin, signed, written_card
+from .generated_card import TERMS_FILE, is_edited, read_origin, written_card
 from .loading import add_trust_option, load_pipeline
 from .whole_files import written_whole
 
@@ -86,8 +86,9 @@ def export(
             _store_in_16_bits(folder)
         has_terms = (folder / TERMS_FILE).is_file()
         labels = restore.model.config.labels
-        readme = own_readme(source) or signed(
-            written_card(read_origin(Path(source)), labels, repository or output.name, has_terms)
+        noted = read_origin(Path(source))
+        readme = own_readme(source) or written_card(
+            noted, labels, repository or output.name, has_terms
         )
         if kept and is_edited(kept) and kept != readme:
             print(f"{earlier} has been edited: it stays. Remove it to get a new one.")

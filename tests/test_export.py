@@ -214,7 +214,7 @@ def test_a_trained_model_gets_a_readme_of_what_its_training_noted_and_an_edited_
     assert (head["license_name"], head["base_model"]) == ("gemma-and-cc-by-nc-4.0", HUB_MODEL)
     assert "Gemma Terms of Use found at ai.google.dev/gemma/terms" in readme
     assert 'model="me/it"' in readme
-    edited = readme.replace("## Results", "It was tried on my talks.")
+    edited = readme.replace("## How to use", "## Tried on my talks")
     (out / "README.md").write_text(edited, encoding="utf-8")
     capsys.readouterr()
     exporting.export(out, trained, replace=True)

@@ -131,6 +131,7 @@ class TrainingRun:
 
     def _score_start(self) -> None:
         """Score the starting model, and for scale a guess. It is not counted as the best of the run."""
+        self.tell(f"Scoring the starting model on {self.validation.n_words:,} words.")
         mark, f1 = self.validation.guessed()
         scores = self.validation.scores(self.validation.read(self.model))
         self.tell(f"step 0: {said_of(scores)}; a guess of {mark!r} after every word {f1:.1f}")

@@ -53,7 +53,7 @@ class RunReport:
     def start_bar(self, step: int, max_steps: int) -> None:
         """Show a bar on a terminal, from a step on."""
         is_hidden = None if self.accelerator.is_main_process else True
-        self.bar = tqdm(total=max_steps, initial=step, unit=" steps", disable=is_hidden)
+        self.bar = tqdm(total=max_steps, initial=step, unit="step", disable=is_hidden)
 
     def advance(self) -> None:
         """One step is done."""
