@@ -10,7 +10,7 @@ some marks all the same: `--existing replace` takes them out, without it they st
 `inputs/spoken.srt` are what came out. The same without files, in Python:
 
     restore = pipeline("punctuation-restoration", existing="replace", truecase=True)
-    restore(recognise(read_wave("talk.wav"), "package/models/Xenova/whisper-small"))
+    restore_transcript(restore, recognise(read_wave("talk.wav"), "package/models/Xenova/whisper-small"))
 """
 
 import argparse

@@ -200,19 +200,19 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """Restore one text of any length that comes in parts, cut anywhere: a file's lines, a recogniser's output.
 
         Restored text is given as soon as enough words follow it; joined, it is the text with its marks. Memory stays
-        that of a few thousand words. A text of up to 40,000 characters is restored as by one call. `options` are
-        keywords of a call (`return_words` and `sentences` have no effect) and of `PunctuationStreamer`; capitals need
-        `condition=True`.
+        that of a few thousand words. Marks are those of one call with the whole text, unless `condition` shows the
+        model those before. `options` are keywords of a call (`return_words` and `sentences` have no effect) and of
+        `PunctuationStreamer`; capitals need `condition=True`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 
     def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
         """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text."""
-        streamer = PunctuationStreamer(
-            self, **{"look_ahead": self.model.config.right_context, **options}
-        )
+        config = self.model.config
+        as_in_a_call = {"look_ahead": config.right_context, "left_context": config.left_context}
+        streamer = PunctuationStreamer(self, **(as_in_a_call | options))
         for text, is_last in in_blocks(texts, STREAM_BLOCK):
-            step = streamer.flush(text) if is_last else streamer.feed(text)
+            step = streamer.flush(text) if is_last else streamer.feed_block(text)
             streamer.forget()
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
 

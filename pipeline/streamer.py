@@ -22,6 +22,7 @@ from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Item, join_words, turns_in
 from .unspoken import Hidden, audible, find_hidden
+from .windows import windows_of
 from .words import Word
 
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
@@ -119,6 +120,17 @@ class PunctuationStreamer:
         self._take(text)
         return self._step(self.look_ahead)
 
+    def feed_block(self, text: str) -> StreamStep:
+        """As `feed`, for a part of a text of which all is at hand: the joined result is that of one call.
+
+        Words wait until the window is full in which one call decides them.
+
+        Raises:
+            TypeError: something else than a string.
+        """
+        self._take(text)
+        return self._step(self.look_ahead, whole_windows=True)
+
     def feed_words(self, words: Iterable[str]) -> StreamStep:
         """Take final, finished words, or one; blanks are put between them as the pipeline does for `{"words": [...]}`.
 
@@ -171,7 +183,9 @@ class PunctuationStreamer:
             return text
         return join_words([before, text])[1:]
 
-    def _step(self, look_ahead: int | None, is_last: bool = False) -> StreamStep:
+    def _step(
+        self, look_ahead: int | None, is_last: bool = False, whole_windows: bool = False
+    ) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if last."""
         text, boundary, dropped = self._text + self._hypothesis, self._boundary, self._n_dropped
         lined = self._lined(text)
@@ -194,6 +208,8 @@ class PunctuationStreamer:
         )
         n_final = sum(word["end"] <= len(self._text) for word in words)
         n_commit = 0 if look_ahead is None else max(0, n_final - look_ahead)
+        if whole_windows:
+            n_commit = max(0, self._n_in_full_windows(found) - (len(found) - len(words)))
         cut = len(shown) if is_last else boundary
         if n_commit and not is_last:
             next_start = words[n_commit]["start"] if n_commit < len(words) else len(shown)
@@ -220,6 +236,13 @@ class PunctuationStreamer:
                 self._labels.update((word["end"], word["label"]) for word in words[:n_commit])
             self._commit_to(cut, [word.mark_from for word in found if word.end <= cut], hidden)
         return step
+
+    def _n_in_full_windows(self, words: Sequence[Word]) -> int:
+        """How many of the shown words one call decides in windows that no later word changes."""
+        slots = self._restore.slots
+        pieces = slots.pieces([word.spoken for word in words])
+        windows = windows_of(slots.n_pieces(pieces), self._restore.model.config)
+        return windows[-1].keep_from if windows else 0
 
     def _lined(self, text: str) -> str:
         """The text with a line end between two utterances, in the place of the blank there."""

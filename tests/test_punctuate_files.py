@@ -38,6 +38,20 @@ def test_standard_input_may_be_subtitles_or_json(stand_in: StandIn, command: Com
     assert command(stdin=(RECORDED / name).read_bytes()) == command(RECORDED / name)
 
 
+def test_names_of_keys_may_be_told(stand_in: StandIn, command: Command, monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    rows = [{"say": text, "t0": n} for n, text in enumerate(["hello how", "are you"])]
+    Path("in/ours.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    Path("in/broken.json").write_text('{"say": "a", "deep": ' + "[" * 600 + "]" * 600 + "}", encoding="utf-8")
+    code, _, err = command("in", "-o", "out/", "--keys", "text=say,start=t0")
+    assert (code, os.listdir("out")) == (1, ["ours.json"])  # what fails is that one file
+    assert "in/broken.json:1: Expected JSON nested at most 100 deep" in err
+    assert "are." in Path("out/ours.json").read_text(encoding="utf-8")
+    assert "got the keys rows, rows.say, rows.t0. Name the text's" in command("in/ours.json")[2]
+    assert command("--keys", "texts=say", "in/ours.json")[0] == 2
+
+
 def test_json_has_words_scores_and_sentences(stand_in: StandIn, command: Command) -> None:
     row = json.loads(command("--json", RECORDED / "words.json")[1])
     assert row["text"] == "the train is. late again why."

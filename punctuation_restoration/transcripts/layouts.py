@@ -10,7 +10,7 @@ names cannot tell, a caller says in `keys`. Single programs are named only where
 import dataclasses
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +21,9 @@ FIELDS = ("text", "start", "end", "speaker")  # what `keys` may name
 # Names of texts, in small letters and without signs; the first that is there is read.
 TEXTS = (
     "predtext",  # NeMo's manifests, whose "text" is the reference
+    "punctuatedword", "word",
     "lexical",  # Azure's text without marks
-    "text", "transcript", "transcription", "sentence", "fulltranscript", "displaytext",
-)  # fmt: skip
-PART_TEXTS = (
-    "punctuatedword", "word", "text", "segment", "lexical", "sentence", "transcript", "value",
+    "text", "segment", "sentence", "transcript", "transcription", "fulltranscript", "value",
     "content", "utf8", "finalsentence", "body",
 )  # fmt: skip
 WORD_LISTS = ("word", "token", "element", "segs", "chunks", "items")
@@ -130,7 +128,7 @@ class PartList:
 
     def is_within(self, text: "Part") -> bool:
         """Whether these are words, and a text says no less than they do."""
-        return bool(self.parts) and len(self.letters()) <= len(letters(text.value))
+        return self.are_words and len(self.letters()) <= len(letters(text.value))
 
     @property
     def are_ours(self) -> bool:
@@ -203,7 +201,7 @@ class Part:
             elif isinstance(value, Mapping) or hasattr(value, "__dict__"):
                 yield from inner.holders(depth + 1)
 
-    def texts(self, names: Sequence[str] = PART_TEXTS) -> "Iterator[Part]":
+    def texts(self) -> "Iterator[Part]":
         """The strings under these names, in their order; those of what it holds come after its own."""
         if isinstance(self.value, str):
             yield self
@@ -212,7 +210,7 @@ class Part:
             told = holder.at(self.keys["text"]) if "text" in self.keys else None
             members = holder.members()
             own = {plain(key): key for key in members}
-            by_name = (holder.inner(own[name], members[own[name]]) for name in names if name in own)
+            by_name = (holder.inner(own[name], members[own[name]]) for name in TEXTS if name in own)
             yield from (one for one in (told, *by_name) if one and isinstance(one.value, str))
 
     def text(self) -> "Part | None":

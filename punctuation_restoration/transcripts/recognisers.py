@@ -8,9 +8,12 @@ lists and arrays of these, from a call or from a JSON file; `layouts.py` knows w
 import contextlib
 import copy
 import dataclasses
+import itertools
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from ..pipeline.edits import Edit
@@ -18,7 +21,6 @@ from ..pipeline.items import TimedSpan, as_list
 from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     FIELDS,
-    TEXTS,
     Part,
     PartList,
     Way,
@@ -27,11 +29,10 @@ from .layouts import (
     looks_like_time,
     seconds,
 )
-from .speech import Line, Said, Span, Speech, SpeechBuilder
+from .speech import Line, Said, Span, Speech, SpeechBuilder, spliced
 
-SLOWEST = (
-    20  # seconds for a letter: whole numbers that would make speech slower count something smaller
-)
+# Seconds for a letter: whole numbers that would make speech slower count something smaller.
+SLOWEST = 20
 UNITS = (1.0, 0.001, 1e-7)  # seconds, milliseconds, Azure's ticks
 CHANNELS = ("channels", "transcripts")
 # A word, or a Han character.
@@ -51,21 +52,15 @@ class Recognised:
 
     def restored(self, edits: Sequence[Edit]) -> Any:
         """The same, new, with the edits in every copy of its speech; a ValueError where an object cannot be written."""
-        changes = self.speech.source_edits(edits)
         tree: dict[str | int, Any] = {}  # the strings that change, at their ways
-        begins, n = 0, 0
-        for way, string in self.strings:
-            parts, done = [], 0
-            while n < len(changes) and changes[n][0] <= begins + len(string):
-                start, end, written = changes[n]
-                parts += [string[done : start - begins], written]
-                done, n = end - begins, n + 1
-            if parts:
-                branch = tree
-                for step in way[:-1]:
-                    branch = branch.setdefault(step, {})
-                branch[way[-1] if way else ""] = "".join([*parts, string[done:]])
-            begins += len(string) + 1
+        begins = [0, *itertools.accumulate(len(string) + 1 for _, string in self.strings)]
+        changes = self.speech.source_edits(edits)
+        for n, own in itertools.groupby(changes, lambda one: bisect_right(begins, one[0]) - 1):
+            way, string = self.strings[n]
+            branch = tree
+            for step in way[:-1]:
+                branch = branch.setdefault(step, {})
+            branch[way[-1] if way else ""] = spliced(string, own, begins[n])
         return tree.get("") or _rebuilt(self.given, tree)
 
 
@@ -81,13 +76,10 @@ def restored_value(
         return [restored_value(one, told) for one in found]
     edits, sentences = next(told)
     value = found.restored(edits)
-    if sentences is None or not isinstance(value, dict):
-        return value
-    return (
-        {**value, "sentences": sentences}
-        if are_our_sentences(value.get("sentences", []))
-        else value
-    )
+    is_told = sentences is not None and isinstance(value, dict)
+    if is_told and are_our_sentences(value.get("sentences", [])):
+        value["sentences"] = sentences
+    return value
 
 
 def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
@@ -108,8 +100,7 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     new = {str(name): _rebuilt(getattr(value, str(name)), branch) for name, branch in tree.items()}
     if hasattr(value, "_replace"):
         return value._replace(**new)
-    fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
-    if new.keys() <= {one.name for one in fields if one.init}:
+    if dataclasses.is_dataclass(value):
         return dataclasses.replace(value, **new)
     changed = copy.copy(value)
     # Lists before texts, which may be computed from them and then are right already.
@@ -175,20 +166,17 @@ def _read(given: Any, way: Way, keys: Mapping[str, str]) -> Recognised:
     return _Reader(part, len(way)).read(given)
 
 
-def in_seconds(spans: Sequence[TimedSpan]) -> list[TimedSpan]:
+def in_seconds(spans: list[TimedSpan]) -> list[TimedSpan]:
     """Times in seconds: whole numbers by which speech would be far too slow are milliseconds, or ticks of 100 ns."""
-    moments = [moment for span in spans for moment in span.time if moment is not None]
-    pairs = [(end - start, time) for start, end, time in spans if None not in time]
-    n_letters = sum(length for length, _ in pairs)
-    lasts = sum(ends - begins for _, (begins, ends) in pairs)  # type: ignore[operator]
-    slowest = SLOWEST * n_letters
+    timed = [span for span in spans if None not in span.time]
+    lasts = sum(span.time[1] - span.time[0] for span in timed)  # type: ignore[operator]
+    slowest = SLOWEST * sum(span.end - span.start for span in timed)
     unit = next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
-    if unit == 1 or not all(float(moment).is_integer() for moment in moments):
-        return list(spans)
-    scaled = [
-        [None if one is None else round(one * unit, 6) for one in span.time] for span in spans
-    ]
-    return [span._replace(time=tuple(time)) for span, time in zip(spans, scaled, strict=True)]
+    moments = itertools.chain.from_iterable(span.time for span in spans)
+    if unit == 1 or not all(float(moment or 0).is_integer() for moment in moments):
+        return spans
+    scaled = (tuple(moment and round(moment * unit, 6) for moment in span.time) for span in spans)
+    return [span._replace(time=time) for span, time in zip(spans, scaled, strict=True)]
 
 
 class _Reader:
@@ -227,84 +215,80 @@ class _Reader:
         are_spaced = row.are_words and any(text[:1].isspace() for text in texts)
         if not row.are_words:
             self.names = find_names(texts, are_cues=True)
-        # Google with speakers: the last entry has all words again.
-        again = parts[-1].lists() if len(parts) > 1 and not parts[-1].text() else []
-        before = PartList(parts[:-1], row.key)
-        is_again = bool(again) and again[0].letters() == before.letters()
         n_said = len(self.said)
-        for n, part in enumerate(before.parts if is_again else parts, start=1):
+        again = self._all_again(row)
+        for n, part in enumerate(parts[:-1] if again else parts, start=1):
             if not part.members() and not (row.are_words and isinstance(part.value, str)):
-                problem = f"Expected an object with a text, got {part.value!r:.60}."
-                raise part.fault(f"{problem} Leave it out of the list.")
+                raise part.fault(
+                    f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list."
+                )
             if row.key in CHANNELS and len(parts) > 1:
                 self.builder.introduce(f"channel {n}", f"channel {n}")
             self._read_part(part, row.layout, are_spaced and n > 1)
-        if is_again:
-            self._copy(again[0], self.said[n_said:])
+        if again and self.said[n_said:]:
+            self._copy(again, self.said[n_said:], tells_speakers=True)
+
+    @staticmethod
+    def _all_again(row: PartList) -> PartList | None:
+        """All words, if the last part repeats them, as Google's does where it tells speakers."""
+        *before, last = row.parts
+        lists = last.lists() if before and not last.text() else []
+        is_all = bool(lists) and lists[0].letters() == PartList(before).letters()
+        return lists[0] if is_all else None
 
     def _read_part(self, part: Part, layout: Layout, continues: bool = False) -> None:
         """A transcript, a segment or a word: what is said in it, and the copies of that."""
         n_said, n_spans = len(self.said), len(self.speech.spans)
-        found = part.texts(TEXTS) if layout == "text" else filter(None, [part.text()])
+        found = part.texts() if layout == "text" else filter(None, [part.text()])
         texts = [text for text in found if text.value.strip()]
-        if len(texts) > 1:  # Azure's DisplayText has marks of its own
-            texts = [text for text in texts if text.way[-1] != "DisplayText"]
         lists = [] if layout == "word" and texts else part.lists()
         if len(lists) > 1 or (lists and part.moments()):
             lists = [row for row in lists if not row.are_ours]  # new ones take their place
         if not texts and not lists:
             self._check_is_silent(part)
             return
-        words = lists[0] if lists and lists[0].are_words else PartList([])
-        if texts and (not lists or words.is_within(texts[0])):
-            self._read_text(texts.pop(0), words, part, layout, continues)
-            lists = lists[1:]
+        first = lists[0] if lists else PartList([])
+        tells_speakers = False
+        if texts and (not lists or first.is_within(texts[0])):
+            text = texts.pop(0)
+            line = self._line(text, layout)
+            if lists and first.parts[0].speaker() is not None:
+                shows_turns = any(one.begins_turn for one in line.hidden)
+                tells_speakers = not shows_turns and first.letters() == letters(text.value)
+            self._introduce(first.parts[0] if tells_speakers else part)
+            continues = continues and not text.value[:1].isspace()
+            self.said.append(self.builder.say(line, layout == "word", continues))
+            if lists:
+                self._copy(first, self.said[-1:], tells_speakers)
         else:
-            row = lists.pop(0)
-            if row.parts[0].speaker() is None:
+            if first.parts[0].speaker() is None:
                 self._introduce(part)
-            self._read_list(row)
+            self._read_list(first)
         originals = self.said[n_said:]
-        for row in lists:
+        if not originals:
+            return
+        for row in lists[1:]:
             self._copy(row, originals)
         for text in texts:
             self._repeat([self._line(text, layout)], originals, text)
-        if len(self.speech.spans) == n_spans and originals:
+        if len(self.speech.spans) == n_spans:
             place = originals[0].place[0], originals[-1].place[1]
             self._time(part, place, is_whole=layout == "text")
 
-    def _read_text(
-        self, text: Part, words: PartList, owner: Part, layout: Layout, continues: bool
-    ) -> None:
-        """A text and its words, which tell times, and speakers where they spell it and it shows none."""
-        told = words.told()
-        tells_speakers = bool(told) and told[0][0].speaker() is not None
-        if tells_speakers:
-            shown = find_hidden(text.value, "line", self.names)
-            tells_speakers = words.letters() == letters(text.value)
-            tells_speakers = tells_speakers and not any(one.begins_turn for one in shown)
-        self._introduce(told[0][0] if tells_speakers else owner)
-        line, is_word = self._line(text, layout), layout == "word"
-        continues = continues and not text.value[:1].isspace()
-        self.said.append(self.builder.say(line, is_word, continues))
-        lines = [self._line(word, "word") for _, word in told]
-        ranges = self._repeat(lines, self.said[-1:], told[0][0] if told else owner)
-        for (word, _), place in zip(told, ranges or (), strict=False):
-            if tells_speakers and place[0] < place[1]:
-                self._introduce(word, place[0])
-            self._time(word, place)
-
-    def _copy(self, row: PartList, originals: list[Said]) -> None:
+    def _copy(self, row: PartList, originals: list[Said], tells_speakers: bool = False) -> None:
         """Another list of the same, and the lists in it; its times count where it has more of them."""
         told = row.told()
-        ranges = self._repeat(
-            [self._line(text, row.layout) for _, text in told], originals, row.parts[0]
-        )
-        if ranges and len(ranges) > len(self.speech.spans) and len(originals) == len(self.said):
-            old, self.speech.spans = self.speech.spans, []
-            for (part, _), place in zip(told, ranges, strict=True):
-                self._time(part, place)
-            self.speech.spans = self.speech.spans or old
+        lines = [self._line(text, row.layout) for _, text in told]
+        ranges = self._repeat(lines, originals, row.parts[0])
+        spans, self.speech.spans = self.speech.spans, []
+        for (part, _), place in zip(told, ranges or (), strict=False):
+            if tells_speakers and place[0] < place[1]:
+                self._introduce(part, place[0])
+            self._time(part, place)
+        n_before = bisect_left(spans, originals[0].place[0], key=attrgetter("start"))
+        if len(self.speech.spans) > len(spans) - n_before:
+            spans[n_before:] = self.speech.spans
+        self.speech.spans = spans
         inner = [] if row.are_words else [one for part in row.parts for one in part.lists()[:1]]
         if inner:
             parts = [part for one in inner for part in one.parts]
@@ -320,7 +304,7 @@ class _Reader:
 
     def _repeat(self, lines: list[Line], originals: list[Said], first: Part) -> list[Span] | None:
         """The ranges of these copies in the text; None, with a warning, where they say something else."""
-        if not any(line.text.strip() for line in lines) or not originals:
+        if not any(line.text.strip() for line in lines):
             return None
         ranges = self.builder.repeat(lines, originals)
         if ranges is None:
@@ -350,13 +334,16 @@ class _Reader:
 
     def _read_pairs(self, part: Part) -> None:
         """FunASR has times in a list of their own, a pair for each word or Han character."""
-        pairs = as_list(part.members().get("timestamp")) or ()
-        places = [match.span() for said in self.said for match in _TOKEN.finditer(said.line.text)]
-        if len(pairs) == len(places) and len(self.said) == 1 and all(map(as_list, pairs)):
-            at = self.said[0].place[0]
+        pairs = as_list(part.members().get("timestamp")) or (None,)
+        if not all(map(as_list, pairs)):
+            return
+        said = self.said[0]
+        places = [match.span() for match in _TOKEN.finditer(said.line.text)]
+        if len(pairs) == len(places) and len(self.said) == 1:
             for (start, end), pair in zip(places, pairs, strict=True):
-                self.builder.time((at + start, at + end), *map(seconds, pair))
-        elif pairs and as_list(pairs[0]):
+                place = said.place[0] + start, said.place[0] + end
+                self.builder.time(place, *map(seconds, pair))
+        else:
             self._warn(part, f"the {len(pairs)} times are not one for each word; they are not used")
 
     def _check_is_silent(self, part: Part) -> None:

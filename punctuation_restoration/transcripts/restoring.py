@@ -20,11 +20,9 @@ from ..pipeline.unspoken import with_signs_read
 from ..pipeline.words import before_openers
 from .file_text import Transcript
 from .recognisers import read_transcripts, restored_value
-from .speech import UNSPACED_SIGNS, Speech
+from .speech import UNSPACED_SIGNS, Speech, spliced
 
-LONG = (
-    40_000  # characters; a longer text is restored as a stream, whose memory does not grow with it
-)
+LONG = 1_000_000  # characters in one call; a longer text is a stream, which marks it likewise
 logger = logging.getLogger(__name__)
 _LETTER = re.compile(r"[^\W_]")
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
@@ -194,14 +192,8 @@ class RestoredTranscript:
         """The file with its marks, in its own format, sentences added where JSON has times."""
         if self.transcript.document is not None:
             return self.transcript.document.written(self.told())
-        source, parts, done = self.transcript.source, [], 0
-        changes = [
-            change for each in self.speeches for change in each.speech.source_edits(each.edits)
-        ]
-        for start, end, written in changes:
-            parts += [source[done:start], written]
-            done = end
-        return "".join([*parts, source[done:]])
+        changes = [one for each in self.speeches for one in each.speech.source_edits(each.edits)]
+        return spliced(self.transcript.source, changes)
 
 
 def restore_file(

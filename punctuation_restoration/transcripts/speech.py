@@ -210,6 +210,16 @@ class Speech:
         return sorted(found, key=itemgetter(0, 1))
 
 
+def spliced(source: str, changes: Iterable[tuple[int, int, str]], begins: int = 0) -> str:
+    """A source with what is written at some of its places, in order; `begins` is the place of its first character."""
+    parts: list[str] = []
+    done = 0
+    for start, end, written in changes:
+        parts += [source[done : start - begins], written]
+        done = end - begins
+    return "".join([*parts, source[done:]])
+
+
 class SpeechBuilder:
     """Puts a speech together from lines, in the order in which they were said."""
 
