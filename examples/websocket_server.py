@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any
 
+import torch
 from transformers import pipeline
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.http11 import Request, Response
@@ -116,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--origin", nargs="*", default=[], help="sites whose pages may connect")
     parser.add_argument("--model", default=punctuation_restoration.FAST)
     args = parser.parse_args(argv)
+    torch.set_num_threads(1)  # of one step, since several run at once
     restore = pipeline("punctuation-restoration", model=args.model)
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         asyncio.run(run(restore, args.look_ahead, args.port, args.origin))
