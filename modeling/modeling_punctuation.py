@@ -192,6 +192,10 @@ class PunctuationRestorationModel(PreTrainedModel):
         if model.config.stored_bits:
             apply_scales(model.encoder)
             model.config.stored_bits = None
+            # What was stored in floats are places in the file, which would stay in memory as a whole.
+            for name, weight in model.named_parameters():
+                if weight.ndim != 2 or not name.startswith("encoder."):
+                    weight.data = weight.data.clone()
         # Read now: the folder may be gone when the model is saved, as checkpoints of a run go.
         if place is not None:
             where = {name: value for name, value in kwargs.items() if name in HUB_KEYWORDS}
