@@ -14,6 +14,7 @@ nothing but examples; the comment below it is its output. With `--run` the lines
 
 import argparse
 import csv
+import itertools
 import json
 import math
 import pprint
@@ -192,17 +193,27 @@ def failures(restore: Any, path: Path = HARD_SENTENCES) -> str:
 
 
 def wrong_marks(restore: Any, path: Path) -> tuple[int, int]:
-    """How many words of such sentences have a wrong mark, beside the nearest way of writing them, and of how many."""
-    n_wrong = n_words = 0
+    """How many marks of such sentences are wrong, beside the nearest way of writing them, and how many that way has."""
+    n_wrong = n_marks = 0
     for row in read_hard_sentences(path):
         given = row["given"] or _without_marks(row["sentence"], restore)
-        written, *right = (
-            _labels(text, restore)
-            for text in (restore(given)["text"], row["sentence"], *filter(None, row["also"].split(ALSO)))
-        )
-        n_wrong += min(sum(a != b for a, b in zip(written, one, strict=True)) for one in right)
-        n_words += len(written)
-    return n_wrong, n_words
+        written = _marks(restore(given)["text"], restore)
+        right = [_marks(text, restore) for text in (row["sentence"], *filter(None, row["also"].split(ALSO)))]
+        nearest = min(right, key=lambda marks: len(_differing(marks, written)))
+        n_wrong += len(_differing(nearest, written))
+        n_marks += len(nearest)
+    return n_wrong, n_marks
+
+
+def _marks(sentence: str, restore: Any) -> dict[int, str]:
+    """The labels of the marks of a sentence, by the number of characters of words before them."""
+    words, labels = _stripped(sentence, restore)
+    offsets = itertools.accumulate(map(len, words))
+    return {offset: label for offset, label in zip(offsets, labels, strict=True) if label != "O"}
+
+
+def _differing(marks: dict[int, str], others: dict[int, str]) -> set[int]:
+    return {offset for offset in marks.keys() | others if marks.get(offset) != others.get(offset)}
 
 
 def read_hard_sentences(path: Path = HARD_SENTENCES) -> list[dict[str, str]]:
@@ -224,10 +235,6 @@ def _stripped(sentence: str, restore: Any) -> tuple[list[str], list[str]]:
 def _without_marks(sentence: str, restore: Any) -> str:
     """The sentence without its marks; everything else as it stands."""
     return join_words(_stripped(sentence, restore)[0])
-
-
-def _labels(sentence: str, restore: Any) -> list[str]:
-    return _stripped(sentence, restore)[1]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
