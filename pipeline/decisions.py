@@ -187,8 +187,8 @@ def weigh_given(
 ) -> np.ndarray:
     """Probabilities (W, M) of marks in a text that has some marks, those of the words that `is_given` (W,).
 
-    Whoever has written 80 % of the marks around a word would have written one there in 80 % of the cases. So the odds of
-    a new mark are multiplied by the share of the marks nearby that are missing: those expected of words without one,
+    Whoever has written 80 % of the marks around a word would have written one there in 80 % of the cases. So the odds
+    of a new mark are multiplied by the share of the marks nearby that are missing: those expected of words without one,
     among these and the given ones. Another given mark never raises this share, so a text that is restored twice gets
     nothing new. `may_be_written` (M,) says which labels count; `last` words, and that of the text, keep their odds.
     """

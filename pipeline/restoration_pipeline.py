@@ -26,10 +26,11 @@ from .edits import (
     without_marks,
 )
 from .items import Item, read_item
+from .live_text import in_blocks
 from .marks import find_marks
 from .slots import SlotEncoder
 from .spoken_forms import find_forms
-from .streamer import PunctuationStreamer, in_blocks
+from .streamer import PunctuationStreamer
 from .windows import Window, batches_by_length, collate, windows_of
 from .words import WordFinder
 
@@ -211,8 +212,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         config = self.model.config
         as_in_a_call = {"look_ahead": config.right_context, "left_context": config.left_context}
         streamer = PunctuationStreamer(self, **(as_in_a_call | options))
-        for text, is_last in in_blocks(texts, STREAM_BLOCK):
-            step = streamer.flush(text) if is_last else streamer.feed_block(text)
+        for text, final in in_blocks(texts, STREAM_BLOCK):
+            step = streamer.flush(text) if final else streamer.feed_block(text)
             streamer.forget()
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
 

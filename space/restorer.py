@@ -19,8 +19,8 @@ from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE
 from punctuation_restoration.pipeline.decisions import make_choice
 from punctuation_restoration.pipeline.edits import Edit
 from punctuation_restoration.pipeline.items import Item
+from punctuation_restoration.pipeline.live_text import in_blocks
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
-from punctuation_restoration.pipeline.streamer import in_blocks
 from punctuation_restoration.transcripts import (
     FOREIGN,
     Encoding,
