@@ -128,7 +128,7 @@ _FOR_A_WORD = (
 _SIGNS = r"(?:\*{2,}+|_{2,}+|[█■]{2,}+|\#{2,}+)"
 _SIGNS_FOR_A_WORD = (
     r"\[[ \t]*+(?:_{1,20}+|\?{1,3}+|\*{1,20}+)[ \t]*+\]|(?<!\S)⁇(?!⁇)"
-    rf"|(?<![^\s\p{{Han}}{regex.escape(_MARKS)}])(?:(?<=\S[ \t]?){_SIGNS}|(?!\#){_SIGNS}(?={_MARK}*+[ \t]++\S))"
+    rf"|(?<=(?:\s|\p{{Han}}|\A){_MARK}{{0,3}})(?:(?<=\S[ \t]?){_SIGNS}|(?!\#){_SIGNS}(?={_MARK}*+[ \t]++\S))"
     rf"(?={_MARK}*+(?:\s|\p{{Han}}|\Z))"
 )
 _A_WORD = "x"  # short, and any model has seen it
@@ -146,6 +146,7 @@ _OPENING_SOUND = (
     rf"|\[[^\[\]\n]{{0,200}}+\]{_END}|【[^【】\n]{{0,60}}+】{_END})"
 )
 
+_LETTER = r"[^\W_\p{Han}\p{Hiragana}\p{Katakana}]"  # of words that blanks part
 _ESCAPE = r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,200}+(?:\x07|\x1b\\)|[@-Z\\^_])"  # of terminals
 _TAG = rf"<\|[^|<>\n]{{0,40}}+\|>|<[bB][rR][ \t]*+/?+>|{_ESCAPE}"
 ENTITY = rf"&(?:amp;)*+(?:{'|'.join(name2codepoint)}|\#\d{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+);|&(?:amp;)++"
@@ -190,7 +191,7 @@ _LEADS = {
     for before_colon in (False, True)
 }
 _IN_ANY_LAYOUT = (
-    rf"(?P<joint>(?<=[^\W_])(?:{_ESCAPE})++(?=[^\W_]))|(?P<tag>{_TAG})|(?P<dash>{_TURN})"
+    rf"(?P<joint>(?<={_LETTER})(?:{_ESCAPE})++(?={_LETTER}))|(?P<tag>{_TAG})|(?P<dash>{_TURN})"
     rf"|(?P<word>{_SIGNS_FOR_A_WORD})|(?P<time>{_INSIDE})|(?P<entity>{ENTITY})"
 )
 _FIRST = r"(?=[\x1b<>&\[\](（【*_#█■⁇♩♪♫♬])"  # most places are passed over quickly
@@ -216,6 +217,7 @@ _LINES_READ = 200  # to find out whether a text names its speakers
 _LINE_READ = 500  # characters of each
 _LEAST_NAMED = 3  # lines, and half of all
 _LINES_A_NAME = 1.5  # a list (`Price: ...`, `Colour: ...`) has one; people who talk come back
+_INSIDE_WORD = regex.compile(f"(?:{_LETTER}|;)(?:{_LETTER}|&)")
 _JOINER = "\u2060"  # nothing is shown or said there, and the word goes on
 
 
@@ -319,7 +321,7 @@ def _said(sign: str, before: str, after: str) -> str:
     """What is read for a character between two others: letters, and signs inside a word."""
     if sign.isalnum():
         return sign
-    is_inside = (before.isalnum() or before == ";") and (after.isalnum() or after == "&")
+    is_inside = _INSIDE_WORD.fullmatch(before + after)
     if is_inside and sign in "'’‘":
         return "ʼ"  # a letter, which the model is shown as an apostrophe
     return "&" if is_inside and sign == "&" else ""

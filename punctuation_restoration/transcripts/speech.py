@@ -244,7 +244,10 @@ class SpeechBuilder:
             if text and not (text.isspace() and one.start < len(line.text)):
                 lead = ""
                 hangs = continues or (
-                    is_word and text[0] in _HANG_ON and not any(map(str.isalnum, text))
+                    is_word
+                    and self.length not in self.speech.turns[-1:]
+                    and text[0] in _HANG_ON
+                    and not any(map(str.isalnum, text))
                 )
                 if self._last and not (self._last.isspace() or text[0].isspace() or hangs):
                     # Words of Han text are found across a blank, but not across a line end.
