@@ -170,8 +170,8 @@ def test_overlapping_and_empty_cues_are_reported_and_kept() -> None:
 def test_sentences_have_the_times_of_their_cues() -> None:
     restored = restore_file(marking({"stop": "."}), read_source(srt("hello there", "you stop now"), "srt"))
     assert [sentence.row() for sentence in restored.speeches[0].sentences] == [
-        {"start": 1.0, "end": 2.6, "text": "hello there you stop."},  # eight of the cue's twelve characters
-        {"start": 2.675, "end": 2.9, "text": "now"},
+        {"start": 1.0, "end": 2.63, "text": "hello there you stop."},  # seven of the cue's ten letters
+        {"start": 2.63, "end": 2.9, "text": "now"},
     ]
 
 

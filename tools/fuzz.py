@@ -29,12 +29,13 @@ from punctuation_restoration.transcripts import FormatError, read_source, restor
 MARKS = frozenset(known_marks(DEFAULT_MARK_LABELS))
 NAMES = [label["name"] for label in DEFAULT_LABELS]
 PARTS = (
-    "hello|you are|it's|saya|awak|I|Dr.|3.5|12:30|no|the|so|a|see you|你好|我们今天|大家|北京|Python|アー|你|x@y.com|file(s)"
-    "|[see you]|[the]|[door]|[Mary]|[PERSON_NAME]|[unk]|[ __ ]|[?]|***|⁇|####|[BLANK_AUDIO]|[SPEAKER_TURN]|[|]|(laughs)"
-    "|(as I said)|(笑)|(|)|【音乐】|【姓名】|【主持人】|♪|- |— |>> |>>|-|--|Mary: |ANNA: |Mary Lee: |[SPEAKER_00]: "
-    "|(speaker 0) |Speaker 1|说话人 1|Mary Lee 00:01|Mary|[00:01]|[00:01.50]|<00:01.50>|0:04|(0:04)|2024-01-01T12:00:05Z"
-    "|**|<i>|</i>|<br>|{\\an8}|<|\x1b[0m|\x1b[1;31m|&gt;&gt;|&#39;|it&#39;s|&amp;|r&amp;d|&nbsp;|caf&eacute;|&quot;|&|;"
-    "|&amp;#39;|<|zh|>|'|\"|“|”|「|」|,|.|?|。|，|…|!|:|👍|\u200b|1|2|\\N|/|*|_"
+    "hello|you are|it's|saya|awak|I|Dr.|3.5|12:30|no|the|so|a|see you|你好|我们今天|大家|北京|Python|アー|你|x@y.com"
+    "|file(s)|[see you]|[the]|[door]|[Mary]|[PERSON_NAME]|[unk]|[ __ ]|[?]|***|⁇|####|[BLANK_AUDIO]"
+    "|[SPEAKER_TURN]|[|]|(laughs)|(as I said)|(笑)|(|)|【音乐】|【姓名】|【主持人】|♪|- |— |>> |>>|-|--|Mary: |ANNA: "
+    "|Mary Lee: |[SPEAKER_00]: |(speaker 0) |Speaker 1|说话人 1|Mary Lee 00:01|Mary|[00:01]|[00:01.50]"
+    "|<00:01.50>|0:04|(0:04)|2024-01-01T12:00:05Z|**|<i>|</i>|<br>|{\\an8}|<|\x1b[0m|\x1b[1;31m|&gt;&gt;"
+    "|&#39;|it&#39;s|&amp;|r&amp;d|&nbsp;|caf&eacute;|&quot;|&|;|&amp;#39;|<|zh|>|'|\"|“|”|「|」|,|.|?|。|，|…|!"
+    "|:|👍|\u200b|1|2|\\N|/|*|_"
 ).split("|")
 BLANKS = [" "] * 8 + ["\n", "\n\n", "", "", "", "  ", "\t", "\r\n"]
 
@@ -69,9 +70,7 @@ def _drawn(words: Sequence[Word], n: int) -> int:
 
 def made_text(draw: random.Random) -> str:
     """A few parts with blanks or line ends between them."""
-    return "".join(
-        draw.choice(PARTS) + draw.choice(BLANKS) for _ in range(draw.randint(1, 12))
-    ).strip("\n\r")
+    return "".join(draw.choice(PARTS) + draw.choice(BLANKS) for _ in range(draw.randint(1, 12))).strip("\n\r")
 
 
 def made_source(draw: random.Random) -> tuple[str, str]:

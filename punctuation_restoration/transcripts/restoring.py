@@ -71,10 +71,13 @@ class Clock:
     """Says when a part of the speech was said, from what the file tells.
 
     What has a start alone ends where the next one begins. Inside a cue or segment, whose words have no times of their
-    own, time is shared out evenly over the characters.
+    own, time is shared out evenly over the letters, so that marks change no time.
     """
 
     def __init__(self, speech: Speech):
+        self._text = speech.text
+        self._counted = -1  # the span whose letters before each character are counted
+        self._letters: list[int] = []
         self.timings: list[tuple[int, int, float, float]] = []
         for (start, end, (begins, ends)), following in itertools.zip_longest(
             speech.spans, speech.spans[1:]
@@ -103,8 +106,11 @@ class Clock:
 
     def _at(self, index: int, offset: int) -> float:
         start, end, begins, ends = self.timings[index]
-        share = (offset - start) / max(1, end - start)
-        return begins + min(1.0, max(0.0, share)) * (ends - begins)
+        if self._counted != index:
+            signs = map(str.isalnum, self._text[start:end])
+            self._counted, self._letters = index, list(itertools.accumulate(signs, initial=0))
+        n_before = self._letters[min(max(offset - start, 0), end - start)]
+        return begins + n_before / max(1, self._letters[-1]) * (ends - begins)
 
 
 @dataclass(frozen=True)
