@@ -106,11 +106,12 @@ def as_seconds(value: Any) -> Time:
         raise ValueError(
             f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
         )
-    if value != value or abs(value) == math.inf:
+    number: Any = value
+    if number != number or abs(number) == math.inf:
         return None
-    if abs(value) > MOST_SECONDS:
+    if abs(number) > MOST_SECONDS:
         raise ValueError(f"Expected times below {MOST_SECONDS:.0e} seconds, got a greater number.")
-    return value if isinstance(value, int) else float(value)
+    return number if isinstance(number, int) else float(number)
 
 
 def _read_text(text: Any, known: Mapping[int, str], turns: Any, unfinished: bool = False) -> Item:

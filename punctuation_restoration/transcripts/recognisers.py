@@ -100,7 +100,7 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     new = {str(name): _rebuilt(getattr(value, str(name)), branch) for name, branch in tree.items()}
     if hasattr(value, "_replace"):
         return value._replace(**new)
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.replace(value, **new)
     changed = copy.copy(value)
     # Lists before texts, which may be computed from them and then are right already.
@@ -169,14 +169,17 @@ def _read(given: Any, way: Way, keys: Mapping[str, str]) -> Recognised:
 def in_seconds(spans: list[TimedSpan]) -> list[TimedSpan]:
     """Times in seconds: whole numbers by which speech would be far too slow are milliseconds, or ticks of 100 ns."""
     timed = [span for span in spans if None not in span.time]
-    lasts = sum(span.time[1] - span.time[0] for span in timed)  # type: ignore[operator]
+    lasts = sum((ends or 0) - (begins or 0) for _, _, (begins, ends) in timed)
     slowest = SLOWEST * sum(span.end - span.start for span in timed)
     unit = next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
     moments = itertools.chain.from_iterable(span.time for span in spans)
     if unit == 1 or not all(float(moment or 0).is_integer() for moment in moments):
         return spans
-    scaled = (tuple(moment and round(moment * unit, 6) for moment in span.time) for span in spans)
-    return [span._replace(time=time) for span, time in zip(spans, scaled, strict=True)]
+    return [
+        span._replace(time=(begins and round(begins * unit, 6), ends and round(ends * unit, 6)))
+        for span in spans
+        for begins, ends in [span.time]
+    ]
 
 
 class _Reader:
@@ -338,10 +341,13 @@ class _Reader:
         if not all(map(as_list, pairs)):
             return
         said = self.said[0]
-        places = [match.span() for match in _TOKEN.finditer(said.line.text)]
+        places = [
+            (at + word.start() - start, at + word.end() - start)
+            for start, end, at in said.parts
+            for word in _TOKEN.finditer(said.line.text, start, end)
+        ]
         if len(pairs) == len(places) and len(self.said) == 1:
-            for (start, end), pair in zip(places, pairs, strict=True):
-                place = said.place[0] + start, said.place[0] + end
+            for place, pair in zip(places, pairs, strict=True):
                 self.builder.time(place, *map(seconds, pair))
         else:
             self._warn(part, f"the {len(pairs)} times are not one for each word; they are not used")

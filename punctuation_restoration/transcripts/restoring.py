@@ -258,7 +258,8 @@ def restore_transcript(
     for warning in itertools.chain.from_iterable(row.warnings for row in rows):
         logger.warning(warning)
     transcript = Transcript("", "json", [row.speech for row in rows], document=rows)
-    return restored_value(found, restore_file(restore, transcript, **options).told())
+    restored = restore_file(restore, transcript, **{**options, "return_words": True})
+    return restored_value(found, restored.told())
 
 
 def _restored(
@@ -268,32 +269,24 @@ def _restored(
     **options: Any,
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """What the restorer gives for each speech, by its number: short ones fill batches, a long one comes in parts."""
-    spoken = [n for n, speech in enumerate(speeches) if speech.text.strip()]
     # What nobody says is out of these texts already.
-    items = [
-        Item(speech.text, turns=speech.turns, spoken=with_signs_read(speech.text))
-        for speech in speeches
-    ]
-    for is_long, group in itertools.groupby(spoken, key=lambda n: len(speeches[n].text) > LONG):
-        numbers = list(group)
-        results: Iterable[tuple[int, Mapping[str, Any]]]
-        if is_long:
-            more = {
-                "condition": bool(options.get("truecase")),
-                **options,
-            }  # capitals depend on the marks before
-            results = (
-                (n, part)
-                for n in numbers
-                for part in restore.stream_results([items[n].text], turns=items[n].turns, **more)
-            )
-        else:
-            given = (items[n] for n in numbers)
-            results = zip(numbers, restore(given, **options), strict=True)
-        for n, result in results:
-            if on_progress:
-                on_progress(
-                    len(result["text"])
-                    - sum(len(e["inserted"]) - len(e["removed"]) for e in result["edits"])
-                )
-            yield n, result
+    items = {
+        n: Item(speech.text, turns=speech.turns, spoken=with_signs_read(speech.text))
+        for n, speech in enumerate(speeches)
+        if speech.text.strip()
+    }
+    short = [n for n, item in items.items() if len(item.text) <= LONG]
+    given = (items[n] for n in short)
+    results = zip(short, restore(given, **options), strict=True) if short else iter(())
+    # Capitals depend on the marks before.
+    streamed = {"condition": bool(options.get("truecase")), **options}
+    parts = (
+        (n, part)
+        for n in items.keys() - set(short)
+        for part in restore.stream_results([items[n].text], turns=items[n].turns, **streamed)
+    )
+    for n, result in itertools.chain(results, parts):
+        if on_progress:
+            changes = (len(edit["inserted"]) - len(edit["removed"]) for edit in result["edits"])
+            on_progress(len(result["text"]) - sum(changes))
+        yield n, result
