@@ -70,7 +70,7 @@ def run(name: str, argv: Sequence[str] | None = None) -> int:
 
 
 def finish(name: str, work: Callable[[], Any]) -> int:
-    """Do the work of a command. Returns 0, or 1 after one line that says why it failed; raises what nobody expects."""
+    """Do the work of a command. Returns 0, or 1 after one line that says why it failed; other errors are raised."""
     try:
         work()
     except Exception as error:
@@ -85,7 +85,7 @@ def finish(name: str, work: Callable[[], Any]) -> int:
 
 
 def failure_message(error: Exception) -> str | None:
-    """What to tell of an error, and what to do; None for one that nobody expects."""
+    """The message to the user for a failure that is expected; None for any other error, which is raised."""
     if refused := refused_code(error):
         return refused
     # torch and safetensors name what is full only in their messages, and concurrent.futures nothing.

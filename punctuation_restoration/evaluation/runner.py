@@ -10,6 +10,7 @@ nothing was decided there. A word changes its letters where its lower case is so
     restored    Monday   came   Nasa   Called  Mary      4 change, 2 of them as in the reference
 """
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,17 +34,15 @@ class Evaluation:
     """What one benchmark showed."""
 
     label_names: tuple[str, ...]  # the labels scored, the no-mark label first
-    blocks: Mapping[
-        str, Sequence[np.ndarray]
-    ]  # counts (3, M, M) of every block of words, by document
-    calibration: Mapping[
-        str, np.ndarray
-    ]  # bins (3, 15) of the scores of "all_words", and of "marks" that are written
+    # Counts (3, M, M) of every block of words, by document.
+    blocks: Mapping[str, Sequence[np.ndarray]]
+    # Bins (3, 15) of the scores of "all_words", and of "marks" that are written.
+    calibration: Mapping[str, np.ndarray]
 
     @property
     def counts(self) -> np.ndarray:
         """The sum (3, M, M) over all blocks."""
-        return np.sum([block for own in self.blocks.values() for block in own], axis=0)
+        return np.sum(list(itertools.chain(*self.blocks.values())), axis=0)
 
 
 def evaluate_examples(
@@ -55,20 +54,23 @@ def evaluate_examples(
     """
     blocks: dict[str, list[np.ndarray]] = {}
     calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
-    for example, result in _restored(
-        restore, examples, (example.text for example in examples), title, **settings
-    ):
-        found = align(example, result["words"], label_set)
-        name = (
-            example.id if example.id not in blocks else f"{example.id}, {len(blocks)}"
-        )  # ids may repeat
-        blocks[name] = count_blocks(example, found, label_set.names)
-        rows = zip(example.labels, found.labels, found.scores, strict=True)
-        decided = [(score, label == own, label) for own, label, score in rows if score is not None]
-        calibration["all_words"] += count_reliability([row[:2] for row in decided])
-        calibration["marks"] += count_reliability(
-            [row[:2] for row in decided if row[2] != label_set.names[0]]
-        )
+    texts = (example.text for example in examples)
+    for example, result in _restored(restore, examples, texts, title, **settings):
+        prediction = align(example, result["words"], label_set)
+        is_repeated = example.id in blocks
+        name = f"{example.id}, {len(blocks)}" if is_repeated else example.id
+        blocks[name] = count_blocks(example, prediction, label_set.names)
+        of_words, of_marks = [], []
+        for wanted, label, score in zip(
+            example.labels, prediction.labels, prediction.scores, strict=True
+        ):
+            if score is None:
+                continue
+            of_words.append((score, label == wanted))
+            if label != label_set.names[0]:
+                of_marks.append((score, label == wanted))
+        calibration["all_words"] += count_reliability(of_words)
+        calibration["marks"] += count_reliability(of_marks)
     return Evaluation(label_set.names, blocks, calibration)
 
 
@@ -87,34 +89,37 @@ def evaluate_casing(
     arguments are those of `evaluate_examples`. Gives `mark_score` of the words whose letters change, each right if all
     its letters are, with `"n_words"`, the number of words whose letters the reference tells.
     """
-    numbers, n_words = np.zeros(3, dtype=np.int64), 0
-    items = (
-        known_marks(restore, one, label_set) if with_marks else {"text": one.text}
-        for one in examples
-    )
+    n_words = 0
+    numbers = np.zeros(3, dtype=np.int64)
+    items: Iterable[Any] = (example.text for example in examples)
+    if with_marks:
+        items = (known_marks(restore, example, label_set) for example in examples)
     settings |= {"truecase": True, "return_words": False}
     for example, result in _restored(restore, examples, items, title, **settings):
         capitals = [edit for edit in result["edits"] if edit["source"] == "truecase"]
-        text = edited(
-            example.text, capitals
-        )  # letter for letter, so that units stand where they stood
+        text = edited(example.text, capitals)  # letter for letter: units are where they were
         for (start, end), wanted in zip(example.spans, example.cased, strict=True):
-            if wanted is not None:
-                n_words += 1
-                given, written = example.text[start:end], text[start:end]
-                numbers += (written == wanted != given, wanted != given, written != given)
+            if wanted is None:
+                continue
+            n_words += 1
+            lower = example.text[start:end]
+            written = text[start:end]
+            numbers += (written == wanted != lower, wanted != lower, written != lower)
     return {"n_words": n_words, **mark_score(numbers)}
 
 
 def known_marks(restore: Any, example: Example, label_set: LabelSet) -> dict[str, Any]:
     """An item in which the label of each of the pipeline's words is known: that of the unit in which it ends."""
     config = restore.model.config
-    # Of labels that mean one mark of the reference, such as `,` and `、`, the basic one.
-    names = [*config.label_names, *(config.label_names[index] for index in config.basic_labels)]
-    own = {label_set.renamed[name]: name for name in names}
-    marks = dict(zip((end for _, end in example.spans), example.labels, strict=True))
-    labels = [marks.get(word.end, label_set.names[0]) for word in restore.find_words(example.text)]
-    return {"text": example.text, "known": {n: own[label] for n, label in enumerate(labels)}}
+    # Of labels that mean one mark of the reference, such as `,` and `、`, the basic one: it comes last.
+    basic = [config.label_names[index] for index in config.basic_labels]
+    label_of = {label_set.renamed[name]: name for name in (*config.label_names, *basic)}
+    ends = [end for _, end in example.spans]
+    marks = dict(zip(ends, example.labels, strict=True))
+    known = {}
+    for index, word in enumerate(restore.find_words(example.text)):
+        known[index] = label_of[marks.get(word.end, label_set.names[0])]
+    return {"text": example.text, "known": known}
 
 
 def _restored(
@@ -135,34 +140,34 @@ class Prediction(NamedTuple):
 
     labels: list[str]  # one a unit
     scores: list[float | None]  # the probability of that label, one a unit; None where no word ends
-    stray: list[
-        tuple[int, str]
-    ]  # (unit, label) of every mark that was put inside a unit, before its end
+    stray: list[tuple[int, str]]  # (unit, label) of every mark inside a unit, before its end
 
 
 def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: LabelSet) -> Prediction:
     """One predicted label a unit from the words of the pipeline (`start`, `end`, `label`, `score`, `source`)."""
     units = [index for index, (start, end) in enumerate(example.spans) if end > start]
     starts = [example.spans[index][0] for index in units]
-    found = Prediction([label_set.names[0]] * len(example.spans), [None] * len(example.spans), [])
+    n_units = len(example.spans)
+    no_mark = label_set.names[0]
+    prediction = Prediction([no_mark] * n_units, [None] * n_units, [])
     next_starts = [*(word["start"] for word in words[1:]), len(example.text)]
     for word, next_start in zip(words, next_starts, strict=False):
         unit = units[bisect_right(starts, word["end"] - 1) - 1]
         label = label_set.renamed[word["label"]]
         if next_start >= example.spans[unit][1]:
-            found.labels[unit], found.scores[unit] = label, word["score"]
-        elif (
-            label != label_set.names[0] and word["source"] == "model"
-        ):  # inside a unit, where no mark belongs
-            found.stray.append((unit, label))
-    return found
+            prediction.labels[unit] = label
+            prediction.scores[unit] = word["score"]
+        elif label != no_mark and word["source"] == "model":  # inside a unit: no mark belongs there
+            prediction.stray.append((unit, label))
+    return prediction
 
 
 def count_blocks(
     example: Example, prediction: Prediction, label_names: Sequence[str]
 ) -> list[np.ndarray]:
     """Counts (3, M, M) of an example in blocks of fixed length; the last block has what is left."""
-    n_units, blocks = len(example.labels), []
+    n_units = len(example.labels)
+    blocks = []
     for first in range(0, n_units, BLOCK_WORDS):
         end = min(first + BLOCK_WORDS, n_units)
         labels = example.labels[first:end], prediction.labels[first:end]

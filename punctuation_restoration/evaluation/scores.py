@@ -12,6 +12,7 @@ but the last of each text; of the last words, where a stop is easy to guess; and
 reference, which are insertions but no words of their own.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 N_SAMPLES, SEED = 2000, 2026  # of the bootstrap
 BLOCK_WORDS = 200
 MIN_DOCUMENTS = 5  # with fewer documents, blocks of words are drawn
+RATES = ("precision", "recall", "f1")
 N_BINS = 15  # of calibration, as in Guo et al. 2017, section 5
 
 
@@ -48,15 +50,14 @@ def count_labels(
             f"Expected one predicted label per word: {got}. Was the text segmented twice?"
         )
     counts = np.zeros((3, len(label_names), len(label_names)), dtype=np.int64)
-    rows: dict[Any, int] = {
-        label: index for index, name in enumerate(label_names) for label in (name, index)
-    }
-    pairs = [
-        (own, found) for own, found in zip(reference, predicted, strict=True) if own != NOT_SCORED
-    ]
+    rows: dict[Any, int] = {}
+    for index, name in enumerate(label_names):
+        rows |= {name: index, index: index}
+    pairs = [pair for pair in zip(reference, predicted, strict=True) if pair[0] != NOT_SCORED]
     try:
-        for index, (own, found) in enumerate(pairs, 1):
-            counts[int(ends_text and index == len(pairs)), rows[own], rows[found]] += 1
+        for index, (wanted, label) in enumerate(pairs, 1):
+            is_last = ends_text and index == len(pairs)
+            counts[int(is_last), rows[wanted], rows[label]] += 1
     except KeyError as error:
         what_to_do = "Were they made with other label names?"
         raise ValueError(
@@ -80,7 +81,8 @@ def score(counts: np.ndarray, label_names: Sequence[str]) -> dict[str, Any]:
     """
     mid_text, end_text, inside = counts
     pairs = counts.sum(axis=0)
-    n_marks, n_wrong = int(pairs[1:].sum()), int(pairs.sum() - pairs.trace())
+    n_marks = int(pairs[1:].sum())
+    n_wrong = int(pairs.sum() - pairs.trace())
     overall, *marks = map(mark_score, mark_numbers(pairs))
     used = [mark for mark in marks if mark["n_reference"]]
     return {
@@ -120,11 +122,11 @@ def mark_score(numbers: np.ndarray) -> dict[str, Any]:
 
 
 def _mean(marks: Sequence[Mapping[str, Any]], weights: Sequence[int]) -> dict[str, float]:
-    kinds = ("precision", "recall", "f1")
-    return {
-        kind: float(np.average([one[kind] for one in marks], weights=weights)) if marks else 0.0
-        for kind in kinds
-    }
+    means = dict.fromkeys(RATES, 0.0)
+    if marks:
+        for rate in RATES:
+            means[rate] = float(np.average([mark[rate] for mark in marks], weights=weights))
+    return means
 
 
 def metrics(
@@ -141,12 +143,12 @@ def metrics(
     texts = zip(references, predictions, strict=True)
     counts = [count_labels(*text, label_names, ends_text=True) for text in texts]
     scores = score(sum(counts, count_labels([], [], label_names)), label_names)
-    found = {
-        f"{kind}_f1": scores[kind]["f1"] for kind in ("macro", "weighted", "mid_text", "end_text")
-    }
+    flat = {key: scores[key] for key in ("slot_error_rate", "n_words")}
+    for kind in ("macro", "weighted", "mid_text", "end_text"):
+        flat[f"{kind}_f1"] = scores[kind]["f1"]
     for name, mark in {"micro": scores["micro"], **scores["marks"]}.items():
-        found |= {f"{name.lower()}_{kind}": mark[kind] for kind in ("precision", "recall", "f1")}
-    return {**found, "slot_error_rate": scores["slot_error_rate"], "n_words": scores["n_words"]}
+        flat |= {f"{name.lower()}_{rate}": mark[rate] for rate in RATES}
+    return flat
 
 
 def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, float | int | None]]:
@@ -162,9 +164,9 @@ def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, flo
 
     def compute(evaluated: Any) -> dict[str, float | int | None]:
         logits = evaluated.predictions
-        chosen = np.asarray(logits[0] if isinstance(logits, (tuple, list)) else logits).argmax(
-            axis=-1
-        )
+        if isinstance(logits, (tuple, list)):
+            logits = logits[0]
+        chosen = np.asarray(logits).argmax(axis=-1)
         return metrics(evaluated.label_ids.tolist(), chosen.tolist(), label_names)
 
     return compute
@@ -176,10 +178,13 @@ def units_of(blocks: Mapping[str, Sequence[np.ndarray]]) -> tuple[str, np.ndarra
     These are whole documents, since the words of one text depend on each other. A test that is one stream, or has few
     documents, is drawn in blocks of words. The numbers are those of `mark_numbers` (units, M, 3).
     """
-    whole = len(blocks) >= MIN_DOCUMENTS
-    units = [unit for own in blocks.values() for unit in ([np.sum(own, axis=0)] if whole else own)]
-    numbers = mark_numbers(np.sum(units, axis=1))
-    return "documents" if whole else f"blocks of {BLOCK_WORDS} words", numbers
+    if len(blocks) >= MIN_DOCUMENTS:
+        units = [np.sum(document, axis=0) for document in blocks.values()]
+        unit = "documents"
+    else:
+        units = list(itertools.chain(*blocks.values()))
+        unit = f"blocks of {BLOCK_WORDS} words"
+    return unit, mark_numbers(np.sum(units, axis=1))
 
 
 def bootstrap(numbers: np.ndarray) -> np.ndarray:
@@ -199,18 +204,17 @@ def paired_bootstrap(
     not the same. Gives `"micro"`, the difference of micro-F1 as a fraction, its `"interval_95"` [low, high], and
     `"share_above_0"`, the share of samples in which the new one is better.
     """
-    one, two = (np.array(units, dtype=np.int64).reshape(-1, 3) for units in (new, earlier))
-    if one[:, 1].tolist() != two[:, 1].tolist():
+    ours = np.array(new, dtype=np.int64).reshape(-1, 3)
+    theirs = np.array(earlier, dtype=np.int64).reshape(-1, 3)
+    if ours[:, 1].tolist() != theirs[:, 1].tolist():
         raise ValueError(
-            f"Expected results of the same documents, got {len(one)} and {len(two)} units that differ in the marks of "
-            "the reference. Evaluate both models with the same --benchmark and --limit."
+            f"Expected results of the same documents, got {len(ours)} and {len(theirs)} units that differ in the marks "
+            "of the reference. Evaluate both models with the same --benchmark and --limit."
         )
-    gains = _sampled_f1(one) - _sampled_f1(two)
-    difference = mark_score(one.sum(axis=0))["f1"] - mark_score(two.sum(axis=0))["f1"]
-    interval = np.percentile(gains, [2.5, 97.5]).tolist()
+    gains = _sampled_f1(ours) - _sampled_f1(theirs)
     return {
-        "micro": difference,
-        "interval_95": interval,
+        "micro": mark_score(ours.sum(axis=0))["f1"] - mark_score(theirs.sum(axis=0))["f1"],
+        "interval_95": np.percentile(gains, [2.5, 97.5]).tolist(),
         "share_above_0": float((gains > 0).mean()),
     }
 
@@ -232,18 +236,15 @@ def count_reliability(decisions: Sequence[tuple[float, bool]]) -> np.ndarray:
     names a score outside 0 to 1.
     """
     scores, right = np.array(decisions, dtype=float).reshape(-1, 2).T
-    wrong = scores[
-        (scores < -1e-3) | (scores > 1.001)
-    ]  # rounding in fp32 may leave a probability slightly above 1
+    # Rounding in fp32 may leave a probability slightly above 1.
+    wrong = scores[(scores < -1e-3) | (scores > 1.001)]
     if len(wrong):
         raise ValueError(
             f"Expected a score from 0 to 1, got {wrong[0]}. Give probabilities, not logits."
         )
-    places = np.clip((scores * N_BINS).astype(int), 0, N_BINS - 1)
-    return np.stack(
-        [np.bincount(places, row, N_BINS) for row in (np.ones_like(scores), right, scores)],
-        dtype=float,
-    )
+    bins = np.clip((scores * N_BINS).astype(int), 0, N_BINS - 1)
+    rows = (np.ones_like(scores), right, scores)
+    return np.stack([np.bincount(bins, row, N_BINS) for row in rows], dtype=float)
 
 
 def calibration_error(bins: np.ndarray) -> float | None:
