@@ -40,10 +40,10 @@ def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Sourc
     """
     for file in list_files(Path(path)):
         is_empty = True
-        for line, found in _file_documents(file, text_field):
+        for line, fields in _file_documents(file, text_field):
             is_empty = False
-            own_id = {} if "id" in found else {"id": id_of_text(found["text"])}
-            yield SourceDocument(**{"place": f"{file}, line {line}", **found, **own_id})
+            fields.setdefault("id", id_of_text(fields["text"]))
+            yield SourceDocument(place=f"{file}, line {line}", **fields)
         if is_empty:
             raise ValueError(
                 f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe."
@@ -55,10 +55,14 @@ def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str
     if "json" in plain_suffix(path):
         for line, row in json_rows(path):
             if not isinstance(row.get(text_field), str):
-                wanted, got = f"the text key {text_field!r} in {path}, line {line}", sorted(row)
-                raise ValueError(f"Expected {wanted}, got {got}. Correct it, or text_field.")
-            own_id = {"id": str(row["id"])} if row.get("id") is not None else {}
-            yield line, {"text": row[text_field], **own_id}
+                wanted = f"the text key {text_field!r} in {path}, line {line}"
+                raise ValueError(
+                    f"Expected {wanted}, got {sorted(row)}. Correct it, or text_field."
+                )
+            fields = {"text": row[text_field]}
+            if row.get("id") is not None:
+                fields["id"] = str(row["id"])
+            yield line, fields
     elif plain_suffix(path) == ".tsv":
         for line, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
             if "" in words:
@@ -90,13 +94,11 @@ def list_files(path: Path) -> list[Path]:
         raise ValueError(
             f"Expected text at {path}, there is no such file or folder. Check the path."
         )
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    shown = [
-        file
-        for file in files
-        if not any(part.startswith(".") for part in file.relative_to(path).parts)
-    ]
-    known = [file for file in shown if plain_suffix(file) in SUFFIXES]
+    known = []
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+        if file.is_file() and not is_hidden and plain_suffix(file) in SUFFIXES:
+            known.append(file)
     if not known:
         wanted = f"files ending in {', '.join(SUFFIXES)}, or these with .gz"
         raise ValueError(f"Expected at {path} {wanted}, found none. Rename them.")
@@ -123,22 +125,18 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except json.JSONDecodeError:
             row = None
         if not isinstance(row, dict):
-            wanted, what_to_do = (
-                f"a JSON object in {path}, line {number}",
-                "or give plain text the suffix .txt",
-            )
             raise ValueError(
-                f"Expected {wanted}, got {line[:60]!r}. Correct the line, {what_to_do}."
+                f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}. Correct the line, or give plain "
+                "text the suffix .txt."
             )
         yield number, row
 
 
 def paragraphs(path: Path, max_lines: int | None = None) -> Iterator[tuple[int, list[str]]]:
-    """What stands between blank lines, or every `max_lines` of it: the number of its first line, and its lines."""
+    """The lines between blank lines, or every `max_lines` of it: the number of its first line, and its lines."""
     rows: list[tuple[int, str]] = []
-    for number, line in itertools.chain(
-        numbered_lines(path), [(0, "")]
-    ):  # the last one ends like the others
+    end = [(0, "")]  # so that the last paragraph ends like the others
+    for number, line in itertools.chain(numbered_lines(path), end):
         if rows and (not line.strip() or len(rows) == max_lines):
             yield rows[0][0], [text for _, text in rows]
             rows = []
@@ -173,9 +171,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                     f"Expected text in {path}, it is a binary file. Remove it, or convert it to UTF-8."
                 )
             file.seek(0)
-            for number, line in enumerate(
-                file, 1
-            ):  # decoded one by one, so that an error has its number
+            for number, line in enumerate(file, 1):
+                # Decoded one by one, so that an error has its number.
                 yield number, line.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         wanted = f"utf-8 in {path}, line {number} is not ({error.reason})"

@@ -41,9 +41,8 @@ class LabelSet:
     """Labels to score in."""
 
     names: tuple[str, ...]  # the no-mark label first
-    mark_labels: Mapping[
-        str, str | None
-    ]  # what each mark in a reference text means; None where it is only removed
+    # What each mark in a reference text means; None where it is only removed.
+    mark_labels: Mapping[str, str | None]
     renamed: Mapping[str, str]  # the name in `names` that each label of the model means
 
     @property
@@ -60,10 +59,9 @@ def standard_labels(config: Any) -> LabelSet:
     label that this table does not know counts as no mark.
     """
     names = tuple(label["name"] for label in DEFAULT_LABELS)
-    renamed = {
-        label["name"]: DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0])
-        for label in config.labels
-    }
+    renamed: dict[str, str] = {}
+    for label in config.labels:
+        renamed[label["name"]] = DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0])
     return LabelSet(names, DEFAULT_MARK_LABELS, renamed)
 
 
@@ -79,16 +77,12 @@ class Example:
 
     id: str
     text: str  # without marks
-    spans: tuple[
-        tuple[int, int], ...
-    ]  # of every unit, in order; empty for a token without letters and digits
+    # Of every unit, in order; start and end are equal for a token without letters and digits.
+    spans: tuple[tuple[int, int], ...]
     labels: tuple[str, ...]  # the name of the label after each unit
-    ends_text: bool = (
-        True  # whether the last unit ends the document; false where the document was cut
-    )
-    cased: tuple[
-        str | None, ...
-    ] = ()  # how each unit is written, None where nobody knows; empty if not asked for
+    ends_text: bool = True  # whether the last unit ends the document; false where it was cut
+    # How each unit is written, None where nobody knows; empty if not asked for.
+    cased: tuple[str | None, ...] = ()
 
 
 def example_from_tokens(
@@ -123,7 +117,10 @@ def example_from_text(
     """
     words = finder(text)
     spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
-    units, joined, labels, cased = list[str](), list[bool](), list[str](), list[str | None]()
+    units: list[str] = []
+    joined: list[bool] = []
+    labels: list[str] = []
+    cased: list[str | None] = []
     tells = (
         written_casings(spoken, sentence_begins(np.isin(word_labels, label_set.stops))) != UNKNOWN
     )
@@ -131,16 +128,18 @@ def example_from_text(
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
         blank = bool(units) and not _both_han(units[-1], parts[0])
-        if blank and (
-            is_han or _ENDS_IN_HAN.search(units[-1])
-        ):  # between Han text and a Latin word: as it was written
-            blank = any(sign.isspace() for sign in text[words[index - 1].end : words[index].start])
+        if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):
+            # Between Han text and a Latin word: as it was written.
+            gap = text[words[index - 1].end : words[index].start]
+            blank = any(sign.isspace() for sign in gap)
+        n_more = len(parts) - 1
         units += parts
-        joined += [not blank, *[True] * (len(parts) - 1)]
-        labels += [*[label_set.names[0]] * (len(parts) - 1), label]
-        cased += [word if tells[index] and len(word) == len(word.lower()) else None] * len(parts)
-    found = _example(id, units, joined, labels)
-    return replace(found, cased=tuple(cased)) if casing else found
+        joined += [not blank] + [True] * n_more
+        labels += [label_set.names[0]] * n_more + [label]
+        is_known = tells[index] and len(word) == len(word.lower())
+        cased += [word if is_known else None] * len(parts)
+    example = _example(id, units, joined, labels)
+    return replace(example, cased=tuple(cased)) if casing else example
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
@@ -150,10 +149,13 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
         if n_words <= 0:
             break
         if n_words < len(example.spans):
-            text, spans = example.text[: example.spans[n_words - 1][1]], example.spans[:n_words]
-            labels, cased = example.labels[:n_words], example.cased[:n_words]
             example = replace(
-                example, text=text, spans=spans, labels=labels, ends_text=False, cased=cased
+                example,
+                text=example.text[: example.spans[n_words - 1][1]],
+                spans=example.spans[:n_words],
+                labels=example.labels[:n_words],
+                ends_text=False,
+                cased=example.cased[:n_words],
             )
         kept.append(example)
         n_words -= len(example.spans)
@@ -165,20 +167,26 @@ def code_switched(example: Example, label_set: LabelSet) -> Example:
 
     Between two of them is a blank, but for where Han text stands on either side, as Mandarin is written.
     """
-    units, joined, labels, first = list[str](), list[bool](), list[str](), 0
+    units: list[str] = []
+    joined: list[bool] = []
+    labels: list[str] = []
+    stops = label_set.stops
+    first = 0  # unit of the sentence
     for index, label in enumerate(example.labels):
-        if label not in label_set.stops and index + 1 < len(example.labels):
+        if label not in stops and index + 1 < len(example.labels):
             continue
-        spans, own = example.spans[first : index + 1], example.labels[first : index + 1]
-        sentence, first = [example.text[start:end] for start, end in spans], index + 1
-        if any(map(_HAN_CHARACTER.match, sentence)) and any(map(_ENGLISH_WORD.fullmatch, sentence)):
-            is_han = _HAN_CHARACTER.match(sentence[0]) or (units and _ENDS_IN_HAN.search(units[-1]))
-            joined += [
-                bool(is_han),
-                *(before[1] == after[0] for before, after in itertools.pairwise(spans)),
-            ]
-            units += sentence
-            labels += own
+        here = slice(first, index + 1)
+        first = index + 1
+        spans = example.spans[here]
+        sentence = [example.text[start:end] for start, end in spans]
+        has_han = any(map(_HAN_CHARACTER.match, sentence))
+        if not has_han or not any(map(_ENGLISH_WORD.fullmatch, sentence)):
+            continue
+        follows_han = units and _ENDS_IN_HAN.search(units[-1])
+        joined.append(bool(follows_han or _HAN_CHARACTER.match(sentence[0])))
+        joined += [before[1] == after[0] for before, after in itertools.pairwise(spans)]
+        units += sentence
+        labels += example.labels[here]
     return replace(_example(example.id, units, joined, labels), ends_text=example.ends_text)
 
 

@@ -86,10 +86,8 @@ def check_same_test(
     data_sha256: str, label_names: Sequence[str], earlier: Mapping[str, Any]
 ) -> None:
     """Raises a ValueError unless an earlier result is of the same texts and labels."""
-    if (data_sha256, list(label_names)) != (
-        earlier["signature"]["data_sha256"],
-        earlier["label_names"],
-    ):
+    is_same_text = data_sha256 == earlier["signature"]["data_sha256"]
+    if not is_same_text or list(label_names) != earlier["label_names"]:
         raise ValueError(
             f"Expected --against to name a result on the same data and labels, got one on {earlier['benchmark']} that "
             "differs. Evaluate the earlier model with the same --benchmark and --limit."
@@ -105,11 +103,11 @@ def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, 
 
 def write_result(result: Mapping[str, Any], path: Path) -> None:
     """Write a result, each of its parts on a line; whole or not at all."""
-    lines = [
-        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
-        for key, value in result.items()
-    ]
-    write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), force=True)
+    parts = []
+    for key, value in result.items():
+        parts.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+    written = "{\n" + ",\n".join(parts) + "\n}\n"
+    write_whole(path, written.encode(), force=True)
 
 
 def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
@@ -147,9 +145,8 @@ def shown_model(model: str) -> dict[str, str | None]:
         return {"model": model, "model_sha256": None}
     shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
     digest = hashlib.sha256()  # over configuration, weights and tokenizer
-    for path in sorted(
-        [folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]
-    ):
+    parts = [folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]
+    for path in sorted(parts):
         digest.update(path.name.encode("utf-8"))
         with open(path, "rb") as file:
             hashlib.file_digest(file, lambda: digest)
@@ -159,18 +156,17 @@ def shown_model(model: str) -> dict[str, str | None]:
 def commit() -> str | None:
     """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
     try:
-        head, changes = (
-            subprocess.check_output(
-                ["git", *call], cwd=PROJECT, stderr=subprocess.DEVNULL, text=True
-            ).strip()
-            for call in (
-                ("rev-parse", "HEAD"),
-                ("status", "--porcelain", "--untracked-files=no", "--", "*.py"),
-            )
-        )
+        head = _git("rev-parse", "HEAD")
+        changes = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return head + ("+changes" if changes else "")
+    return f"{head}+changes" if changes else head
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    said = subprocess.check_output(command, cwd=PROJECT, stderr=subprocess.DEVNULL, text=True)
+    return said.strip()
 
 
 def processor() -> str:
