@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import EvalPrediction
 
@@ -164,6 +164,7 @@ def test_a_difference_that_is_the_same_everywhere_has_no_interval() -> None:
 units = st.tuples(st.sampled_from([ALL, HALF, NONE]), st.sampled_from([ALL, HALF, NONE]))
 
 
+@settings(deadline=None)
 @given(st.lists(units, min_size=1, max_size=9))
 def test_worse_is_the_opposite_of_better(pairs: list[tuple[tuple[int, int, int], tuple[int, int, int]]]) -> None:
     new, earlier = zip(*pairs, strict=True)
