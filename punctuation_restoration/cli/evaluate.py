@@ -163,9 +163,8 @@ def score_one(
             )
     settings = {key: getattr(config, key) for key in READ_IN}
     settings |= {**options, "dtype": args.dtype, "limit": args.limit}
-    model = args.model or str(restore.model.name_or_path)
-    signed = result_files.signature(model, settings, str(restore.device))
-    signed = {"data_sha256": digest, **signed}
+    model = str(restore.model.name_or_path)  # the folder, where --model was `fast`
+    signed = {"data_sha256": digest, **result_files.signature(model, settings, str(restore.device))}
     about = benchmark.about if benchmark else "test share" if Path(name).is_dir() else "a file"
     result = result_files.to_result(evaluation, Path(name).name, about, signed, casing)
     if earlier:
