@@ -26,18 +26,26 @@ def overview(results: Sequence[dict[str, Any]]) -> str:
 def _row(result: dict[str, Any], marks: Iterable[str]) -> list[str]:
     """The line of one benchmark in `overview`."""
     scores = result["scores"]
-    cells = [result["benchmark"], percent(scores["micro"]["f1"])]
-    cells.append(_interval(result["intervals_95"]["micro"]))
+    calibration = result["calibration"]["all_words"]
+    interval = result["intervals_95"]["micro"]
+    shares = []
     for mark in marks:
-        score = scores["marks"].get(mark)
-        cells.append(percent(score and score["f1"]))
-    cells.append(percent(scores["macro"]["f1"]))
-    cells.append(percent(scores["weighted"]["f1"]))
-    cells.append(percent(scores["slot_error_rate"]))
-    cells.append(percent(result["calibration"]["all_words"]["expected_calibration_error"]))
+        score = scores["marks"].get(mark, {})
+        shares.append(score.get("f1"))
+    for average in ("macro", "weighted"):
+        shares.append(scores[average]["f1"])
+    shares.append(scores["slot_error_rate"])
+    shares.append(calibration["expected_calibration_error"])
+    cells = [
+        result["benchmark"],
+        percent(scores["micro"]["f1"]),
+        _interval(interval),
+        *map(percent, shares),
+    ]
     if gain := result.get("against"):
         low, high = gain["interval_95"]
-        cells.append(f"{100 * gain['micro']:+.2f} ({100 * low:+.2f} to {100 * high:+.2f})")
+        points = [100 * share for share in (gain["micro"], low, high)]
+        cells.append("{:+.2f} ({:+.2f} to {:+.2f})".format(*points))
     return cells
 
 
@@ -53,13 +61,19 @@ def details(result: dict[str, Any]) -> str:
     ends = {**intervals["marks"], "micro": intervals["micro"]}
     rows = []
     for name, score in shown.items():
-        cells = [name, *(percent(score[rate]) for rate in RATES)]
+        cells = [name]
+        for rate in RATES:
+            cells.append(percent(score[rate]))
         cells.append(_interval(ends.get(name, ())))
-        cells += [f"{score[number]:,}" if number in score else "" for number in NUMBERS]
+        for number in NUMBERS:
+            cells.append(f"{score[number]:,}" if number in score else "")
         rows.append(cells)
+    n_words = scores["n_words"]
+    n_documents = result["n_documents"]
+    n_units = intervals["n_units"]
     title = (
-        f"{result['benchmark']}: {scores['n_words']:,} units in {result['n_documents']:,} documents; "
-        f"intervals over {intervals['n_units']:,} {intervals['unit']}"
+        f"{result['benchmark']}: {n_words:,} units in {n_documents:,} documents; "
+        f"intervals over {n_units:,} {intervals['unit']}"
     )
     head = ["", "precision", "recall", "F1", "95 %", "in reference", "predicted", "right"]
     return text_table(title, head, rows)
