@@ -20,7 +20,7 @@ from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, as_probabilities
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.labelling import write_probabilities
 from punctuation_restoration.training.validation import score_model
@@ -119,6 +119,18 @@ def _first_loss(prepared, out, start, *options):
     more = ["--log-every", "1", "--dropout", "0", "--max-steps", "1", *options]
     assert run_training(arguments(prepared, out, start, *more)) == 0
     return next(row["loss"] for row in rows_of(out) if "loss" in row)
+
+
+def test_what_learns_from_labels_keeps_the_terms_of_their_model(soft, prepared, tiny_checkpoint, tmp_path):
+    teacher, labels = tmp_path / "teacher", shutil.copytree(soft, tmp_path / "labels")
+    teacher.mkdir()
+    for name in NOTICES:
+        (teacher / name).write_text(f"the {name}")
+    about = json.loads((labels / "model.json").read_text())
+    (labels / "model.json").write_text(json.dumps({**about, "model": str(teacher)}))
+    call = arguments(prepared, tmp_path / "run", tiny_checkpoint, "--soft-labels", str(labels), "--max-steps", "1")
+    assert run_training(call) == 0
+    assert [(tmp_path / "run" / "best" / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
 
 
 def test_text_without_labels_gets_the_likeliest_and_counts_as_pseudo_labelled(

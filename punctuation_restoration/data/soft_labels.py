@@ -56,6 +56,16 @@ class SoftLabels:
         return found
 
 
+def teacher_of(folder: Path) -> str:
+    """The model whose probabilities a folder holds; a `ValueError` if it holds none."""
+    try:
+        return str(json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))["model"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"Expected a folder that the command label wrote at {folder}, got: {error}."
+        ) from error
+
+
 def as_bytes(probabilities: np.ndarray) -> np.ndarray:
     """Probabilities in a byte each: their square roots, so that small ones keep more than one digit."""
     return np.round(255 * np.sqrt(probabilities)).astype(np.uint8)

@@ -21,7 +21,7 @@ from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.training.labelling import write_probabilities
 from punctuation_restoration.training.precision import default_device
-from punctuation_restoration.training.starting import train
+from punctuation_restoration.training.starting import paths_of, train
 from punctuation_restoration.training.validation import score_model
 from punctuation_restoration.whole_files import write_whole
 
@@ -30,10 +30,10 @@ ROUND_WORDS = 60_000  # held-out words of each language on which models are comp
 
 
 def self_train(
-    data: Sequence[str | Path],
+    data: str | Path | Sequence[str | Path],
     output: str | Path,
     *,
-    unlabelled: Sequence[str | Path],
+    unlabelled: str | Path | Sequence[str | Path],
     model: str | Path | None = None,
     encoder: str | None = None,
     rounds: int = 5,
@@ -66,9 +66,9 @@ def self_train(
             "Expected one process for --unlabelled, got several. Start train.py without a launcher."
         )
     out, first, device = Path(output), str(model), device or default_device()
-    human = [str(path) for path in data]
+    human = paths_of(data)
     bare = prepared_folders(
-        [str(path) for path in unlabelled],
+        paths_of(unlabelled),
         out / "unlabelled",
         first,
         resumes=(out / "round-1").exists(),

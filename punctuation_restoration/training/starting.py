@@ -16,8 +16,10 @@ from transformers.utils.logging import disable_progress_bar
 from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
+from punctuation_restoration.data.soft_labels import teacher_of
 from punctuation_restoration.generated_card import origin_of
 from punctuation_restoration.modeling.encoders import PunctuationLSTM, layers_of
+from punctuation_restoration.modeling.modeling_punctuation import notices_beside
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
 from punctuation_restoration.training.building import build_model
@@ -103,7 +105,6 @@ def train(
     out = Path(output)
     accelerator = build_accelerator(device, chosen.dtype, trackers, out)
     out.mkdir(parents=True, exist_ok=True)
-    paths = [data] if isinstance(data, str | Path) else data
     # The operating system releases the lock even if the run is killed.
     with FileLock(out / ".lock", blocking=False) if accelerator.is_main_process else nullcontext():
         return build_run(
@@ -111,13 +112,18 @@ def train(
             chosen,
             recipe,
             out,
-            data=[str(path) for path in paths],
+            data=paths_of(data),
             start=start,
             is_model=model is not None,
             language=language,
             soft_labels=str(soft_labels) if soft_labels else None,
             trust_remote_code=trust_remote_code,
         ).train()
+
+
+def paths_of(data: str | Path | Sequence[str | Path]) -> list[str]:
+    """One path or several, as text."""
+    return [str(path) for path in ([data] if isinstance(data, str | Path) else data)]
 
 
 def build_run(
@@ -166,6 +172,11 @@ def build_run(
     check_same_pieces(index, tokenizer)
     slots = SlotEncoder(tokenizer, model.config)
     choose_trained(model, slots, settings)
+    teacher = teacher_of(Path(soft_labels)) if soft_labels else ""
+    if teacher and Path(teacher).is_dir() and not model.notices:
+        model.notices = notices_beside(
+            teacher
+        )  # Gemma's terms hold for what learns from its labels
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
         use_fp32_attention(model)
     validation = Validation(index, slots, settings.validation_words, accelerator)
