@@ -41,8 +41,7 @@ The code in this repository is under the Apache License 2.0 (`LICENSE`).
 RESULTS = """
 ## Training and results
 
-It started from `{base}`, and took {steps:,} steps over {n_words:,} words. F1 in points of 100 on text that was held
-out, by which the best weights were chosen:
+It started from `{base}`, and took {steps:,} steps. F1 in points of 100 on text that was held out, by which the best weights were chosen:
 
 | language | words | F1 before | F1 after |{signs}
 | --- | ---: | ---: | ---: |{rule}
@@ -133,9 +132,8 @@ def _results(origin: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> 
         cells = ["–" if score is None else f"{score:.1f}" for score in scores]
         rows.append(f"| {language} | {row['n_words']:,} | {' | '.join(cells)} |")
     return RESULTS.format(
-        base=origin.get("base_model") or Path(origin["started_from"]).name,
-        steps=origin["steps"],
-        n_words=origin["n_words"],
+        base=origin.get("base_model") or Path(origin.get("started_from", "")).name,
+        steps=origin.get("steps", 0),
         signs="".join(f" `{label['before']}{label['after']}` |" for label in labels[1:]),
         rule=" ---: |" * (len(labels) - 1),
         rows="\n".join(rows),
