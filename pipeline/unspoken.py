@@ -60,164 +60,139 @@ class Names(NamedTuple):
     alone: frozenset[str] = frozenset()  # these stand in lines of their own
 
 
-_MARKS = "".join(known_marks(",.?!:;…、—"))
-_MARK = f"[{regex.escape(_MARKS)}]"
-_B = r"[ \t\ufeff\u200e\u200f]*+"
-_END = rf"(?={_B}(?:[\r\n]|\Z))"
-_CLOCK = r"(?:\d{1,3}+:\d{1,2}+:\d{1,2}+|\d{1,3}+:\d\d)"
-_TIME = rf"{_CLOCK}(?:[.,]\d{{1,9}}+)?+"
-_DATE = rf"\d{{1,4}}+[/.\-]\d{{1,2}}+[/.\-]\d{{2,4}}+,?+{_B}"
+_MARKS = regex.escape("".join(known_marks(",.?!:;…、—")))
+ENTITY = rf"&(?:amp;)*+(?:{'|'.join(name2codepoint)}|\#\d{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+);|&(?:amp;)++"
+# `NAME = pattern` a row; `{NAME}` is the pattern of a row above; lines that are indented go on.
+_ROWS = r"""
+GAP = [ \t\ufeff\u200e\u200f]*+
+END = (?={GAP}(?:[\r\n]|\Z))
+CLOCK = (?:\d{1,3}+:\d{1,2}+:\d{1,2}+|\d{1,3}+:\d\d)
+TIME = {CLOCK}(?:[.,]\d{1,9}+)?+
+DATE = \d{1,4}+[/.\-]\d{1,2}+[/.\-]\d{2,4}+,?+{GAP}
 # As machines write it and nobody says it: neither brackets nor a name need tell that it is shown.
-_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9}+)?+)?+(?:Z|[+\-]\d\d(?::?+\d\d)?+)?+(?!\w)"
-_DATED = rf"(?:{_ISO}|(?:{_DATE})?+{_TIME}(?:[ \u202f]?+[AaPp]\.?+[Mm]\.?+(?!\w))?+)"
-_MOMENT = rf"(?:{_TIME}|\d{{1,6}}+\.\d{{1,3}}+s?+)"
-_TO = rf"{_B}(?:-->|->|[-–—]){_B}"
-_IN_BRACKETS = rf"\[{_B}(?:{_DATED}|{_MOMENT}{_TO}{_MOMENT}){_B}\]|\({_DATED}\)"
-_STAMP = rf"(?:\*\*(?:{_IN_BRACKETS})\*\*|{_IN_BRACKETS}|{_ISO})"
-_ALONE = rf"{_TIME}(?:{_TO}{_TIME})?+{_END}"
+ISO = \d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9}+)?+)?+(?:Z|[+\-]\d\d(?::?+\d\d)?+)?+(?!\w)
+DATED = (?:{ISO}|(?:{DATE})?+{TIME}(?:[ \u202f]?+[AaPp]\.?+[Mm]\.?+(?!\w))?+)
+MOMENT = (?:{TIME}|\d{1,6}+\.\d{1,3}+s?+)
+TO = {GAP}(?:-->|->|[-–—]){GAP}
+IN_BRACKETS = \[{GAP}(?:{DATED}|{MOMENT}{TO}{MOMENT}){GAP}\]|\({DATED}\)
+STAMP = (?:\*\*(?:{IN_BRACKETS})\*\*|{IN_BRACKETS}|{ISO})
+ALONE = {TIME}(?:{TO}{TIME})?+{END}
 # Of lyrics and karaoke, inside lines too: `[00:12.50]`, `<00:12.50>`.
-_INSIDE = r"[\[<](?:\d{1,3}+:){1,2}+\d\d(?:[.,]\d{1,3}+|(?<=:\d\d:\d\d))[\]>]"
-
-_COLON = r"(?:[:：](?=\s|\Z)|：)"
-_ROLE = (
-    r"(?:[说說][话話]人|[发發]言人|[讲講][话話]人|主持人|嘉[宾賓]|[记記]者|[观觀][众眾]|旁白|主播)"
-)
-_NUMBERED = (
-    rf"(?:(?:[Ss]peaker|SPEAKER)(?:[ _]?+\d{{1,3}}+|[ _](?:[A-Z]|\?))|{_ROLE}[ _]?+\d{{1,3}}+)"
-)
-_BRACKETED = (
-    rf"(?:\[(?P<name>{_NUMBERED})\]|\((?P<name>{_NUMBERED})\)|【(?P<name>{_ROLE}[ _]?+\d{{0,3}}+)】)"
-    rf"(?:{_B}[:：])?+|\[(?P<name>[^\W_][^\[\]:\n]{{0,40}}+)\]{_B}[:：]"
-    rf"|\*\*(?P<name>[^\W_][\w .'’\-]{{0,39}}+)(?:\*\*{_B}[:：]|[:：]\*\*)"
-    rf"|(?P<name>{_NUMBERED})(?:{_COLON}|{_END}(?=\s*+\S))"
-)
+INSIDE = [\[<](?:\d{1,3}+:){1,2}+\d\d(?:[.,]\d{1,3}+|(?<=:\d\d:\d\d))[\]>]
+COLON = (?:[:：](?=\s|\Z)|：)
+ROLE = (?:[说說][话話]人|[发發]言人|[讲講][话話]人|主持人|嘉[宾賓]|[记記]者|[观觀][众眾]|旁白|主播)
+NUMBERED = (?:(?:[Ss]peaker|SPEAKER)(?:[ _]?+\d{1,3}+|[ _](?:[A-Z]|\?))|{ROLE}[ _]?+\d{1,3}+)
+BRACKETED = (?:\[(?P<name>{NUMBERED})\]|\((?P<name>{NUMBERED})\)|【(?P<name>{ROLE}[ _]?+\d{0,3}+)】)(?:{GAP}[:：])?+
+    |\[(?P<name>[^\W_][^\[\]:\n]{0,40}+)\]{GAP}[:：]
+    |\*\*(?P<name>[^\W_][\w .'’\-]{0,39}+)(?:\*\*{GAP}[:：]|[:：]\*\*)
+    |(?P<name>{NUMBERED})(?:{COLON}|{END}(?=\s*+\S))
 # Captions for the deaf say how or where: `JOHN [whispering]: `, `WOMAN (ON PHONE): `, `MAN #1: `.
-_MANNER = r"(?:\[[^\[\]()\n]{1,40}+\]|\((?:[a-z][a-z ]{2,39}+|[A-Z][A-Z .\-]{2,39}+)\))"
-_CAPITALS = rf"(?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{{1,30}}+){_MANNER}?+){_COLON}"
-_ANY_NAME = rf"(?P<name>[^\W_][\w .'’\-]{{0,39}}?)(?:{_B}[\[(]{_TIME}[\])])?+{_B}{_COLON}"
+MANNER = (?:\[[^\[\]()\n]{1,40}+\]|\((?:[a-z][a-z ]{2,39}+|[A-Z][A-Z .\-]{2,39}+)\))
+CAPITALS = (?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{1,30}+){MANNER}?+){COLON}
+ANYBODY = [^\W_][\w .'’\-]{0,39}?
+AFTER_NAME = (?:{GAP}[\[(]{TIME}[\])])?+{GAP}{COLON}
+ANY_NAME = (?P<name>{ANYBODY}){AFTER_NAME}
 # Names in lines of their own, with a time: `Mary Lee 00:04`, `[00:00:01.10] - Mary Lee`.
-_SPELLED = r"(?:\d++ hours?+ )?+(?:\d++ minutes?+ )?+\d++ (?:second|minute)s?+"  # of Teams
-_WHEN = rf"(?:{_DATED}|{_SPELLED}|[\[(]{_TIME}[\])])"
-_FULL_NAME = r"\p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+"
-_PLAIN_NAME = r"[^\W\d_][\w.'’\-]*+(?: (?!\d)[\w.'’\-]++){0,3}+"
-_AFTER_TIME = rf"{_STAMP}{_B}[-–—][ \t]++(?P<name>{_FULL_NAME}|{_NUMBERED}){_END}"
-_BEFORE_TIME = (
-    rf"(?P<name>{_PLAIN_NAME})(?:[ ]{{2,9}}+|\t){_WHEN}{_END}"
-    rf"|(?P<name>{_FULL_NAME}|{_NUMBERED}) {_WHEN}{_END}"
-)
-
+# Of Teams: `1 minute 4 seconds`.
+SPELLED = (?:\d++ hours?+ )?+(?:\d++ minutes?+ )?+\d++ (?:second|minute)s?+
+WHEN = (?:{DATED}|{SPELLED}|[\[(]{TIME}[\])])
+FULL_NAME = \p{Lu}[\w.'’\-]*+(?: \p{Lu}[\w.'’\-]*+){1,3}+
+PLAIN_NAME = [^\W\d_][\w.'’\-]*+(?: (?!\d)[\w.'’\-]++){0,3}+
+AFTER_TIME = {STAMP}{GAP}[-–—][ \t]++(?P<name>{FULL_NAME}|{NUMBERED}){END}
+BEFORE_TIME = (?P<name>{PLAIN_NAME})(?:[ ]{2,9}+|\t){WHEN}{END}|(?P<name>{FULL_NAME}|{NUMBERED}) {WHEN}{END}
 # Han words are not told apart by blanks, so a sound is what ends like one: `(笑)`, `（掌声）`, `(背景音乐)`.
-_HAN_SOUND = r"[（(](?>[\u4e00-\u9fff]{0,8}+)(?<=[笑声聲]|音[乐樂]|鼓掌|[叹嘆][气氣]|咳嗽)[）)]"
+HAN_SOUND = [（(](?>[\u4e00-\u9fff]{0,8}+)(?<=[笑声聲]|音[乐樂]|鼓掌|[叹嘆][气氣]|咳嗽)[）)]
 # One word in parentheses is a sound too, `(laughs)`, `(APPLAUSE)`; several within a line may be said, `(as I said)`.
-_ONE_WORD = rf"(?<!\w{_MARK}{{0,3}})\((?:[a-z]{{3,20}}+|[A-Z]{{3,20}}+)\)(?!{_MARK}*+\w)"
-_NOTES = r"[♩♪♫♬]++"
-_WHOLE_LINE = rf"(?:\([^()\n]{{1,200}}+\)|（[^（）\n]{{1,200}}+）){_END}"
-_NOT_ALONE = rf"(?=[(（])(?<=\S\s*){_WHOLE_LINE}|{_WHOLE_LINE}(?=\s*+\S)"  # a whole text is text: `(see below)`
-
+ONE_WORD = (?<!\w{MARK}{0,3})\((?:[a-z]{3,20}+|[A-Z]{3,20}+)\)(?!{MARK}*+\w)
+NOTES = [♩♪♫♬]++
+WHOLE_LINE = (?:\([^()\n]{1,200}+\)|（[^（）\n]{1,200}+）){END}
+# A whole text is text: `(see below)`.
+NOT_ALONE = (?=[(（])(?<=\S\s*){WHOLE_LINE}|{WHOLE_LINE}(?=\s*+\S)
 # What stands for a word that was left out, or not understood. Other words in capitals are sounds: `[BLANK_AUDIO]`.
-_LEFT_OUT = (
-    r"unk|unknown|names?|person|pii|phi|pci|redacted|location|address|city|country|date|dob|age|email|phone|number|org"
-    r"|organi[sz]ation|company|account|card|password|url|username|ssn|zip|money|occupation|profanity|expletive|censored"
-)
-_NOISE = r"AUDIO|SOUND|MUSIC|NOISE|SPE|SILEN|LAUGH|APPLAU|CLAP|COUGH|TALK|AUDIBLE|PLAY|SING"
-_HAN_LEFT_OUT = r"姓名|名字|人名|[电電][话話]|手机号?|地址|地名|公司|机构|身份证号?|邮箱|日期|年龄|号码|卡号|银行卡号?"
-_FOR_A_WORD = (
-    rf"\[(?:(?i:{_LEFT_OUT})(?:[ _\-]?+\d{{1,3}}+)?+"
-    rf"|(?![A-Z_]{{0,40}}?(?:{_NOISE}))[A-Z]++(?:_[A-Z0-9]++)++)\]|[\[【](?:{_HAN_LEFT_OUT})[\]】]"
-)
-_SIGNS = r"(?:\*{2,}+|_{2,}+|[█■]{2,}+|\#{2,}+)"
-_SIGNS_FOR_A_WORD = (
-    r"\[[ \t]*+(?:_{1,20}+|\?{1,3}+|\*{1,20}+)[ \t]*+\]|(?<!\S)⁇(?!⁇)"
-    rf"|(?<=(?:\s|\p{{Han}}|\A){_MARK}{{0,3}})(?:(?<=\S[ \t]?){_SIGNS}|(?!\#){_SIGNS}(?={_MARK}*+[ \t]++\S))"
-    rf"(?={_MARK}*+(?:\s|\p{{Han}}|\Z))"
-)
-_A_WORD = "x"  # short, and any model has seen it
-
+LEFT_OUT = unk|unknown|names?|person|pii|phi|pci|redacted|location|address|city|country|date|dob|age
+    |email|phone|number|org|organi[sz]ation|company|account|card|password|url|username|ssn|zip|money
+    |occupation|profanity|expletive|censored
+NOISE = AUDIO|SOUND|MUSIC|NOISE|SPE|SILEN|LAUGH|APPLAU|CLAP|COUGH|TALK|AUDIBLE|PLAY|SING
+HAN_LEFT_OUT = 姓名|名字|人名|[电電][话話]|手机号?|地址|地名|公司|机构|身份证号?|邮箱|日期|年龄|号码|卡号|银行卡号?
+FOR_A_WORD = \[(?:(?i:{LEFT_OUT})(?:[ _\-]?+\d{1,3}+)?+
+    |(?![A-Z_]{0,40}?(?:{NOISE}))[A-Z]++(?:_[A-Z0-9]++)++)\]|[\[【](?:{HAN_LEFT_OUT})[\]】]
+SIGNS = (?:\*{2,}+|_{2,}+|[█■]{2,}+|\#{2,}+)
+SIGNS_FOR_A_WORD = \[[ \t]*+(?:_{1,20}+|\?{1,3}+|\*{1,20}+)[ \t]*+\]|(?<!\S)⁇(?!⁇)
+    |(?<=(?:\s|\p{Han}|\A){MARK}{0,3})(?:(?<=\S[ \t]?){SIGNS}|(?!\#){SIGNS}(?={MARK}*+[ \t]++\S))
+    (?={MARK}*+(?:\s|\p{Han}|\Z))
 # `[the] man`: a small word in brackets, followed by another word, is text. In running text any word in lower case is,
 # except a known sound.
-_FOLLOWED = rf"\]{_MARK}*+[ \t]++[^\W_])"
-_SOUND = r"laughter|applause|music|silence|noise|pause|crosstalk|inaudible|unintelligible|[a-z]{2,}(?:ing|[^s]s)"
-_SMALL_WORD = rf"(?!\[(?!(?:{_SOUND})\])[a-z]++{_FOLLOWED}"
-_ARTICLE = rf"(?!\[(?:an?|the|this|that|his|her|its|my|our|your|their|and|or|not|to|of|in|is|was){_FOLLOWED}"
-_NO_WORD = rf"(?!{_FOR_A_WORD}|{_SIGNS_FOR_A_WORD})"
-_BRACKETS = rf"{_NO_WORD}(?:{_ARTICLE}\[[^\[\]]{{0,200}}+\]|【[^【】]{{0,200}}+】)"
-_OPENING_SOUND = (
-    rf"{_NO_WORD}(?:{_SMALL_WORD}\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{{L}}{{3}}[^\[\]\n]{{0,60}}+\](?!{_MARK}*+\w)"
-    rf"|\[[^\[\]\n]{{0,200}}+\]{_END}|【[^【】\n]{{0,60}}+】{_END})"
+FOLLOWED = \]{MARK}*+[ \t]++[^\W_])
+SOUND = laughter|applause|music|silence|noise|pause|crosstalk|inaudible|unintelligible|
+    [a-z]{2,}(?:ing|[^s]s)
+SMALL_WORD = (?!\[(?!(?:{SOUND})\])[a-z]++{FOLLOWED}
+ARTICLE = (?!\[(?:an?|the|this|that|his|her|its|my|our|your|their|and|or|not|to|of|in|is|was){FOLLOWED}
+NO_WORD = (?!{FOR_A_WORD}|{SIGNS_FOR_A_WORD})
+BRACKETS = {NO_WORD}(?:{ARTICLE}\[[^\[\]]{0,200}+\]|【[^【】]{0,200}+】)
+OPENING_SOUND = {NO_WORD}(?:{SMALL_WORD}\[(?=[^\[\]]*+\])[^\[\]\n]*?\p{L}{3}[^\[\]\n]{0,60}+\](?!{MARK}*+\w)
+    |\[[^\[\]\n]{0,200}+\]{END}|【[^【】\n]{0,60}+】{END})
+# Of words that blanks part.
+LETTER = [^\W_\p{Han}\p{Hiragana}\p{Katakana}]
+# Of terminals: colours.
+ESCAPE = \x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,200}+(?:\x07|\x1b\\)|[@-Z\\^_])
+TAG = <\|[^|<>\n]{0,40}+\|>|<[bB][rR][ \t]*+/?+>|{ESCAPE}
+ANGLES = (?:>{2,3}+|(?:&(?:amp;)*+gt;){2,3}+)
+DASH = [-‐‑–—](?![-‐‑–—\d])[ \t]*+|{ANGLES}[ \t]*+
+DASH_IN_TEXT = [-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|{ANGLES}[ \t]++
+TURN = (?<!\S){ANGLES}(?!\S)[ \t]*+|\[(?i:speaker[_ ](?:turn|change))\]
+# What may stand at the start of a line, one after another; `_NAMED`: where names stand before colons.
+NAMES = {BRACKETED}|{CAPITALS}
+TEXT_REST = (?P<dash>{TURN}|{DASH_IN_TEXT})
+    |(?P<sound>{OPENING_SOUND}|{ONE_WORD}|{HAN_SOUND}|{NOTES}|{NOT_ALONE})|(?P<tag>{TAG})
+LINE_REST = (?P<dash>{TURN}|{DASH})|(?P<sound>{BRACKETS}|{ONE_WORD}|{HAN_SOUND}|{NOTES}|{WHOLE_LINE})
+    |(?P<tag>{TAG})
+TEXT = {GAP}(?:(?P<above>{AFTER_TIME})|(?P<time>{STAMP}|{ALONE})|(?P<called>{NAMES}|{BEFORE_TIME})
+    |{TEXT_REST})
+TEXT_NAMED = {GAP}(?:(?P<above>{AFTER_TIME})
+    |(?P<time>{STAMP}|{ALONE}|{DATED}(?=[ \t\-–—]*+(?:{ANYBODY}){AFTER_NAME}))
+    |(?P<called>{NAMES}|{BEFORE_TIME}|{ANY_NAME})|{TEXT_REST})
+LINE = {GAP}(?:(?P<above>{AFTER_TIME})|(?P<time>{STAMP})|(?P<called>{NAMES})|{LINE_REST})
+LINE_NAMED = {GAP}(?:(?P<above>{AFTER_TIME})|(?P<time>{STAMP})|(?P<called>{NAMES}|{ANY_NAME})|{LINE_REST})
+# What may stand anywhere.
+IN_ANY_LAYOUT = (?P<joint>(?<={LETTER})(?:{ESCAPE})++(?={LETTER}))|(?P<tag>{TAG})|(?P<dash>{TURN})
+    |(?P<word>{SIGNS_FOR_A_WORD})|(?P<time>{INSIDE})|(?P<entity>{ENTITY})
+# Most places are passed over quickly.
+FIRST = (?=[\x1b<>&\[\](（【*_#█■⁇♩♪♫♬])
+TEXT_ANYWHERE = {FIRST}(?:{IN_ANY_LAYOUT}|(?P<sound>{NOTES}))
+LINE_ANYWHERE = {FIRST}(?:{IN_ANY_LAYOUT}|(?P<sound>{BRACKETS}|{ONE_WORD}|{HAN_SOUND}|{NOTES}))
+# Who is named by a text.
+CALLED = {GAP}(?:(?:{STAMP}|{DATED})[ \t\-–—]*+)?+{ANY_NAME}
+TIMES_ALONE = {GAP}(?:{ALONE}|{STAMP}{END})
+# A word of running text begins with a small letter.
+NAME_ALONE = {GAP}(?:{STAMP}{GAP}(?:[-–—][ \t]++)?+)?+(?:(?P<name>{PLAIN_NAME}) (?P<when>{WHEN})
+    |(?P<name>\p{Lu}[\w.'’\-]*+(?: [\p{Lu}\d][\w.'’\-]*+){0,3}+|\p{Han}{2,4}+)){END}
+INSIDE_WORD = (?:{LETTER}|;)(?:{LETTER}|&)
+"""
+
+
+def _compiled(rows: str, **patterns: str) -> dict[str, regex.Pattern[str]]:
+    """Each row of a table of patterns, which may use these as well, compiled."""
+    for row in regex.split(r"\n(?=[A-Z])", regex.sub(r"\n#[^\n]*", "", rows).strip()):
+        name, _, pattern = row.partition(" = ")
+        pattern = "".join(line.strip() for line in pattern.splitlines())
+        patterns[name] = regex.sub(r"\{([A-Z_]{2,})\}", lambda use: patterns[use[1]], pattern)
+    return {name: regex.compile(patterns[name]) for name in _USED}
+
+
+_USED = (
+    *("TEXT", "TEXT_NAMED", "LINE", "LINE_NAMED", "TEXT_ANYWHERE", "LINE_ANYWHERE"),
+    *("CALLED", "FULL_NAME", "TIMES_ALONE", "NAME_ALONE", "INSIDE_WORD"),
 )
-
-_LETTER = r"[^\W_\p{Han}\p{Hiragana}\p{Katakana}]"  # of words that blanks part
-_ESCAPE = r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,200}+(?:\x07|\x1b\\)|[@-Z\\^_])"  # of terminals
-_TAG = rf"<\|[^|<>\n]{{0,40}}+\|>|<[bB][rR][ \t]*+/?+>|{_ESCAPE}"
-ENTITY = rf"&(?:amp;)*+(?:{'|'.join(name2codepoint)}|\#\d{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+);|&(?:amp;)++"
-_ANGLES = r"(?:>{2,3}+|(?:&(?:amp;)*+gt;){2,3}+)"
-_DASH = rf"[-‐‑–—](?![-‐‑–—\d])[ \t]*+|{_ANGLES}[ \t]*+"
-_DASH_IN_TEXT = rf"[-‐‑–](?=[ \t])[ \t]*+|—(?!—)[ \t]*+|{_ANGLES}[ \t]++"
-_TURN = rf"(?<!\S){_ANGLES}(?!\S)[ \t]*+|\[(?i:speaker[_ ](?:turn|change))\]"
-
-
-def _leads(layout: Layout, before_colon: bool) -> regex.Pattern[str]:
-    """What may stand at the start of a line, one after another."""
-    time = _STAMP
-    names = f"{_BRACKETED}|{_CAPITALS}"
-    if layout == "text":
-        time = rf"{time}|{_ALONE}"
-        if before_colon:
-            time += rf"|{_DATED}(?=[ \t\-–—]*+{_ANY_NAME.replace('?P<name>', '?:')})"
-        names += f"|{_BEFORE_TIME}"
-        sounds = rf"{_OPENING_SOUND}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}|{_NOT_ALONE}"
-        dash = _DASH_IN_TEXT
-    else:
-        sounds = rf"{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}|{_WHOLE_LINE}"
-        dash = _DASH
-    if before_colon:
-        names += rf"|{_ANY_NAME}"
-    rows = {
-        "above": _AFTER_TIME,
-        "time": time,
-        "called": names,
-        "dash": rf"{_TURN}|{dash}",
-        "sound": sounds,
-        "tag": _TAG,
-    }
-    return regex.compile(
-        rf"{_B}(?:{'|'.join(f'(?P<{kind}>{pattern})' for kind, pattern in rows.items())})"
-    )
-
-
-_LEADS = {
-    (layout, before_colon): _leads(layout, before_colon)
-    for layout in ("text", "line")
-    for before_colon in (False, True)
-}
-_IN_ANY_LAYOUT = (
-    rf"(?P<joint>(?<={_LETTER})(?:{_ESCAPE})++(?={_LETTER}))|(?P<tag>{_TAG})|(?P<dash>{_TURN})"
-    rf"|(?P<word>{_SIGNS_FOR_A_WORD})|(?P<time>{_INSIDE})|(?P<entity>{ENTITY})"
-)
-_FIRST = r"(?=[\x1b<>&\[\](（【*_#█■⁇♩♪♫♬])"  # most places are passed over quickly
-_ANYWHERE = {
-    "text": regex.compile(rf"{_FIRST}(?:{_IN_ANY_LAYOUT}|(?P<sound>{_NOTES}))"),
-    "line": regex.compile(
-        rf"{_FIRST}(?:{_IN_ANY_LAYOUT}|(?P<sound>{_BRACKETS}|{_ONE_WORD}|{_HAN_SOUND}|{_NOTES}))"
-    ),
-}
+_PATTERNS = _compiled(_ROWS, ENTITY=ENTITY, MARK=f"[{_MARKS}]")
+_A_WORD = "x"  # short, and any model has seen it
 _LINE = regex.compile(r"[^\r\n]++")
 _LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")
 _BLOCK_END = regex.compile(r"(?:\r\n|\n|\r)[ \t]*+(?:\r\n|\n|\r)\s*+")
 _MARK_AFTER = regex.compile(rf"(?<=\w)[{regex.escape(''.join(known_marks(',.?')))}](?!\w)")
-_CALLED = regex.compile(rf"{_B}(?:(?:{_STAMP}|{_DATED})[ \t\-–—]*+)?+{_ANY_NAME}")
-_FULL = regex.compile(_FULL_NAME)
-_TIMES_ALONE = regex.compile(rf"{_B}(?:{_ALONE}|{_STAMP}{_END})")
-# A name alone in a line; a word of running text begins with a small letter.
-_NAME_ALONE = regex.compile(
-    rf"{_B}(?:{_STAMP}{_B}(?:[-–—][ \t]++)?+)?+(?:(?P<name>{_PLAIN_NAME}) (?P<when>{_WHEN})"
-    rf"|(?P<name>\p{{Lu}}[\w.'’\-]*+(?: [\p{{Lu}}\d][\w.'’\-]*+){{0,3}}+|\p{{Han}}{{2,4}}+)){_END}"
-)
 _LINES_READ = 200  # to find out whether a text names its speakers
 _LINE_READ = 500  # characters of each
 _LEAST_NAMED = 3  # lines, and half of all
 _LINES_A_NAME = 1.5  # a list (`Price: ...`, `Colour: ...`) has one; people who talk come back
-_INSIDE_WORD = regex.compile(f"(?:{_LETTER}|;)(?:{_LETTER}|&)")
 _JOINER = "\u2060"  # nothing is shown or said there, and the word goes on
 
 
@@ -232,15 +207,17 @@ def find_names(texts: Iterable[str], are_cues: bool = False) -> Names:
         read = lines[:1] if are_cues else lines
         n_blocks += 1
         n_lines += len(read)
-        called.update(found["name"] for line in read if (found := _CALLED.match(line)))
-        first = 1 if _TIMES_ALONE.match(lines[0]) else 0
+        called.update(found["name"] for line in read if (found := _PATTERNS["CALLED"].match(line)))
+        first = 1 if _PATTERNS["TIMES_ALONE"].match(lines[0]) else 0
         for n, line in enumerate(lines):
-            found = _NAME_ALONE.match(line)
+            found = _PATTERNS["NAME_ALONE"].match(line)
             if found and (found["when"] or n == first < len(lines) - 1):
                 alone[found["name"]] += 1
         if n_lines >= _LINES_READ:
             break
-    come_back = _come_back(called) or (are_cues and all(map(_FULL.fullmatch, called)))
+    come_back = _come_back(called) or (
+        are_cues and all(map(_PATTERNS["FULL_NAME"].fullmatch, called))
+    )
     stand_above = _come_back(alone) and alone.total() >= n_blocks / 2
     return Names(
         bool(called) and come_back and called.total() >= n_lines / 2,
@@ -285,7 +262,7 @@ def find_hidden(text: str, layout: Layout = "text", names: Names | None = None) 
         for line in _LINE.finditer(text):
             if not found or found[-1].end <= line.start():  # a sound may go on in the next line
                 found += _opening(text, line.start(), line.end(), layout, names)
-    pattern, done = _ANYWHERE["text" if layout == "text" else "line"], 0
+    pattern, done = _PATTERNS[f"{'TEXT' if layout == 'text' else 'LINE'}_ANYWHERE"], 0
     for one in [*found, Hidden(len(text), len(text), "")]:
         found += [_hidden(match) for match in pattern.finditer(text, done, one.start)]
         done = one.end
@@ -321,7 +298,7 @@ def _said(sign: str, before: str, after: str) -> str:
     """What is read for a character between two others: letters, and signs inside a word."""
     if sign.isalnum():
         return sign
-    is_inside = _INSIDE_WORD.fullmatch(before + after)
+    is_inside = _PATTERNS["INSIDE_WORD"].fullmatch(before + after)
     if is_inside and sign in "'’‘":
         return "ʼ"  # a letter, which the model is shown as an apostrophe
     return "&" if is_inside and sign == "&" else ""
@@ -330,10 +307,14 @@ def _said(sign: str, before: str, after: str) -> str:
 def _opening(text: str, start: int, end: int, layout: Layout, names: Names) -> list[Hidden]:
     """What opens the line `text[start:end]`; a line in which nothing is said goes with the line end behind it."""
     found: list[Hidden] = []
-    if names.alone and (match := _NAME_ALONE.match(text, start)) and match["name"] in names.alone:
+    if (
+        names.alone
+        and (match := _PATTERNS["NAME_ALONE"].match(text, start))
+        and match["name"] in names.alone
+    ):
         found.append(Hidden(start, match.end(), "name", match["name"]))
         start = match.end()
-    pattern = _LEADS[layout, names.before_colon]
+    pattern = _PATTERNS[layout.upper() + "_NAMED" * names.before_colon]
     while start < end and not (found and found[-1].name) and (match := pattern.match(text, start)):
         name = match["name"]
         found.append(Hidden(start, match.end(), "name" if name else str(match.lastgroup), name))
