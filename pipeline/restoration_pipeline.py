@@ -207,12 +207,17 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 
-    def stream_results(self, texts: Iterable[str], **options: Any) -> Iterator[dict[str, Any]]:
-        """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text."""
+    def stream_results(
+        self, texts: Iterable[str], block: int = STREAM_BLOCK, **options: Any
+    ) -> Iterator[dict[str, Any]]:
+        """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text.
+
+        `block` is the number of letters and digits that are restored together.
+        """
         config = self.model.config
         as_in_a_call = {"look_ahead": config.right_context, "left_context": config.left_context}
         streamer = PunctuationStreamer(self, **(as_in_a_call | options))
-        for text, final in in_blocks(texts, STREAM_BLOCK):
+        for text, final in in_blocks(texts, block):
             step = streamer.flush(text) if final else streamer.feed_block(text)
             streamer.forget()
             yield {"text": step.committed, "edits": step.edits, "words": step.words}

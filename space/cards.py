@@ -72,15 +72,18 @@ class Cards:
 
     def of_all(
         self, text: str, is_live: bool, path: str | None, heard: Any, *options: Any
-    ) -> Iterator[tuple[Any, Any, Any]]:
+    ) -> Iterator[tuple[Any, ...]]:
         """Cards of all that is there, one after the other."""
-        same = gr.skip()
-        for shown in self.live(text, is_live, *options):
-            yield shown, same, same
-        for shown in self.of_file(path, *options):
-            yield same, shown, same
-        for shown in self.of_heard(heard, *options):
-            yield same, same, shown
+        tabs = (
+            self.live(text, is_live, *options),
+            self.of_file(path, *options),
+            self.of_heard(heard, *options),
+        )
+        for place, shown in enumerate(tabs):
+            for one in shown:
+                row = [gr.skip(), gr.skip(), gr.skip()]
+                row[place] = one
+                yield tuple(row)
 
 
 def _cards(steps: Iterator[Progress | Shown]) -> Iterator[str]:

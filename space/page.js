@@ -4,14 +4,14 @@
   const MAX = 200000                         // characters of a text
   const chosen = new WeakMap()               // card -> the number of the choice for each mark
 
-  const marksOf = card => JSON.parse(card.dataset.marks)
+  const resultOf = card => JSON.parse(card.dataset.result)
   const choiceOf = card => chosen.get(card) ?? chosen.set(card, {}).get(card)
 
   // The text of a card in one format, with the marks as they are chosen. JSON may have them as escapes.
   const escaped = text => text.replace(/./gs, sign => "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0"))
   function written(card, format) {
-    const marks = marksOf(card), choice = choiceOf(card)
-    const [begin, ...rest] = JSON.parse(card.dataset.files)[format].split(NUMBER)
+    const {marks, files} = resultOf(card), choice = choiceOf(card)
+    const [begin, ...rest] = files[format].split(NUMBER)
     const parts = [begin]
     for (let n = 0; n < rest.length; n += 2) {
       const digits = Array.from(rest[n], sign => sign.codePointAt(0) - 0x1E8D0)
@@ -26,7 +26,7 @@
   // Put the next best mark into a doubtful place.
   function change(place) {
     const card = place.closest(".card"), number = place.dataset.number
-    const signs = marksOf(card)[number], choice = choiceOf(card)
+    const signs = resultOf(card).marks[number], choice = choiceOf(card)
     choice[number] = ((choice[number] ?? 0) + 1) % signs.length
     place.querySelector("ins").textContent = signs[choice[number]]
     place.querySelectorAll(".choices span").forEach((one, n) => one.classList.toggle("on", n === choice[number]))
@@ -45,8 +45,8 @@
   }
 
   function save(card, format) {
-    const {encoding, name} = card.dataset
-    const isOwn = format === Object.keys(JSON.parse(card.dataset.files))[0]
+    const {encoding, name, files} = resultOf(card)
+    const isOwn = format === Object.keys(files)[0]
     const bytes = encoded(written(card, format), isOwn ? encoding : "utf-8")
     const link = document.createElement("a")
     link.href = URL.createObjectURL(new Blob([bytes], {type: "application/octet-stream"}))
@@ -95,7 +95,7 @@
   const actions = {
     before: card => show(card, "before"),
     after: card => show(card, "after"),
-    copy: (card, button) => copy(written(card, card.dataset.shown), button),
+    copy: (card, button) => copy(written(card, resultOf(card).shown), button),
     save: (card, button) => save(card, button.dataset.format),
     link: async (card, button) => copy(await linkTo(card.querySelector(".before").textContent), button),
   }

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +13,11 @@ from transformers import pipeline
 from transformers.utils import logging
 from views import FIRST_DIGIT, NUMBER, Choices, Shown, alternatives, doubtful, numbered
 
-from punctuation_restoration import DEFAULT_MODEL, FAST, PunctuationStreamer
+from punctuation_restoration import DEFAULT_MODEL, FAST
 from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE, check_model
 from punctuation_restoration.pipeline.decisions import make_choice
 from punctuation_restoration.pipeline.edits import Edit
 from punctuation_restoration.pipeline.items import Item
-from punctuation_restoration.pipeline.live_text import in_blocks
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
 from punctuation_restoration.transcripts import (
     FOREIGN,
@@ -41,7 +39,6 @@ BLOCK = 1_500  # letters of a long text that are restored together; then the nex
 LINKED_CHARACTERS = 20_000  # of a text that a link carries
 BEST, QUICK = "accurate", "fast"
 DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
-RECORDINGS = (".mp3", ".m4a", ".wav", ".mp4", ".mkv")
 _ESCAPED_DIGIT = re.compile(r"\\ud83a\\udcd([0-6])")  # of a number, in JSON
 
 
@@ -110,19 +107,17 @@ class PageRestorer:
 
         The answer has "text"; "edits", each with "start", "removed", "inserted", "label", "score" and "source";
         "words", each with "word", "start", "end", "label", "mark", "score", "source" and "scores", the probability of
-        every label; and "seconds". A text that is too long, or an option that does not exist, is an error.
+        every label. A text that is too long, or an option that does not exist, is an error.
         """
         if not isinstance(text, str):
             raise ValueError(f"Expected a text, got {type(text).__name__}. Send a string.")
         _check_length("text", len(text))
         restore, keywords = self._prepared(marks, existing, truecase, threshold, model)
-        started = time.perf_counter()
         parts = list(self._parts(restore, text, keywords))
         return {
             "text": "".join(part["text"] for part in parts),
             "edits": [edit for part in parts for edit in part["edits"]],
             "words": [word for part in parts for word in part["words"]],
-            "seconds": time.perf_counter() - started,
         }
 
     def restored_text(self, text: str, *options: Any) -> Iterator[Progress | Shown]:
@@ -174,24 +169,19 @@ class PageRestorer:
         if not text.strip():
             return
         if len(text) <= BLOCK:
-            item = Item(text, turns=turns) if turns else text
             with self._turn:
-                result = restore(item, all_scores=True, **keywords)
+                result = restore(Item(text, turns=turns) if turns else text, **keywords)
             yield result
             return
-        streamer = PunctuationStreamer(
-            restore,
-            look_ahead=restore.model.config.right_context,
-            condition=keywords["truecase"],  # capitals depend on the marks before
-            turns=turns,
-            all_scores=True,
-            **keywords,
-        )
-        for block, is_last in in_blocks([text], BLOCK):
+        parts = restore.stream_results(
+            [text], block=BLOCK, turns=turns, condition=keywords["truecase"], **keywords
+        )  # capitals depend on the marks before
+        while True:
             with self._turn:
-                step = streamer.flush(block) if is_last else streamer.feed(block)
-            streamer.forget()
-            yield {"text": step.committed, "edits": step.edits, "words": step.words}
+                part = next(parts, None)
+            if part is None:
+                return
+            yield part
 
     def _prepared(
         self, marks: str, existing: str, truecase: bool, threshold: float, model: str
@@ -202,6 +192,7 @@ class PageRestorer:
             "marks": marks,
             "existing": existing,
             "truecase": bool(truecase),
+            "all_scores": True,
         }
         if threshold:  # without the keyword the thresholds that the model was given count
             keywords["thresholds"] = dict.fromkeys(
@@ -213,11 +204,10 @@ class PageRestorer:
 def read_file(path: Path) -> tuple[Transcript, Encoding]:
     """A transcript that a visitor sent; a ValueError says in a visitor's words why it cannot be read."""
     ending = path.suffix.lower()
-    if ending in RECORDINGS:
-        raise ValueError("This is a recording, not a text. The tab Sound takes recordings.")
     if ending in FOREIGN:
         raise ValueError(
-            f"Files of the kind {ending} cannot be read. SRT, WebVTT, JSON and plain text can."
+            f"Files of the kind {ending} cannot be read here. SRT, WebVTT, JSON and plain text can; "
+            "recordings go to the tab Sound."
         )
     content = path.read_bytes()
     try:

@@ -14,6 +14,7 @@ import json
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,20 +93,14 @@ def alternatives(
 
     `labels` is the model's table; `goes_to` has the label that is written in the place of each.
     """
-    scores: dict[str, float] = {}
+    scores = Counter[int]()
     for label, target in zip(labels, goes_to, strict=True):
-        name = labels[target]["name"]
-        scores[name] = scores.get(name, 0.0) + entry["scores"][label["name"]]
-    signs = {label["name"]: label["after"] for label in labels if not label["before"]}
-    ranked = sorted(scores, key=lambda name: (name != entry["label"], -scores[name]))
-    likely = [
-        name
-        for name in ranked
-        if name in signs and (name == entry["label"] or scores[name] >= LEAST)
-    ]
-    names = ["no mark" if name == "O" else name.lower() for name in likely]
-    told = [f"{own} {scores[name]:.0%}" for own, name in zip(names, likely, strict=True)]
-    return Choices([written(signs[name], script) for name in likely], told)
+        scores[target] += entry["scores"][label["name"]]
+    ranked = sorted(scores, key=lambda n: (labels[n]["name"] != entry["label"], -scores[n]))
+    more = [n for n in ranked[1:] if scores[n] >= LEAST and not labels[n]["before"]]
+    likely = [ranked[0], *more]
+    names = [f"{labels[n]['name'].lower() if n else 'no mark'} {scores[n]:.0%}" for n in likely]
+    return Choices([written(labels[n]["after"], script) for n in likely], names)
 
 
 def numbered(
@@ -145,19 +140,21 @@ def _numbered(edit: Edit, own: Choices, choices: list[Choices]) -> Edit:
 def card(result: Shown) -> str:
     """A result, with its buttons."""
     said = "".join(_marked(result.files[result.shown], result.choices))
-    data = {
-        "files": json.dumps(result.files, ensure_ascii=False),
-        "marks": json.dumps([one.signs for one in result.choices], ensure_ascii=False),
-        "shown": result.shown,
-        "name": result.name,
-        "encoding": result.encoding,
-    }
+    data = json.dumps(
+        {
+            "files": result.files,
+            "marks": [one.signs for one in result.choices],
+            "shown": result.shown,
+            "name": result.name,
+            "encoding": result.encoding,
+        },
+        ensure_ascii=False,
+    )
     n_marks = sum(bool(one.signs[0]) for one in result.choices)
     told = f"{_counted(result.n_words, 'word')}, {_counted(n_marks, 'mark')} put in."
     hint = DOUBTS if any(one.names for one in result.choices) else SURE_OF_ALL
-    attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in data.items())
     return (
-        f'<div class="card"{attributes}>{_tools(result.files, result.can_be_linked)}'
+        f'<div class="card" data-result="{html.escape(data)}">{_tools(result.files, result.can_be_linked)}'
         f'<p class="hint">{told} {hint}</p><p class="shown" tabindex="0">{said}</p>'
         f'<p class="before" tabindex="0" hidden>{html.escape(result.before)}</p></div>'
     )

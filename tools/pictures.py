@@ -34,7 +34,6 @@ def show_file(page: Page) -> None:
 
 VIEWS = (
     ("space-light", show_text, "light", 1280, 720),
-    ("space-phone", show_text, "dark", 390, 1000),
     ("space-file", show_file, "light", 1280, 860),
 )
 
