@@ -191,21 +191,28 @@ def test_a_run_from_python_gives_what_came_of_it_and_tells_trackers(
 
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "log.jsonl").write_text('{"step": 2, "loss": 1.0}\n')  # killed before its first checkpoint
-    fields = {"max_steps": 30, "pieces_per_batch": 256, "encoder_rate": 3e-3, "head_rate": 3e-3, "dtype": "float32"}
+    fields = {
+        "max_steps": 12,
+        "evaluate_every": 6,
+        "pieces_per_batch": 256,
+        "encoder_rate": 3e-3,
+        "head_rate": 3e-3,
+        "dtype": "float32",
+    }
     result = call_training(
         prepared, tmp_path / "run", model=tiny_checkpoint, device="cpu", seed=3, log_with=[Tracker()], **fields
     )
     rows = rows_of(tmp_path / "run")
     f1s = [row["validation"]["mean_f1"] for row in rows if "validation" in row]
-    assert (result.f1_before, result.f1, result.steps) == (f1s[0], max(f1s[1:]), 30)
+    assert (result.f1_before, result.f1, result.steps) == (f1s[0], max(f1s[1:]), 12)
     assert pipeline("punctuation-restoration", model=str(result.best), device="cpu")("hello")["text"]
-    assert [row["step"] for row in rows if "loss" in row] == list(range(1, 31))
-    assert [step for step, values in told if "loss" in values] == list(range(1, 31))
+    assert [row["step"] for row in rows if "loss" in row] == list(range(1, 13))
+    assert [step for step, values in told if "loss" in values] == list(range(1, 13))
     assert told[0][1]["validation/languages/en/f1"] == f1s[0]
     assert not (tmp_path / "run" / "curve.png").exists()
     said = capsys.readouterr().out
     assert f"F1 {f1s[0]:.1f} → {max(f1s[1:]):.1f}, saved in {result.best}" in said
-    assert "read the 2,822 words 1.0 times." in said
+    assert "read the 2,822 words 0.4 times." in said
     with pytest.raises(ValueError, match='can not match "max_step"'):
         call_training(prepared, tmp_path / "run", model=tiny_checkpoint, max_step=3)
     with pytest.raises(ImportError, match="pip install wandb"):
