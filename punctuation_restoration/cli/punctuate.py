@@ -181,8 +181,8 @@ def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
     return [Job(file, target) for target, file in sources.items()]
 
 
-def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[bool, bool]:
-    """Whether it is done, and whether it makes sense to go on with others. `place` is that among the files."""
+def _restore_one(job: Job, args: Namespace, load: Load, position: str) -> tuple[bool, bool]:
+    """Whether it is done, and whether it makes sense to go on with others. `position` is that among the files."""
     at_fault = name = str(job.source or ("standard input" if args.text is None else "--text"))
     try:
         if args.text is not None:
@@ -204,7 +204,7 @@ def _restore_one(job: Job, args: Namespace, load: Load, place: str) -> tuple[boo
             say(f"{name}: {warning}")
         n_characters = sum(len(speech.text) for speech in transcript.speeches)
         about: Any = {
-            "desc": place + name[-40:],
+            "desc": position + name[-40:],
             "unit": " characters",
             "unit_scale": True,
             "leave": False,

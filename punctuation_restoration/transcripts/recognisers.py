@@ -275,7 +275,7 @@ class _Reader:
         for text in texts:
             self._repeat([self._line(text, layout)], originals, text)
         if len(self.speech.spans) == n_spans:
-            place = originals[0].place[0], originals[-1].place[1]
+            place = originals[0].span[0], originals[-1].span[1]
             self._time(part, place, is_whole=layout == "text")
 
     def _copy(self, row: PartList, originals: list[Said], tells_speakers: bool = False) -> None:
@@ -288,7 +288,7 @@ class _Reader:
             if tells_speakers and place[0] < place[1]:
                 self._introduce(part, place[0])
             self._time(part, place)
-        n_before = bisect_left(spans, originals[0].place[0], key=attrgetter("start"))
+        n_before = bisect_left(spans, originals[0].span[0], key=attrgetter("start"))
         if len(self.speech.spans) > len(spans) - n_before:
             spans[n_before:] = self.speech.spans
         self.speech.spans = spans

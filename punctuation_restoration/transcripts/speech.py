@@ -83,12 +83,12 @@ class Line:
             if run.start >= end:
                 return
             first, last = max(run.start, start), min(run.end, end)
-            place = run.source_start + first - run.start if run.is_plain else run.source_start
+            source_at = run.source_start + first - run.start if run.is_plain else run.source_start
             yield Run(
                 first + shift,
                 last + shift,
-                place,
-                place + last - first if run.is_plain else run.source_end,
+                source_at,
+                source_at + last - first if run.is_plain else run.source_end,
             )
 
     def parted(self, at: int) -> tuple["Line", "Line"]:
@@ -116,13 +116,13 @@ class Line:
 
 
 class Said(NamedTuple):
-    """A line in the text of the speech: its parts, between what is hidden, as (start and end in the line, place)."""
+    """A line in the text of the speech, and its parts between what is hidden: start and end, start in the text."""
 
     line: Line
     parts: list[tuple[int, int, int]]
 
     @property
-    def place(self) -> Span:
+    def span(self) -> Span:
         """From where to where in the text; empty where nothing is said."""
         if not self.parts:
             return 0, 0
@@ -138,10 +138,10 @@ class Said(NamedTuple):
 
     def letters(self, with_hidden: bool) -> list[tuple[str, int | None]]:
         """Its letters and signs, and where they stand in the text; what is hidden stands nowhere."""
-        places: list[int | None] = [None] * len(self.line.text)
+        offsets: list[int | None] = [None] * len(self.line.text)
         for start, end, at in self.parts:
-            places[start:end] = range(at, at + end - start)
-        return [(self.line.text[n].casefold(), places[n]) for n in self.line.letters(with_hidden)]
+            offsets[start:end] = range(at, at + end - start)
+        return [(self.line.text[n].casefold(), offsets[n]) for n in self.line.letters(with_hidden)]
 
 
 @dataclass(slots=True)
@@ -200,9 +200,11 @@ class Speech:
                 is_behind = follows(edit) and edit["start"] > 0
                 offset = edit["start"] - is_behind
                 if run.start <= offset < run.end:
-                    place = run.source_start + offset - run.start
+                    source_at = run.source_start + offset - run.start
                     start, end = (
-                        (place, place + 1) if run.is_plain else (run.source_start, run.source_end)
+                        (source_at, source_at + 1)
+                        if run.is_plain
+                        else (run.source_start, run.source_end)
                     )
                     if not edit["removed"]:
                         start = end = end if is_behind else start
@@ -267,26 +269,26 @@ class SpeechBuilder:
             done = max(done, one.end)
         return Said(line, parts)
 
-    def time(self, place: Span, begins: Time, ends: Time) -> None:
+    def time(self, span: Span, begins: Time, ends: Time) -> None:
         """Note when `text[start:end]` was said."""
-        if place[0] < place[1]:
-            self.speech.spans.append(TimedSpan(*place, (begins, ends)))
+        if span[0] < span[1]:
+            self.speech.spans.append(TimedSpan(*span, (begins, ends)))
 
     def introduce(self, speaker: object, name: str = "", at: int | None = None) -> None:
-        """Note that another speaker begins, unless it is the same as before; None is always another one.
+        """Record a change of speaker. The same speaker twice is ignored; None always counts as a change.
 
-        He begins with what comes next, or at an offset in what was said last. His name is shown in capitals, by which
-        it is known again.
+        It takes effect at the offset `at`, by default at the next word. The name is written in capitals, so that it is
+        recognised when the file is read again.
         """
         if speaker is not None and speaker == self._speaker:
             return
         self._speaker = speaker
-        place = self.length if at is None else at
-        if place and place not in self.speech.turns[-1:]:
-            self.speech.turns.append(place)
+        offset = self.length if at is None else at
+        if offset and offset not in self.speech.turns[-1:]:
+            self.speech.turns.append(offset)
         if speaker is not None:
-            self.speech.speakers.append((place, str(speaker)))
-            self.speech.asides.append(Aside(place, f"{name.upper()}:", leads=True))
+            self.speech.speakers.append((offset, str(speaker)))
+            self.speech.asides.append(Aside(offset, f"{name.upper()}:", leads=True))
 
     def repeat(self, copies: Sequence[Line], originals: Sequence[Said]) -> list[Span] | None:
         """Say that these lines are a copy of some that were said, blanks aside, which gets the same marks.
@@ -304,18 +306,20 @@ class SpeechBuilder:
         ranges: list[Span] = []
         for line in copies:
             signs = ((n, line.text[n].casefold()) for n in line.letters(with_hidden))
-            pairs = ((n, next(place for other, place in own if other == sign)) for n, sign in signs)
-            found = [(n, place) for n, place in pairs if place is not None]
+            pairs = (
+                (n, next(offset for other, offset in own if other == sign)) for n, sign in signs
+            )
+            found = [(n, offset) for n, offset in pairs if offset is not None]
             for _, group in itertools.groupby(found, key=lambda pair: pair[1] - pair[0]):
                 stretch = list(group)
                 first, at = stretch[0]
                 self.speech.add_runs(line.cut(first, stretch[-1][0] + 1, at))
             ranges.append((found[0][1], found[-1][1] + 1) if found else (0, 0))
-        following = [*(start for start, _ in ranges[1:]), originals[-1].place[1]]
+        following = [*(start for start, _ in ranges[1:]), originals[-1].span[1]]
         for line, (_, end), until in zip(copies, ranges, following, strict=True):
             if compare is lacks_signs and line.runs and 0 < end < until:
-                place = line.runs[-1].source_end - len(line.text) + len(line.text.rstrip())
-                self.speech.runs.extend((end, until, place, place))
+                source_at = line.runs[-1].source_end - len(line.text) + len(line.text.rstrip())
+                self.speech.runs.extend((end, until, source_at, source_at))
         return ranges
 
     def build(self) -> Speech:

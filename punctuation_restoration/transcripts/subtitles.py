@@ -70,7 +70,7 @@ _N_LOOKED_AT = (
 class Cue(NamedTuple):
     """One cue: where its line of times stands in the file, the times in seconds, and where its text stands."""
 
-    place: int
+    times_at: int
     begins: float
     ends: float
     start: int
@@ -193,7 +193,7 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
     warnings: list[str] = []
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
     for cue, lines in itertools.chain(read, rest):
-        line_number += line_of(source, cue.place, before.place) - 1
+        line_number += line_of(source, cue.times_at, before.times_at) - 1
         oddities = {
             "begins before the cue above it; they are read in this order": cue.begins
             < before.begins,
@@ -215,20 +215,20 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
     parts: list[str] = []
     runs: list[Run] = []
     voices: list[Hidden] = []
-    length, place = 0, cue.start
+    length, done = 0, cue.start
     for match in _MARKUP[cue_format].finditer(
-        source, place, place + len(source[place : cue.end].rstrip())
+        source, done, done + len(source[done : cue.end].rstrip())
     ):
         sign = "\n" if match["end"] else decoded(match["entity"] or "")
         for text, start, end in (
-            (source[place : match.start()], place, match.start()),
+            (source[done : match.start()], done, match.start()),
             (sign, *match.span()),
         ):
             if text and (len(text) == end - start or len(text) == 1):
                 parts.append(text)
                 runs.append(Run(length, length + len(text), start, end))
                 length += len(text)
-        place = match.end()
+        done = match.end()
         if match["tag"] and (voice := _VOICE.fullmatch(match["tag"])):
             voices.append(Hidden(length, length, "name", html.unescape(voice[1])))
     return Line("".join(parts), runs, voices)
