@@ -73,16 +73,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--backend", default="torch")
     parser.add_argument("--gpu", action="store_true", help="one for each worker, in bf16")
     args = parser.parse_args(argv)
-    # Workers may be in another folder.
-    archive, output = args.archive.resolve(), args.output.resolve()
+    archive, output = args.archive.resolve(), args.output.resolve()  # as workers find them
     files = [*archive.rglob("*.parquet"), *archive.rglob("*.jsonl")]
     if not files or output.is_relative_to(archive):
         parser.error("expected a folder of .parquet and .jsonl files, and an output outside it")
     pairs = [(file, output / file.relative_to(archive)) for file in files]
     jobs = [{"source": str(a), "target": str(b)} for a, b in pairs if not b.exists()]
+    if not jobs:
+        parser.exit(message=f"All {len(pairs)} files are done.\n")
     how = {"device": 0, "dtype": "bfloat16"} if args.gpu else {"backend": args.backend}
     worker: Any = Restorer
-    done = ray.data.from_items(jobs, override_num_blocks=max(1, min(len(jobs), 10_000))).map(
+    done = ray.data.from_items(jobs, override_num_blocks=min(len(jobs), 10_000)).map(
         worker,
         fn_constructor_args=[args.column, {"model": args.model, **how}],
         compute=ray.data.ActorPoolStrategy(size=args.workers),

@@ -63,6 +63,8 @@ def test_workers_restore_an_archive_although_one_of_them_is_killed(
         ray.shutdown()
         killer.join()
     assert killed
+    with pytest.raises(SystemExit, match="0"):  # without Ray, which has ended
+        example.main([str(archive / "deep"), str(output / "deep")])
     assert ended.value.code
     assert "5 of 6 files are done.\n" + str(archive / "no.parquet") in capsys.readouterr().out
     assert (output / "deep" / "2.jsonl").read_text() == "done before"
