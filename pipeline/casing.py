@@ -101,7 +101,8 @@ def capital_edits(
     the first of two alike counts. Words at the places `unchanged` get no letters by their casing; those at `firsts`
     begin sentences.
     """
-    forms = plain = without_shouting([word.text for word in words])
+    plain = without_shouting([word.text for word in words])
+    forms = plain
     if probabilities.shape[1]:
         mixed = {form.lower(): form for form in reversed(mixed_case)}
         kinds = (
@@ -110,14 +111,14 @@ def capital_edits(
         kinds = [AS_IS if index in unchanged else kind for index, kind in enumerate(kinds)]
         forms = [recased(word, kind, mixed) for word, kind in zip(plain, kinds, strict=True)]
     edits = []
-    for index, (word, own, form) in enumerate(zip(words, plain, forms, strict=True)):
-        spoken = word.spoken if own == word.text else word.spoken.lower()
+    for index, (word, lowered, form) in enumerate(zip(words, plain, forms, strict=True)):
+        spoken = word.spoken if lowered == word.text else word.spoken.lower()
         is_english_i = spoken in ("i", "i'm", "i'll", "i've", "i'd")
-        if not (is_english_i or spoken.islower()) or _ADDRESS.search(own):
+        if not (is_english_i or spoken.islower()) or _ADDRESS.search(lowered):
             continue
-        if is_english_i or (index in firsts and form == own):  # no other capital for iPhone
-            offset = next((place for place, sign in enumerate(own) if sign.isalnum()), 0)
-            form = own[:offset] + raised(own[offset]) + own[offset + 1 :]
+        if is_english_i or (index in firsts and form == lowered):  # no other capital for iPhone
+            first = next((offset for offset, sign in enumerate(lowered) if sign.isalnum()), 0)
+            form = lowered[:first] + raised(lowered[first]) + lowered[first + 1 :]
         for place, sign, wanted in zip(itertools.count(word.start), word.text, form, strict=False):
             if (
                 sign != wanted and text[place] == sign

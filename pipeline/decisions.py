@@ -33,9 +33,8 @@ from .spoken_forms import Forms
 from .words import Word
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
-LEAST_CHANCE = (
-    0.01  # of a word to open its sentence; where all have less, its `?` stays alone, as in English
-)
+# Of a word to open its sentence. Where all have less, its `?` stays alone, as in English.
+LEAST_CHANCE = 0.01
 NEARBY = 40  # words; of 20, 40, 80 and all words the best where half of the marks were missing
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
 
@@ -69,12 +68,10 @@ class PreparedItem:
 class Choice(NamedTuple):
     """Which labels may be chosen."""
 
-    goes_to: (
-        np.ndarray
-    )  # (M,) the label that gets a label's probability: itself, if it may be chosen
-    thresholds: (
-        np.ndarray
-    )  # (M,) the probability from which a label is chosen; infinite: it must be the most probable
+    # (M,) the label that gets a label's probability: itself, if it may be chosen.
+    goes_to: np.ndarray
+    # (M,) the probability from which a label is chosen; infinite: it must be the most probable.
+    thresholds: np.ndarray
 
 
 def make_choice(
@@ -155,15 +152,11 @@ def decide(
             probabilities, np.array(is_written, dtype=bool), choice.goes_to > 0, last
         )
     labels, shared = decode(probabilities, choice)
-    for (
-        index
-    ) in last:  # before an empty line or another speaker a sentence ends, whatever the thresholds
+    # Before an empty line or another speaker a sentence ends, whatever the thresholds.
+    for index in last:
         likeliest = 1 + shared[index, 1:].argmax()
-        if (
-            not labels[index]
-            and shared[index, likeliest]
-            and ends_sentence(config.labels[likeliest]["after"])
-        ):
+        is_end = ends_sentence(config.labels[likeliest]["after"])
+        if is_end and shared[index, likeliest] and not labels[index]:
             labels[index] = likeliest
     is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
     labels[~is_free] = [given.label for given in prepared.fixed if given]
@@ -173,7 +166,8 @@ def decide(
         Decision(label, score, "model")
         for label, score in zip(labels.tolist(), scores, strict=True)
     )
-    return [given or own for given, own in zip(prepared.fixed, made, strict=True)], probabilities
+    decisions = [given or decided for given, decided in zip(prepared.fixed, made, strict=True)]
+    return decisions, probabilities
 
 
 def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
@@ -221,7 +215,7 @@ def borders_of(text: str, turns: Sequence[int]) -> list[int]:
 def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
     """The words before a border, in order."""
     ends = [word.end for word in words]
-    return sorted({bisect_right(ends, place) - 1 for place in borders} - {-1, len(ends) - 1})
+    return sorted({bisect_right(ends, offset) - 1 for offset in borders} - {-1, len(ends) - 1})
 
 
 def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:
@@ -243,21 +237,17 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     without a threshold must be the most probable of all.
     """
     n_labels = len(choice.goes_to)
-    scores = (
-        np.array(probabilities, dtype=np.float64).reshape(-1, n_labels)
-        @ np.eye(n_labels)[choice.goes_to]
-    )
-    ratios = scores / np.maximum(
-        choice.thresholds, LEAST_THRESHOLD
-    )  # (W, M); 0 for labels without a threshold
+    rows = np.array(probabilities, dtype=np.float64).reshape(-1, n_labels)
+    scores = rows @ np.eye(n_labels)[choice.goes_to]
+    # (W, M); 0 for labels without a threshold.
+    ratios = scores / np.maximum(choice.thresholds, LEAST_THRESHOLD)
     ratios[ratios < 1] = 0.0
     reached = ratios.argmax(axis=1)  # the first label, "no mark", where none reaches its threshold
     has_none = np.isinf(choice.thresholds)
     likeliest = np.where(has_none | (ratios > 0), scores, -1.0).argmax(axis=1)
     # A mark without a threshold that is the most probable stays, whatever else reaches its own.
-    return np.where(
-        (reached == 0) | (has_none[likeliest] & (likeliest > 0)), likeliest, reached
-    ), scores
+    takes_likeliest = (reached == 0) | (has_none[likeliest] & (likeliest > 0))
+    return np.where(takes_likeliest, likeliest, reached), scores
 
 
 def match_pairs(

@@ -178,10 +178,14 @@ def sentence_ranges(
     borders = sorted(turns)
     cuts = [0, len(words)]
     for index, (word, following) in enumerate(itertools.pairwise(words), start=1):
-        end, until = word["end"], following["start"]
-        is_end = word.get("source") != "input" and ends_sentence(word.get("mark", ""))
-        is_end = is_end or bisect_left(borders, end) < bisect_right(borders, until)
-        gap = edited_between(text, edits, end, until, with_marks=True)
-        if is_end or ends_sentence(gap):
+        end = word["end"]
+        next_start = following["start"]
+        is_labelled = word.get("source") != "input" and (
+            ends_sentence(word.get("mark", ""))
+            or (word.get("label") == "PERIOD" and text[end - 1] == ".")  # of an abbreviation
+        )
+        has_border = bisect_left(borders, end) < bisect_right(borders, next_start)
+        gap = edited_between(text, edits, end, next_start, with_marks=True)
+        if is_labelled or has_border or ends_sentence(gap):
             cuts.append(index)
     return list(itertools.pairwise(sorted(set(cuts))))

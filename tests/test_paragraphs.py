@@ -51,3 +51,11 @@ def test_a_stream_ends_its_paragraphs(sparing: Any) -> None:
     assert restored == sparing("".join(parts))["text"]
     marked = [word for word in ("you", "awak", "are") if restored[restored.index(word) + len(word)] in ".?"]
     assert marked == ["you", "are"]
+
+
+def test_the_point_of_an_abbreviation_ends_a_sentence_by_its_label(tiny_pipeline):
+    text, none = "hello the U.S.A. you are", dict.fromkeys(range(5), "O")
+    for label, n_sentences in (("PERIOD", 2), ("O", 1)):
+        result = tiny_pipeline({"text": text, "known": {**none, 2: label}}, sentences=True)
+        assert len(result["sentences"]) == n_sentences
+        assert result["text"] == text
