@@ -170,7 +170,11 @@ def _sound_tab(has_recogniser: bool) -> SimpleNamespace:
         with gr.Column(min_width=320):
             most = f"A recording of up to {sound.MAX_SECONDS // 60} minutes"
             recording = gr.Audio(
-                sources=["upload", "microphone"], type="filepath", label=most, elem_id="recording"
+                sources=["upload", "microphone"],
+                type="filepath",
+                label=most,
+                elem_id="recording",
+                buttons=[],  # "share" would send it elsewhere
             )
             text = gr.Textbox(
                 label="What was heard", lines=5, max_lines=16, interactive=False, elem_id="heard"
