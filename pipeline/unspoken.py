@@ -70,7 +70,7 @@ CLOCK = (?:\d{1,3}+:\d{1,2}+:\d{1,2}+|\d{1,3}+:\d\d)
 TIME = {CLOCK}(?:[.,]\d{1,9}+)?+
 DATE = \d{1,4}+[/.\-]\d{1,2}+[/.\-]\d{2,4}+,?+{GAP}
 # As machines write it and nobody says it: neither brackets nor a name need tell that it is shown.
-ISO = \d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9}+)?+)?+(?:Z|[+\-]\d\d(?::?+\d\d)?+)?+(?!\w)
+ISO = \d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9}+)?+)?+(?:Z|[+\-]\d\d(?::?+\d\d)?+)?+(?!{MARK}*+\w)
 DATED = (?:{ISO}|(?:{DATE})?+{TIME}(?:[ \u202f]?+[AaPp]\.?+[Mm]\.?+(?!\w))?+)
 MOMENT = (?:{TIME}|\d{1,6}+\.\d{1,3}+s?+)
 TO = {GAP}(?:-->|->|[-–—]){GAP}
