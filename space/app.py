@@ -229,7 +229,8 @@ def _connect_files(
     """What happens when a file or a recording is given, or taken away: what was shown goes at once."""
     for tab, told in ((file, FILE_EMPTY), (heard, SOUND_EMPTY)):
         tab.given.change(None, None, tab.card, js=f"() => {json.dumps(hint(told))}")
-    file.given.change(cards.of_file, [file.given, *options], file.card, **AT_LAST)
+    # Not at every change: taking a file away needs no answer, and one that is under way can cost the next (see below).
+    file.given.upload(cards.of_file, [file.given, *options], file.card, **AT_LAST)
     outputs = [heard.words, heard.text, heard.card]
     heard.given.change(cards.of_sound, [heard.given, *options], outputs, **AT_LAST)
 

@@ -126,7 +126,7 @@ class PageRestorer:
         `options` are those of `restore`. Raises a ValueError where that cannot be done.
         """
         _check_length("text", len(text))
-        return self._restored(read_source(text, "txt"), "restored", Encoding(), *options)
+        yield from self._restored(read_source(text, "txt"), "restored", Encoding(), *options)
 
     def restored_file(self, path: Path, *options: Any) -> Iterator[Progress | Shown]:
         """The same for a transcript."""
@@ -134,12 +134,12 @@ class PageRestorer:
             most = f"{MAX_FILE_BYTES // 1_000_000} MB"
             raise ValueError(f"This file is too large: the page takes up to {most}. Split it.")
         transcript, encoding = read_file(path)
-        return self._restored(transcript, f"{path.stem}-restored", encoding, *options)
+        yield from self._restored(transcript, f"{path.stem}-restored", encoding, *options)
 
     def restored_speech(self, heard: Any, *options: Any) -> Iterator[Progress | Shown]:
         """The same for what a recogniser heard, as transformers gives it."""
         transcript = read_source(json.dumps(heard, ensure_ascii=False), "json")
-        return self._restored(transcript, "recording-restored", Encoding(), *options)
+        yield from self._restored(transcript, "recording-restored", Encoding(), *options)
 
     def _restored(
         self, transcript: Transcript, name: str, encoding: Encoding, *options: Any

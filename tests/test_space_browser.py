@@ -132,8 +132,9 @@ def downloaded(page, card: str, file_format: str) -> tuple[str, bytes]:
 
 def copied(page, button: str) -> str:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator(f"#restored [data-do={button}]").click()
-    page.locator("#restored").get_by_text("Copied").wait_for()
+    pressed = page.locator(f"#restored [data-do={button}]")
+    pressed.click()
+    pressed.filter(has_text="Copied").wait_for()
     return page.evaluate("navigator.clipboard.readText()")
 
 
