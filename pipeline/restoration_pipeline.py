@@ -208,16 +208,16 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         return (result["text"] for result in self.stream_results(texts, **options))
 
     def stream_results(
-        self, texts: Iterable[str], block: int = STREAM_BLOCK, **options: Any
+        self, texts: Iterable[str], block: int | None = None, **options: Any
     ) -> Iterator[dict[str, Any]]:
         """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text.
 
-        `block` is the number of letters and digits that are restored together.
+        `block` is the number of letters and digits that are restored together, by default 40,000.
         """
         config = self.model.config
         as_in_a_call = {"look_ahead": config.right_context, "left_context": config.left_context}
         streamer = PunctuationStreamer(self, **(as_in_a_call | options))
-        for text, final in in_blocks(texts, block):
+        for text, final in in_blocks(texts, block or STREAM_BLOCK):
             step = streamer.flush(text) if final else streamer.feed_block(text)
             streamer.forget()
             yield {"text": step.committed, "edits": step.edits, "words": step.words}

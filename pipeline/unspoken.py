@@ -277,14 +277,15 @@ def with_signs_read(text: str) -> str:
 def _hidden(match: regex.Match[str]) -> Hidden:
     """What a pattern found inside a line; what is said there, too."""
     kind, read = match.lastgroup, ""
+    start, end = match.span()
     if kind == "entity":
-        text, (start, end) = match.string, match.span()
+        text = match.string
         read = _said(decoded(match.group()), text[start - 1 : start], text[end : end + 1])
     elif kind == "word":
         read = _A_WORD
     elif kind == "joint":
         read = _JOINER
-    return Hidden(*match.span(), "sign" if read else str(kind), read=read)
+    return Hidden(start, end, "sign" if read else str(kind), read=read)
 
 
 def decoded(entity: str) -> str:

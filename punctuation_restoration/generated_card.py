@@ -41,7 +41,8 @@ The code in this repository is under the Apache License 2.0 (`LICENSE`).
 RESULTS = """
 ## Training and results
 
-It started from `{base}`, and took {steps:,} steps. F1 in points of 100 on text that was held out, by which the best weights were chosen:
+It started from `{base}`, and took {steps:,} steps. F1 in points of 100 on text that was held out,
+by which the best weights were chosen:
 
 | language | words | F1 before | F1 after |{signs}
 | --- | ---: | ---: | ---: |{rule}

@@ -19,7 +19,7 @@ def nodes_and_lines(path: Path) -> tuple[int, int]:
     docstrings: set[int] = set()
     for node in nodes:
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            docstrings.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+            docstrings.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     lines = [line.strip() for number, line in enumerate(text.splitlines(), 1) if number not in docstrings]
     return len(nodes), sum(bool(line) and not line.startswith("#") for line in lines)
 
