@@ -14,7 +14,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import PlainTextResponse
 from transformers import pipeline
 
-import punctuation_restoration
+from punctuation_restoration.default_models import find_model
 
 MAX_BYTES = 16_384  # of one text
 MAX_WAITING = 262_144  # characters of all texts that wait: seconds of work
@@ -51,7 +51,7 @@ def service(restore: Any) -> FastAPI:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Serves marks: see examples/http_service.py.")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--model", default=punctuation_restoration.DEFAULT_MODEL)
+    parser.add_argument("--model", type=find_model, default=find_model(), help="or fast")
     args = parser.parse_args(argv)
     uvicorn.run(service(pipeline("punctuation-restoration", model=args.model)), port=args.port)
 
