@@ -36,13 +36,13 @@ DEFAULT_MARK_LABELS = {
     **dict.fromkeys("?？؟", "QUESTION"),
 }
 
-SLOT_STYLES = ("mask", "last-piece")
-HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
 # How a word is written in the middle of a sentence: unchanged, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
-WORD_KEYS = ("lowercase", "words_alone", "digits_as_zero")
+WORD_KEYS = ("lowercase", "words_alone")
 
+# Fields of earlier versions, with the value that is now the only one.
+SETTLED = {"slot_style": "last-piece", "head": "linear", "digits_as_zero": False, "shift": 0}
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = {
     *(
@@ -70,24 +70,6 @@ PIPELINE = {
 }
 
 
-class PunctuationLSTMConfig(PreTrainedConfig):
-    """Configuration of a `PunctuationLSTM`; the defaults are those of Li & Lin (2020, section 3)."""
-
-    model_type = "punctuation-lstm"
-
-    vocab_size: int = 16_000  # pieces
-    embedding_size: int = 256
-    hidden_size: int = 1024  # of the LSTM
-    num_hidden_layers: int = 1
-    dropout: float = 0.1  # of what each layer reads
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        names = ("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers")
-        if wrong := {name: getattr(self, name) for name in names if getattr(self, name) < 1}:
-            raise ValueError(f"Expected sizes of 1 or more, got {wrong}. Raise them.")
-        super().__post_init__(**kwargs)
-
-
 class PunctuationRestorationConfig(PreTrainedConfig):
     """Configuration of a `PunctuationRestorationModel`.
 
@@ -96,18 +78,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         labels: one dictionary a label, as in `DEFAULT_LABELS`, the default. The first label writes nothing.
         mark_labels: each mark, or pair around one word (`¿?`), of a text: its label, or None if it is only removed.
             Default: `DEFAULT_MARK_LABELS`, except for the marks that one of your labels writes, in any width.
-        slot_style: where a label is read: `"last-piece"` of its word (default), or at a `"mask"` inserted after it.
         calibration_temperature: what the pipeline divides the logits by. Default: 1.
         thresholds: for some labels the probability, 0 to 1, from which they are chosen; others must be the most
             probable. Default: none.
         lowercase: whether the encoder sees words in lower case. Default: True.
         words_alone: whether words are tokenised without the blank before them. Default: False, as in running text.
-        digits_as_zero: whether the encoder sees every digit as `0`. Default: False.
-        shift: pieces after a word at which its label is read, for an encoder that reads to the right only. Default: 0.
         open_ends: whether a missing `</s>` tells the model that the text continues. Default: False.
-        head: `"linear"` (default): two layers for each slot alone. `"bilstm"`: an LSTM both ways over the slots and one
-            layer. `"crf"`, `"bilstm-crf"`: with a CRF, whose marginal log-probabilities are the logits.
-        head_width: hidden width of the heads without an LSTM. Default: 1,568.
+        head_width: hidden width of the head. Default: 1,568.
         head_dropout: dropout before both layers of the head, from 0 to below 1. Default: 0.1.
         casings: whether the model also predicts which of `CASINGS` each word has. Needs `lowercase`. Default: False.
         mixed_case: how words of casing `"mixed"` are written, such as `iPhone`. Default: none.
@@ -128,15 +105,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     encoder_config: PreTrainedConfig = None  # type: ignore[assignment]
     labels: list[dict[str, str]] = None  # type: ignore[assignment]
     mark_labels: dict[str, str | None] = None  # type: ignore[assignment]
-    slot_style: str = "last-piece"
     calibration_temperature: float = 1.0
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
     words_alone: bool = False
-    digits_as_zero: bool = False
-    shift: int = 0
     open_ends: bool = False
-    head: str = "linear"
     head_width: int = 1568
     head_dropout: float = 0.1
     casings: bool = False
@@ -177,7 +150,18 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As in transformers; unknown keys are left out with a warning."""
+        """As in transformers; unknown keys are left out with a warning.
+
+        Raises:
+            ValueError: if a model was trained with an option that this version no longer has.
+        """
+        gone = {key for key, only in SETTLED.items() if config_dict.get(key, only) != only}
+        if gone:
+            raise ValueError(
+                f"Expected a model of this version, got one with {sorted(gone)} of an earlier one. Use the code of "
+                "commit 4cddc2c, the last that reads it, or train a model from its encoder."
+            )
+        config_dict = {key: value for key, value in config_dict.items() if key not in SETTLED}
         if unknown := cls.unknown_keys(config_dict):
             logger.warning(
                 f"Expected a configuration of known fields, got also {unknown}, which are left out. They may be "
@@ -254,17 +238,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     def check_model(self) -> None:
         """Refuse, by a ValueError, single values that cannot be; `from_pretrained` may have changed them."""
-        self._expect("slot_style", self.slot_style in SLOT_STYLES, f"to be one of {SLOT_STYLES}")
-        self._expect("head", self.head in HEADS, f"to be one of {HEADS}")
         self._expect("head_width", self.head_width >= 1, "to be 1 or more")
         self._expect("head_dropout", 0 <= self.head_dropout < 1, "to be at least 0 and below 1")
-        self._expect("shift", self.shift >= 0, "to be 0 or more")
         self._expect("calibration_temperature", self.calibration_temperature > 0, "to be above 0")
-        self._expect(
-            "max_window_pieces",
-            self.max_window_pieces >= 8 + self.shift,
-            f"to be {8 + self.shift} or more: 8, and the shift",
-        )
+        self._expect("max_window_pieces", self.max_window_pieces >= 8, "to be 8 or more")
         self._expect(
             "stored_bits",
             self.stored_bits in (8, None),
@@ -355,5 +332,4 @@ def _built(given: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:
         raise ValueError(
             "Expected encoder_config with a model_type, got one without. Take that of an encoder that AutoModel loads."
         )
-    is_ours = given["model_type"] == PunctuationLSTMConfig.model_type  # unknown to transformers
-    return PunctuationLSTMConfig(**given) if is_ours else AutoConfig.for_model(**given)
+    return AutoConfig.for_model(**given)

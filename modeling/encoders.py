@@ -1,4 +1,4 @@
-"""Encoders: those of transformers, cut to their first layers, and a small LSTM; how they are stored in 8 bits.
+"""Encoders of transformers, cut to their first layers, and how they are stored in 8 bits.
 
 Letters in shapes are those of `modeling_punctuation`. A matrix `weight` (N, H) is stored as `weight` of int8 and
 `weight_scale` (N, 1) of float32, the largest absolute value of each row divided by 127. Once loaded, it is a float
@@ -12,9 +12,6 @@ from typing import Any
 import torch
 from torch import nn
 from transformers import MODEL_MAPPING, PreTrainedModel
-from transformers.modeling_outputs import BaseModelOutput
-
-from .configuration_punctuation import PunctuationLSTMConfig
 
 SCALE = "_scale"  # follows the name of a matrix
 
@@ -63,37 +60,6 @@ def compile_layers(encoder: PreTrainedModel, backend: Any = "inductor") -> None:
     """Compile each layer, in place. Layers of one kind share what is compiled, for batches of any shape."""
     for layer in layers_of(encoder):
         layer.compile(backend=backend, dynamic=True)
-
-
-class PunctuationLSTM(PreTrainedModel):
-    """Pieces -> embedding -> LSTM (Li & Lin 2020). It reads to the right only, `shift` pieces beyond each word."""
-
-    config_class = PunctuationLSTMConfig
-    base_model_prefix = "encoder"
-    main_input_name = "input_ids"
-    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = (
-        True  # it has none
-    )
-
-    def __init__(self, config: PunctuationLSTMConfig) -> None:
-        super().__init__(config)
-        widths = [config.embedding_size, *[config.hidden_size] * (config.num_hidden_layers - 1)]
-        self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)
-        self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(
-            nn.LSTM(width, config.hidden_size, batch_first=True) for width in widths
-        )
-        self.post_init()
-
-    def forward(self, input_ids: torch.Tensor, **kwargs: Any) -> BaseModelOutput:
-        """The states (B, P, H) of pieces (B, P); padding follows a text."""
-        states = self.embed_tokens(input_ids)
-        with torch.autocast(
-            states.device.type, enabled=False
-        ):  # which not every device has for an LSTM
-            for layer in self.layers:
-                states, _ = layer(self.dropout(states))
-        return BaseModelOutput(last_hidden_state=states)
 
 
 def in_8_bits(

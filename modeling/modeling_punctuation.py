@@ -19,18 +19,17 @@ from transformers import initialization as init
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import cached_file, can_return_tuple
 
-from .configuration_punctuation import PunctuationLSTMConfig, PunctuationRestorationConfig
+from .configuration_punctuation import CASINGS, PunctuationRestorationConfig
 from .encoders import (
     SCALE,
-    PunctuationLSTM,
     apply_scales,
     expect_scales,
     in_8_bits,
     keep_first_layers,
     without_pooler,
 )
-from .heads import NOT_SCORED, build_head, cross_entropies, mean_loss
 
+NOT_SCORED = -100  # label of a slot that takes no part in the loss
 NOTICES = ("GEMMA_TERMS_OF_USE.txt", "NOTICE")
 MAY_BE_MISSING = (
     "_raise_exceptions_for_missing_entries",
@@ -60,12 +59,31 @@ def notices_beside(place: Any, **where: Any) -> dict[str, bytes]:
 class SlotClassifierOutput(TokenClassifierOutput):
     """What the model returns.
 
-    `logits` (B, W, M) are meaningless where `slot_positions` is 0. With a CRF they are log-probabilities, and
-    `scores` (B, W, M) are what the CRF read. A model with casings also returns `casing_logits` (B, W, C).
+    `logits` (B, W, M) are meaningless where `slot_positions` is 0. A model with casings also returns `casing_logits`
+    (B, W, C).
     """
 
-    scores: torch.Tensor | None = None
     casing_logits: torch.Tensor | None = None
+
+
+class SlotClassifier(nn.Module):
+    """The head: two linear layers, shared by all slots (MLM-Punct, section III-B), and a third one for casings.
+
+    `casings` is None in a model without them.
+    """
+
+    def __init__(self, config: PunctuationRestorationConfig) -> None:
+        super().__init__()
+        hidden_size = config.get_text_config().hidden_size
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.dense = nn.Linear(hidden_size, config.head_width)
+        self.out_proj = nn.Linear(config.head_width, len(config.labels))
+        self.casings = nn.Linear(hidden_size, len(CASINGS)) if config.casings else None
+
+    def forward(self, slot_states: torch.Tensor) -> torch.Tensor:
+        """`slot_states`: (..., H); returns logits (..., M)."""
+        hidden = torch.relu(self.dense(self.dropout(slot_states)))
+        return self.out_proj(self.dropout(hidden))
 
 
 class PunctuationRestorationModel(PreTrainedModel):
@@ -88,19 +106,12 @@ class PunctuationRestorationModel(PreTrainedModel):
     def __init__(self, config: PunctuationRestorationConfig, will_be_loaded: bool = False) -> None:
         super().__init__(config)
         config.check_model()
-        encoder: Any = config.encoder_config
-        is_ours = (
-            encoder.model_type == PunctuationLSTMConfig.model_type
-        )  # code from the Hub is not registered
-        self.encoder: Any = (
-            PunctuationLSTM(encoder)
-            if is_ours
-            else AutoModel.from_config(encoder, **without_pooler(encoder))
-        )
+        encoder = config.encoder_config
+        self.encoder: Any = AutoModel.from_config(encoder, **without_pooler(encoder))
         # A text is read, not generated: encoders that were decoders need not keep keys and values.
         takes_it = "use_cache" in inspect.signature(self.encoder.forward).parameters
         self._no_cache = {"use_cache": False} if takes_it else {}
-        self.classifier: Any = build_head(config, config.get_text_config().hidden_size)
+        self.classifier = SlotClassifier(config)
         if not will_be_loaded:
             self.config.stored_bits = None  # of a file, from which only the configuration was read
         elif config.stored_bits:
@@ -249,8 +260,7 @@ class PunctuationRestorationModel(PreTrainedModel):
 
         Returns:
             What `SlotClassifierOutput` describes. With `labels` the `loss` is the mean over the scored slots (0 without
-            any) of the cross-entropy, or of the negative log-likelihood of a CRF; with `casings` that of the casings is
-            added.
+            any) of the cross-entropy; with `casings` that of the casings is added.
 
         Raises:
             ValueError: if `slot_positions` is missing or does not fit `labels`, or the model knows no `casings`.
@@ -265,7 +275,7 @@ class PunctuationRestorationModel(PreTrainedModel):
                 f"Expected one label a slot, got labels {tuple(labels.shape)} for slots "
                 f"{tuple(slot_positions.shape)}. Pad both alike, labels with {NOT_SCORED}."
             )
-        crf, casing_head = self.classifier.crf, self.classifier.casings
+        casing_head = self.classifier.casings
         if casings is not None and casing_head is None:
             raise ValueError(
                 "Expected no casings, the model knows none. Leave them out, or load it with casings=True."
@@ -275,29 +285,22 @@ class PunctuationRestorationModel(PreTrainedModel):
             attention_mask=attention_mask,
             **{**self._no_cache, **kwargs, "return_dict": True},
         )
-        states, is_slot = read.last_hidden_state, slot_positions != 0
+        states = read.last_hidden_state
         slot_states = states.gather(
             1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
         )  # (B, W, H)
-        scores = self.classifier(slot_states, is_slot)
-        logits = scores if crf is None else crf(scores, is_slot)
+        logits = self.classifier(slot_states)
         casing_logits = None if casing_head is None else casing_head(slot_states)
         losses = []
         if labels is not None:
-            each = (
-                cross_entropies(logits, labels)
-                if crf is None
-                else crf.losses(scores, is_slot, labels)
-            )
-            losses.append(mean_loss(each, labels))
+            losses.append(mean_cross_entropy(logits, labels))
         if casings is not None and casing_logits is not None:
-            losses.append(mean_loss(cross_entropies(casing_logits, casings), casings))
+            losses.append(mean_cross_entropy(casing_logits, casings))
         return SlotClassifierOutput(
             loss=torch.stack(losses).sum() if losses else None,
             logits=logits,
             hidden_states=getattr(read, "hidden_states", None),
             attentions=getattr(read, "attentions", None),
-            scores=None if crf is None else scores,
             casing_logits=casing_logits,
         )
 
@@ -312,17 +315,19 @@ class PunctuationRestorationModel(PreTrainedModel):
             digest.update(values.reshape(-1).view(torch.uint8).numpy())
         return digest.hexdigest()
 
-    def set_head(self, kind: str) -> None:
-        """Give the model another head, one of `HEADS`, with those weights of the old one that fit it."""
-        if kind == self.config.head:
-            return
-        self.config.head, old = kind, self.classifier
-        self.config.check_model()
-        self.classifier = build_head(self.config, self.config.get_text_config().hidden_size)
-        self.classifier.apply(self._init_weights).load_state_dict(old.state_dict(), strict=False)
-        self.classifier.to(device=self.device, dtype=self.dtype).train(self.training)
-
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
         if module is self.classifier.casings:
             init.zeros_(module.weight)
+
+
+def cross_entropies(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy (B, W) of labels (B, W) under their logits (B, W, M), 0 where they are not scored."""
+    scores = logits.float().transpose(1, 2)
+    return nn.functional.cross_entropy(scores, labels, ignore_index=NOT_SCORED, reduction="none")
+
+
+def mean_cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """The mean of `cross_entropies` over the scored slots; 0 where none is scored."""
+    n_scored = (labels != NOT_SCORED).sum().clamp(min=1)
+    return cross_entropies(logits, labels).sum() / n_scored

@@ -37,11 +37,7 @@ class _Int8Linear(nn.Module):
 
 
 def in_int8(model: Any) -> Any:
-    """A copy of a model whose encoder has its linear layers in 8 bits, and that shares all other weights with it.
-
-    Raises:
-        ValueError: for an encoder without linear layers, such as an LSTM.
-    """
+    """A copy of a model whose encoder has its linear layers in 8 bits, and that shares all other weights with it."""
     shared: dict[int, Any] = {id(weight): weight for weight in model.parameters()}
     model = copy.deepcopy(model, shared)
     owners = [
@@ -50,11 +46,6 @@ def in_int8(model: Any) -> Any:
         for name, layer in owner.named_children()
         if isinstance(layer, nn.Linear)
     ]
-    if not owners:
-        kind = type(model.encoder).__name__
-        raise ValueError(
-            f"Expected an encoder with linear layers for 8 bits, {kind} has none. Use backend 'torch'."
-        )
     for owner, name, layer in owners:
         setattr(owner, name, _Int8Linear(layer))
     return model

@@ -28,11 +28,6 @@ FORMAT = (
 
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
     """Write the file of a model: a ValueError if ONNX cannot hold it, an ImportError where a package is missing."""
-    if model.config.head != "linear" or any(isinstance(part, nn.LSTM) for part in model.modules()):
-        raise ValueError(
-            f"Expected a model without an LSTM or a CRF for ONNX, {type(model.encoder).__name__} with head "
-            f"{model.config.head!r} has one. Use backend 'torch'."
-        )
     onnx, _, _ = map(
         import_package, ("onnx", "onnxruntime", "onnxscript")
     )  # torch writes ONNX with the last one

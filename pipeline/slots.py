@@ -1,19 +1,18 @@
-"""Words -> pieces with a slot after each word, and where the slots are. One path for training and serving.
+"""Words -> pieces, and where the slot of each word is among them. One path for training and serving.
 
-It knows nothing of text offsets, and of marks only the piece that fills a slot.
+It knows nothing of text offsets, and of marks only the piece that shows a label that is known.
 
-    words    hello         this      is        josh
-    pieces   ▁hell o <m>   ▁this <m> ▁is <m>   ▁jos h <m>
-    index     1    2  3     4     5   6   7     8   9  10
-    slots            3           5       7            10    <- the <mask> after each word
-    marks           "."         ""      ""           ","
+    words    hello       this    is      josh
+    pieces   ▁hell  o .  ▁this   ▁is     ▁jos  h
+    index     1     2 3   4       5       6    7
+    slots           2     4       5            7    <- the last piece of each word
+    labels         "."   ""      ""           ","   <- the first one is known, and shown
 
 A word becomes the pieces that it has in running text: after a blank, or in Han and kana text after nothing. What a
 blank looks like is left to the tokenizer (`▁hell`, `Ġhell`, or `hell` where it is the rest of a word that is marked).
 Traditional Han words have the pieces of their simplified form.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -28,13 +27,11 @@ MAX_WORD_PIECES = (
 CACHED_WORDS = 200_000  # about 50 MB
 LONGEST_CACHED = 64  # characters
 BEFORE = "a"  # a word is split after this one, which no vocabulary joins to a blank or to a Han character
-DIGIT = re.compile(r"\d")
 
 
-def as_shown(spoken: Iterable[str], lowercase: bool, digits_as_zero: bool) -> list[str]:
+def as_shown(spoken: Iterable[str], lowercase: bool) -> list[str]:
     """Words as the encoder sees them: Han words in simplified characters, Japanese ones with kana as they are."""
     words = [word.lower() for word in spoken] if lowercase else list(spoken)
-    words = [DIGIT.sub("0", word) for word in words] if digits_as_zero else words
     return [word.translate(SIMPLIFIED) if script_of(word) == "Han" else word for word in words]
 
 
@@ -43,11 +40,8 @@ class ModelConfig(Protocol):
 
     labels: list[dict[str, str]]
     calibration_temperature: float
-    slot_style: str
     lowercase: bool
     words_alone: bool
-    digits_as_zero: bool
-    shift: int
     open_ends: bool
     window: int
     left_context: int
@@ -71,32 +65,20 @@ class SlotEncoder:
         config: a `PunctuationRestorationConfig`.
 
     Attributes:
-        mask_id: the piece of an open slot with `"mask"`; None with `"last-piece"`.
-        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown: with
-            `"last-piece"` for the first label and those whose piece the vocabulary lacks, with a shift for all.
+        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown: for the first
+            label, and for those whose piece the vocabulary lacks.
         shows_marks: whether some label can be shown.
-
-    Raises:
-        ValueError: if the tokenizer lacks a piece that the slot style needs.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, config: ModelConfig) -> None:
         self.tokenizer, self.config = tokenizer, config
-        self.has_masks: bool = config.slot_style == "mask"  # among the pieces
         self._before: list[int] = self._split([BEFORE])[0]
         self.bos_id: int = self._special_id("cls", "bos", "eos", "sep", "pad", "unk")
         self.eos_id: int = self._special_id("sep", "eos", "bos", "cls", "pad", "unk")
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
-        self.mask_id: int | None = tokenizer.mask_token_id if self.has_masks else None
-        if self.has_masks and self.mask_id is None:
-            raise ValueError(
-                f"Expected a tokenizer with a mask_token for slot_style 'mask', {type(tokenizer).__name__} has none. "
-                "Use that of a masked language model (XLM-R, BERT and their like), or slot_style 'last-piece'."
-            )
-        self.fill_ids: list[int | None] = [
-            self._fill_id(index, label) for index, label in enumerate(config.labels)
-        ]
+        fills = [self._fill_id(label["fill"]) for label in config.labels[1:]]
+        self.fill_ids: list[int | None] = [None, *fills]
         self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
@@ -117,7 +99,7 @@ class SlotEncoder:
         cache = self._cache = self._cache if len(self._cache) <= CACHED_WORDS else {}
         found = {word: cache[word] for word in dict.fromkeys(spoken) if word in cache}
         if new := [word for word in dict.fromkeys(spoken) if word not in found]:
-            shown = as_shown(new, self.config.lowercase, self.config.digits_as_zero)
+            shown = as_shown(new, self.config.lowercase)
             split = (
                 self._split(shown)
                 if self.config.words_alone
@@ -130,10 +112,10 @@ class SlotEncoder:
     def n_pieces(
         self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
     ) -> list[int]:
-        """Pieces that each word takes in a window, with its mask or its known mark; `filled` as for `assemble`."""
+        """Pieces that each word takes in a window, with its known mark; `filled` as for `assemble`."""
         shown = filled or [None] * len(pieces)
         return [
-            len(ids) + (self._slot_id(label) is not None)
+            len(ids) + (self._shown_id(label) is not None)
             for ids, label in zip(pieces, shown, strict=True)
         ]
 
@@ -147,25 +129,21 @@ class SlotEncoder:
 
         Args:
             pieces: those of each word.
-            filled: for each word the label id that is shown in its slot, or None; None shows no label. A slot that
-                shows none is a mask, or with `"last-piece"` the last piece of its word. With a shift the index is that
-                many pieces later, as many pieces of padding follow `</s>`, and no label is shown.
+            filled: for each word the label id that is shown after it, or None. Default: none is shown.
             is_over: whether the text ends with the last word; if not, a model with open ends reads no `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
-        shift = self.config.shift  # read once: a configuration of transformers is slow to ask
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
             ids.extend(word)
-            slot_id = self._slot_id(label)
-            slot_positions.append(len(ids) - (not self.has_masks or slot_id is None) + shift)
-            if slot_id is not None:
-                ids.append(slot_id)
+            slot_positions.append(len(ids) - 1)
+            shown_id = self._shown_id(label)
+            if shown_id is not None:
+                ids.append(shown_id)
         end = [self.eos_id] if is_over or not self.config.open_ends else []
-        return [*ids, *end, *[self.pad_id] * shift], slot_positions
+        return [*ids, *end], slot_positions
 
-    def _slot_id(self, label: int | None) -> int | None:
-        """The piece of a slot among the others: its mask, the label that it shows, or None."""
-        return self.mask_id if label is None else self.fill_ids[label]
+    def _shown_id(self, label: int | None) -> int | None:
+        return None if label is None else self.fill_ids[label]
 
     def _split(self, texts: Sequence[str]) -> list[list[int]]:
         encoded = self.tokenizer(
@@ -201,16 +179,6 @@ class SlotEncoder:
         found = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
         return next((index for index in found if index is not None), self._split(["."])[0][-1])
 
-    def _fill_id(self, index: int, label: dict[str, str]) -> int | None:
-        if self.config.shift or (index == 0 and not self.has_masks):
-            return None
-        piece = self.tokenizer.convert_tokens_to_ids(label["fill"])
-        if isinstance(piece, int) and piece != self.tokenizer.unk_token_id:
-            return piece
-        if index == 0 or not self.has_masks:  # no piece is needed there
-            return None
-        raise ValueError(
-            f"Expected the fill piece {label['fill']!r} of label {label['name']} in the tokenizer's vocabulary, it is "
-            "not there. Choose another in the configuration's labels, add it to the tokenizer, or use slot_style "
-            "'last-piece'."
-        )
+    def _fill_id(self, fill: str) -> int | None:
+        piece = self.tokenizer.convert_tokens_to_ids(fill)
+        return piece if isinstance(piece, int) and piece != self.tokenizer.unk_token_id else None

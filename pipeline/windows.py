@@ -36,13 +36,10 @@ def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
     Each word is decided once, with as much context as there is (Chen et al. 2021, section 3.3). Where words are long,
-    contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its slot.
+    contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its known mark.
     """
     window, left, right = config.window, config.left_context, config.right_context
-    n_words, room = (
-        len(n_pieces),
-        config.max_window_pieces - 2 - config.shift,
-    )  # beside <s>, </s> and a shift's padding
+    n_words, room = len(n_pieces), config.max_window_pieces - 2  # beside <s> and </s>
     windows: list[Window] = []
     keep_from = 0
     while keep_from < n_words:

@@ -24,23 +24,17 @@ class DefaultModel(dict[str, Any]):
 def register_configuration() -> None:
     from transformers import AutoConfig
 
-    from .modeling.configuration_punctuation import (
-        PunctuationLSTMConfig,
-        PunctuationRestorationConfig,
-    )
+    from .modeling.configuration_punctuation import PunctuationRestorationConfig as Config
 
-    for kind in (PunctuationRestorationConfig, PunctuationLSTMConfig):
-        AutoConfig.register(kind.model_type, kind, exist_ok=True)
-    PunctuationRestorationConfig.register_for_auto_class()
+    AutoConfig.register(Config.model_type, Config, exist_ok=True)
+    Config.register_for_auto_class()
 
 
 def register_model() -> None:
-    from transformers import AutoModel, AutoModelForTokenClassification
+    from transformers import AutoModelForTokenClassification
 
-    from .modeling.encoders import PunctuationLSTM
     from .modeling.modeling_punctuation import PunctuationRestorationModel as Model
 
-    AutoModel.register(PunctuationLSTM.config_class, PunctuationLSTM, exist_ok=True)
     AutoModelForTokenClassification.register(Model.config_class, Model, exist_ok=True)
     Model.register_for_auto_class("AutoModelForTokenClassification")
 

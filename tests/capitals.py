@@ -35,7 +35,7 @@ def with_casings(restore: Any, monkeypatch: pytest.MonkeyPatch, casings: dict[st
     last = {restore.slots.pieces([word])[0][-1]: casing for word, casing in casings.items()}
 
     def probabilities(input_ids: torch.Tensor, slot_positions: torch.Tensor, **_: Any) -> torch.Tensor:
-        ends = input_ids.gather(1, (slot_positions - 1).clamp(min=0))  # the piece before each mask
+        ends = input_ids.gather(1, slot_positions)
         found = torch.tensor([[last.get(piece, AS_IS) for piece in row] for row in ends.tolist()])
         return torch.cat([torch.eye(4)[torch.zeros_like(found)], torch.eye(4)[found]], dim=-1)
 

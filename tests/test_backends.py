@@ -20,7 +20,6 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline import backends, onnx_export
 from punctuation_restoration.pipeline.backends import FILES
-from punctuation_restoration.pipeline.int8_layers import in_int8
 
 make_backend: Any = backends.make_backend
 
@@ -73,9 +72,6 @@ def test_torch_computes_in_floats_where_the_processor_has_no_8_bits(tiny_model, 
     with pytest.warns(UserWarning, match="8-bit instructions"):
         compute = make_backend("torch-int8", tiny_model, PAD_ID)
     assert compute.args == (tiny_model,)
-    config = PunctuationRestorationConfig(encoder_config={"model_type": "punctuation-lstm", "vocab_size": 40})
-    with pytest.raises(ValueError, match=r"PunctuationLSTM has none\. Use backend 'torch'"):
-        in_int8(PunctuationRestorationModel(config))
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +148,7 @@ def test_onnx_runtime_computes_an_encoder_like_gemma_with_casings(name, layers, 
         use_bidirectional_attention=True, pad_token_id=PAD_ID, initializer_range=0.2,
     )  # fmt: skip
     torch.manual_seed(4)
-    fields = {"slot_style": "last-piece", "head_width": 24, "casings": True}
+    fields = {"head_width": 24, "casings": True}
     model = PunctuationRestorationModel(PunctuationRestorationConfig(encoder_config=encoder, **fields)).eval()
     for weight_name, weight in model.encoder.named_parameters():
         if "norm" in weight_name:

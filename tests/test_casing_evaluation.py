@@ -46,7 +46,7 @@ def test_capitals_are_counted_by_hand(cased_pipeline: Any, monkeypatch: pytest.M
 
 
 def test_a_model_with_more_marks_is_told_the_basic_ones(cased_model: str) -> None:
-    model = load_own_model(cased_model, slot_style="last-piece")
+    model = load_own_model(cased_model)
     more = with_labels(model, read_labels("recipes/all-marks.yaml")["labels"])
     restore = pipeline("punctuation-restoration", model=more, tokenizer=cased_model, device="cpu")
     one = example("Hello, Mark. You?", more.config)

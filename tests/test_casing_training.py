@@ -19,8 +19,7 @@ from punctuation_restoration.data.collation import WindowCollator, windows_for_t
 from punctuation_restoration.data.preparation import mixed_case_words
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import WordStream, make_words, open_shard, read_index
-from punctuation_restoration.modeling.heads import NOT_SCORED
-from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED, PunctuationRestorationModel
 from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, MIXED, UPPER
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.losses import total_loss

@@ -77,7 +77,7 @@ def test_an_archive_is_restored_in_parts_and_goes_on_where_it_stopped(
     datasets = pytest.importorskip("datasets", reason="the example needs `pip install datasets`")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     example, out = load("archive"), tmp_path / "out"
-    rows = [{"id": n, "text": f"hello you are the {n}", "date": "2024-01-01T00:00:00"} for n in range(5)]
+    rows = [{"id": n, "text": f"you say is the day {n}", "date": "2024-01-01T00:00:00"} for n in range(5)]
     rows = datasets.Dataset.from_list(rows)
     rows = rows.add_item({"id": 5, "text": None, "date": ""})
     getattr(rows, "to_parquet" if ending == ".parquet" else "to_json")(str(tmp_path / f"rows{ending}"))

@@ -24,10 +24,9 @@ UNK = 3
 PIECES, MARKS = [[10], [20, 21, 22], [30], [40, 41]], [0, 1, 0, 2]  # of four words
 
 
-@pytest.fixture(params=["mask", "last-piece"])
-def slots(request: Any, tiny_tokenizer: Any, tiny_config: Any) -> SlotEncoder:
-    config = type(tiny_config)(**{**tiny_config.to_dict(), "slot_style": request.param})
-    return SlotEncoder(tiny_tokenizer, config)
+@pytest.fixture
+def slots(tiny_tokenizer: Any, tiny_config: Any) -> SlotEncoder:
+    return SlotEncoder(tiny_tokenizer, tiny_config)
 
 
 def packed(pieces: Sequence[Sequence[int]] = PIECES, labels: Sequence[int] = MARKS, seed: int = 0) -> CutWindow:

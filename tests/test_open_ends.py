@@ -62,7 +62,7 @@ def index(tmp_path: Any) -> dict[str, Any]:
     ]
     splits = {split: write_split(tmp_path, split, documents) for split in ("train", "validation")}
     row = {"name": "some", "language": "en", "weight": 1.0, "splits": splits}
-    words = {"lowercase": True, "words_alone": False, "digits_as_zero": False}
+    words = {"lowercase": True, "words_alone": False}
     write_index(tmp_path, {"labels": [], **words, "n_vocabulary": 1 << 16, "languages": ["en"], "sources": [row]})
     return read_index(tmp_path)
 
@@ -80,7 +80,7 @@ def test_a_window_is_over_where_it_was_cut_behind_a_sentence(
 ) -> None:
     nothing = {"document_starts": 0.0, "document_ends": 0.0, "sentence_ends": 0.0, "sentence_starts": 0.0}
     sampling = Sampling(lengths={20: 1.0}, **{**nothing, "utterances": 0.0, **shares})
-    sampler = WindowSampler(index, sampling, 200, 0, STOPS, seed=1)
+    sampler = WindowSampler(index, sampling, 200, STOPS, seed=1)
     plans = map(sampler.plan, range(30))
     windows = [sampler.cut(plan, row) for plan in plans for row in range(len(plan))]
     if expected == "open":

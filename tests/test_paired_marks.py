@@ -162,7 +162,7 @@ def knowing(tiny_model, tiny_tokenizer):
         rows[tiny_tokenizer.convert_tokens_to_ids(f"▁{word}"), [0, IDS[label]]] = torch.tensor([0.05, 0.6])
 
     def probabilities(input_ids, attention_mask, slot_positions):
-        return rows[input_ids.gather(1, (slot_positions - 1).clamp(min=0))]
+        return rows[input_ids.gather(1, slot_positions)]
 
     restore.compute = probabilities
     return restore

@@ -23,16 +23,11 @@ from punctuation_restoration.training.validation import score_model, source_wind
 WORDS = "hello you are the best is day say saya awak xyz".split()
 
 
-@pytest.fixture(params=["mask", "last-piece", "shifted"])
-def model(request, tiny_config, tiny_tokenizer, tmp_path) -> str:
+@pytest.fixture
+def model(tiny_config, tiny_tokenizer, tmp_path) -> str:
     """A model whose windows are short, so that their pieces bound them."""
     sizes = {"window": 40, "left_context": 8, "right_context": 4, "max_window_pieces": 24}
-    if request.param == "shifted":
-        encoder = {"model_type": "punctuation-lstm", "vocab_size": len(tiny_tokenizer), "hidden_size": 16}
-        fields = {"encoder_config": {**encoder, "num_hidden_layers": 1}, "slot_style": "last-piece", "shift": 3}
-    else:
-        fields = {**tiny_config.to_dict(), "slot_style": request.param}
-    model = PunctuationRestorationModel(PunctuationRestorationConfig(**{**fields, **sizes}))
+    model = PunctuationRestorationModel(PunctuationRestorationConfig(**{**tiny_config.to_dict(), **sizes}))
     model.save_pretrained(tmp_path / "model")
     tiny_tokenizer.save_pretrained(tmp_path / "model")
     return str(tmp_path / "model")

@@ -74,7 +74,7 @@ def tiny_config(tiny_tokenizer: PreTrainedTokenizerFast) -> PunctuationRestorati
         intermediate_size=64, max_position_embeddings=160, pad_token_id=tiny_tokenizer.pad_token_id,
     )  # fmt: skip
     sizes = {"head_width": 48, "window": 24, "left_context": 8, "right_context": 4, "max_window_pieces": 128}
-    return PunctuationRestorationConfig(encoder_config=encoder.to_dict(), slot_style="mask", **sizes)
+    return PunctuationRestorationConfig(encoder_config=encoder.to_dict(), **sizes)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from punctuation_restoration.training.building import load_own_model, with_label
 from punctuation_restoration.whole_files import written_whole
 
 # Where these differ, weights of the same shapes mean different things.
-READING = ("labels", "slot_style", *WORD_KEYS)
+READING = ("labels", *WORD_KEYS)
 HEAD = "classifier.casings."
 
 

@@ -25,7 +25,7 @@ from punctuation_restoration.loading import add_trust_option, load_pipeline
 RESULTS = Path("results")
 RECIPE = Path("recipes/en-zh-ms.yaml")
 # Settings of a model that say in which windows it reads.
-READ_IN = ("window", "left_context", "right_context", "max_window_pieces", "slot_style")
+READ_IN = ("window", "left_context", "right_context", "max_window_pieces")
 SCORED = "benchmarks, files, or folders of prepared data for their test share"
 
 

@@ -176,7 +176,7 @@ def windows_for_trainer(
     check_same_words(index, config)
     sampling = Sampling(lengths={config.max_window_pieces: 1.0})
     stops = stop_label_ids(config.labels)
-    sampler = WindowSampler(index, sampling, 1, int(slots.has_masks), stops, seed=1)
+    sampler = WindowSampler(index, sampling, 1, stops, seed=1)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
     return windows, WindowCollator(
         slots, sampling.filled_windows, sampling.max_filled, casings=config.casings

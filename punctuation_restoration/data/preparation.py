@@ -340,10 +340,7 @@ def check_folder(out: Path) -> None:
 def slot_config(
     tokenizer: str, recipe: Recipe, trust_remote_code: bool = False
 ) -> PunctuationRestorationConfig:
-    """What text is converted with: settings of the tokenizer's model, or the recipe's, whose labels come first.
-
-    Slots are made later, so the tokenizer need not have a mask.
-    """
+    """What text is converted with: settings of the tokenizer's model, or the recipe's, whose labels come first."""
     try:
         config = AutoConfig.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
     except (OSError, ValueError):  # a tokenizer without a model
@@ -352,4 +349,4 @@ def slot_config(
     labels = recipe.model if "labels" in recipe.model else given
     kept = {key: given[key] for key in WORD_KEYS if key in given}
     kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
-    return PunctuationRestorationConfig(**kept, slot_style="last-piece")
+    return PunctuationRestorationConfig(**kept)

@@ -57,7 +57,6 @@ class WindowSampler:
     index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
     sampling: Sampling
     pieces_per_step: int  # all processes and accumulated batches together
-    slot_cost: int  # pieces that a slot takes: 1 for masks among them, 0 where none stands there
     stop_ids: Sequence[int]  # label ids that end a sentence
     seed: int  # of the whole run
     # Weight of each source by name, times its number of words; sources left out keep the index's.
@@ -84,8 +83,8 @@ class WindowSampler:
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
         if self.sampling.max_passes:
             planned = self.n_steps * self.pieces_per_step
-            pieces = [len(s.piece_ids) + self.slot_cost * s.n_words for s in self.streams]
-            limits = self.sampling.max_passes * np.array(pieces) / planned
+            n_pieces = np.array([len(stream.piece_ids) for stream in self.streams])
+            limits = self.sampling.max_passes * n_pieces / planned
             self.probabilities = bounded(self.probabilities, limits, languages)
         self._edges = np.cumsum(self.probabilities)
         self._sentences = cache(
@@ -137,9 +136,7 @@ class WindowSampler:
         firsts, ends, lengths = np.zeros((3, n_draws), dtype=np.int64)
         for stream_id in np.unique(stream_ids):
             own, words = stream_ids == stream_id, self._sentences(stream_id)
-            pieces = (
-                self.streams[stream_id].offsets[words] + self.slot_cost * words
-            )  # before each sentence, slots too
+            pieces = self.streams[stream_id].offsets[words].astype(np.int64)  # before each sentence
             places = generator.integers(max(len(pieces) - 1, 1), size=int(own.sum()))
             fitting = pieces.searchsorted(pieces[places] + longest - 2, side="right") - 1
             stops = np.minimum(np.minimum(places + n_stops[own], fitting), len(pieces) - 1)
@@ -192,10 +189,8 @@ class WindowSampler:
         return (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
 
     def _n_fitting(self, piece_counts: np.ndarray, room: int) -> int:
-        """How many words, from the first on, fit into `room` pieces with their slots."""
-        return int(
-            np.cumsum(piece_counts + np.int64(self.slot_cost)).searchsorted(room, side="right")
-        )
+        """How many words, from the first on, fit into `room` pieces."""
+        return int(np.cumsum(piece_counts, dtype=np.int64).searchsorted(room, side="right"))
 
     def _with_question(
         self, words: Words, room: int, language: str, generator: np.random.Generator
@@ -206,9 +201,7 @@ class WindowSampler:
             return words
         stream_id, first, end = questions[int(generator.integers(len(questions)))].tolist()
         question = self.streams[stream_id].words(first, end - first)
-        room -= len(question.piece_ids) + self.slot_cost * len(
-            question.labels
-        )  # it must fit as a whole
+        room -= len(question.piece_ids)  # it must fit as a whole
         stops = np.isin(
             words.labels[: self._n_fitting(words.piece_counts, room)], self.stop_ids
         ).nonzero()[0]
@@ -223,10 +216,9 @@ class WindowSampler:
             return words.parted(len(words.labels) - n_words)[1]
         if n_words := self._n_fitting(words.piece_counts, room):
             return words.parted(n_words)[0]
-        n_pieces = room - self.slot_cost
         first = words.parted(1)[0]
         return first._replace(
-            piece_ids=first.piece_ids[:n_pieces], piece_counts=np.array([n_pieces], dtype=np.uint8)
+            piece_ids=first.piece_ids[:room], piece_counts=np.array([room], dtype=np.uint8)
         )
 
 

@@ -70,16 +70,13 @@ def batch_source(
         raise ValueError(
             f"Expected labelled text, the sources {bare} were prepared without labels. {what_to_do}"
         )
-    lengths = defaultdict[int, float](
-        float
-    )  # none longer than the model serves; without padding behind `</s>`
+    lengths = defaultdict[int, float](float)  # none longer than the model serves
     for length, share in recipe.sampling.lengths.items():
-        lengths[min(length, config.max_window_pieces - config.shift)] += share
+        lengths[min(length, config.max_window_pieces)] += share
     sampler = WindowSampler(
         index,
         replace(recipe.sampling, lengths=lengths),
         settings.pieces_per_batch * settings.accumulate * n_processes,
-        int(slots.has_masks),
         stop_label_ids(config.labels),
         settings.seed,
         weights={source.name: source.weight for source in recipe.sources},

@@ -55,14 +55,10 @@ def build_model(
         )
     if start:
         fields = {key: recipe.model.get(key) for key in SERVED}
-        fields |= {
-            "slot_style": settings.slot_style,
-            "casings": settings.casings or None,
-        }  # no run takes casings away
+        fields["casings"] = settings.casings or None  # no run takes casings away
         model = load_own_model(
             start, **{key: value for key, value in fields.items() if value is not None}
         )
-        model.set_head(settings.head or model.config.head)
         if "labels" in recipe.model:
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
         model.config.thresholds, model.config.calibration_temperature = None, 1.0
@@ -127,14 +123,12 @@ def with_labels(
         rows.append(places.get(meant, 0) if known is None else known)
         shifts.append(math.log(FIRST_ODDS) if known is None else 0.0)
     weights = model.state_dict()
-    last = "classifier.projection" if old.head.startswith("bilstm") else "classifier.out_proj"
+    last = "classifier.out_proj"
     bias = weights[f"{last}.bias"]
     weights |= {
         f"{last}.weight": weights[f"{last}.weight"][rows],
         f"{last}.bias": bias[rows] + bias.new_tensor(shifts),
     }
-    if old.head.endswith("crf"):
-        weights["classifier.crf.transitions"] = weights["classifier.crf.transitions"][rows][:, rows]
     grown = PunctuationRestorationModel(config)
     grown.load_state_dict(weights)
     return grown
@@ -144,9 +138,8 @@ def start_from_encoder(
     name: str, settings: TrainingSettings, recipe: Recipe, trust_remote_code: bool = False
 ) -> Any:
     """A pretrained encoder, folder or Hub id, with a new classifier."""
-    style = settings.slot_style or "last-piece"
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
-    fields |= {"head": settings.head or "linear", "casings": settings.casings}
+    fields["casings"] = settings.casings
     try:
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
@@ -159,13 +152,12 @@ def start_from_encoder(
             f"Expected an encoder with its tokenizer beside it at {name!r}, could not load them: {error} Of a GGUF "
             "file write a folder first: from_pretrained(FOLDER, gguf_file=FILE), then save_pretrained."
         ) from error
-    fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling, style))
+    fields.setdefault("max_window_pieces", longest_window(config, recipe.sampling))
     try:
         return PunctuationRestorationModel.from_encoder(
             name,
             settings.layers,
             trust_remote_code=trust_remote_code,
-            slot_style=style,
             **fields,
         )
     except OSError as error:
@@ -174,14 +166,14 @@ def start_from_encoder(
         ) from error
 
 
-def longest_window(encoder_config: Any, sampling: Sampling, slot_style: str) -> int:
+def longest_window(encoder_config: Any, sampling: Sampling) -> int:
     """Pieces of the longest window to train on, and to serve: the recipe's longest, or what the encoder can place."""
     limits = [
         getattr(encoder_config, name, None)
         for name in ("max_position_embeddings", "sliding_window")
     ]
-    # RoBERTa's first two are not used. Where no masks stand among the pieces, known marks come on top of them.
-    share = 1 + sampling.max_filled if slot_style == "last-piece" and sampling.filled_windows else 1
+    # RoBERTa's first two are not used. Known marks come on top of the pieces.
+    share = 1 + sampling.max_filled if sampling.filled_windows else 1
     return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
 
 

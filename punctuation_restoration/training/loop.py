@@ -319,14 +319,9 @@ class TrainingRun:
         }
         names = [name for name in ("is_pseudo", "soft_labels", "casings") if name in inputs]
         targets: dict[str, Any] = {name: inputs.pop(name) for name in names}
-        labels, is_slot, crf = (
-            inputs.pop("labels"),
-            inputs["slot_positions"] != 0,
-            self.model.classifier.crf,
-        )
+        labels = inputs.pop("labels")
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs)
-        targets["nll"] = None if crf is None else crf.losses(outputs.scores, is_slot, labels)
         return total_loss(
             outputs.logits, labels, self.settings, casing_logits=outputs.casing_logits, **targets
         )

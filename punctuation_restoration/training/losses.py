@@ -1,12 +1,9 @@
-"""The loss: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model.
-
-Of a CRF the likelihood of whole windows takes the place of the cross-entropy, and all else reads its marginals.
-"""
+"""The loss: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model."""
 
 import torch
 from torch.nn import functional
 
-from punctuation_restoration.modeling.heads import NOT_SCORED, cross_entropies
+from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED, cross_entropies
 from punctuation_restoration.training.settings import TrainingSettings
 
 
@@ -16,7 +13,6 @@ def total_loss(
     settings: TrainingSettings,
     is_pseudo: torch.Tensor | None = None,
     soft_labels: torch.Tensor | None = None,
-    nll: torch.Tensor | None = None,
     casing_logits: torch.Tensor | None = None,
     casings: torch.Tensor | None = None,
 ) -> torch.Tensor:
@@ -31,7 +27,6 @@ def total_loss(
         labels: (B, W), -100 where a slot is not scored.
         is_pseudo: (B,) of bool, windows that a model labelled; None for none.
         soft_labels: (B, W, M) probabilities of another model; zeros where there are none.
-        nll: (B, W) what takes the place of the cross-entropy with the labels; None for nothing.
         casing_logits: (B, W, C).
         casings: (B, W), -100 where they are not scored; they count `casing_weight` times.
     """
@@ -44,8 +39,8 @@ def total_loss(
         pseudo = is_pseudo.float().unsqueeze(-1)  # (B, 1); arithmetic, as `where` waits for a GPU
         smoothing = (1 - pseudo) * smoothing + pseudo * settings.pseudo_smoothing
         weight = (1 - pseudo) + pseudo * settings.pseudo_weight
-    chosen, uniform = cross_entropy if nll is None else nll, -log_probabilities.mean(-1)
-    losses = weight * ((1 - smoothing) * chosen + smoothing * uniform)
+    uniform = -log_probabilities.mean(-1)
+    losses = weight * ((1 - smoothing) * cross_entropy + smoothing * uniform)
     if settings.focal_gamma:  # p is kept from 1, where a power below 1 has no gradient
         losses = losses * (1 - (-cross_entropy).exp()).clamp(min=1e-6) ** settings.focal_gamma
     if soft_labels is not None:

@@ -1,19 +1,17 @@
 """What is trained, how fast, and the averages of it. Knows parameters by name, and nothing of text or windows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel
 
 from punctuation_restoration.training.settings import TrainingSettings
 
 
 def build_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """AdamW, or RAdam (Liu et al. 2020) as the MLM-Punct paper uses; biases and layer norms are not decayed (BERT)."""
+    """AdamW. Biases and layer norms are not decayed, as in BERT."""
     rates = settings.encoder_rate, settings.head_rate, settings.casing_rate
     groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
@@ -25,8 +23,6 @@ def build_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim
         {"params": groups[key], "lr": rates[key[0]], "weight_decay": settings.weight_decay * key[1]}
         for key in sorted(groups)
     ]
-    if settings.optimiser == "radam":
-        return torch.optim.RAdam(rows, eps=1e-6, decoupled_weight_decay=True, foreach=True)
     return torch.optim.AdamW(rows, eps=1e-6, fused=True)
 
 
@@ -69,38 +65,3 @@ class AveragedWeights:
         finally:
             for trained, average in pairs:
                 trained.data, average.data = average.data, trained.data
-
-
-def train_rows_only(model: Any, rows: Sequence[int]) -> None:
-    """Freeze the word embeddings of a model, but for some rows, which may be none.
-
-    These become a parameter of their own: autograd would build a gradient of the whole matrix, 78 MB, at every step.
-    """
-    embedding = model.get_input_embeddings()
-    embedding.weight.requires_grad_(False)
-    if not rows:
-        return
-    ids = torch.tensor(sorted(set(rows)))
-    places = torch.zeros(
-        embedding.num_embeddings, dtype=torch.long
-    )  # 1 + the place among the rows; 0: frozen
-    places[ids] = torch.arange(1, len(ids) + 1)
-    embedding.register_buffer("trained_ids", ids, persistent=False)
-    embedding.register_buffer("places", places, persistent=False)
-    embedding.rows = nn.Parameter(embedding.weight.detach()[ids].clone())  # (n_rows, H)
-    embedding.register_forward_hook(_put_rows_in)
-    embedding.register_state_dict_post_hook(_merge_rows)
-
-
-def _put_rows_in(embedding: Any, inputs: tuple[torch.Tensor], frozen: torch.Tensor) -> torch.Tensor:
-    """The trained rows in place of the frozen ones, in what an embedding has looked up, (B, P, H)."""
-    place = embedding.places[inputs[0]]  # (B, P)
-    rows = functional.embedding((place - 1).clamp(min=0), embedding.rows)
-    scale = getattr(embedding, "embed_scale", 1.0)  # of Gemma's, which multiplies what it looks up
-    return torch.where((place > 0).unsqueeze(-1), rows * scale, frozen)
-
-
-def _merge_rows(embedding: Any, state: dict[str, torch.Tensor], prefix: str, _: Any) -> None:
-    """What is saved of an embedding: all of its rows, the trained ones in their places."""
-    whole, rows = f"{prefix}weight", state.pop(f"{prefix}rows")
-    state[whole] = state[whole].index_copy(0, embedding.trained_ids, rows)

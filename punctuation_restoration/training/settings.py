@@ -22,16 +22,10 @@ def setting(default: Any, meaning: str, least: float = -inf, most: float = inf) 
 class TrainingSettings:
     """Everything that decides a run, but for the data and the recipe's sampling."""
 
-    # What to start from. The model checks head and slot style.
+    # What to start from
     encoder: str | None = setting(None, "pretrained encoder to start from, folder or Hub id")
     layers: int | None = setting(None, "keep only the first N layers of the encoder", 1)
-    slot_style: str | None = setting(
-        None, "mask (slot filling) or last-piece (tagging); default: as in --model, or last-piece"
-    )
     casings: bool = setting(False, "add a head that predicts which words have capitals")
-    head: str | None = setting(
-        None, "linear, bilstm, crf or bilstm-crf; default: as in --model, or linear"
-    )
     frozen_layers: int = setting(
         0, "number of first layers that are frozen, as word embeddings are", 0
     )
@@ -49,7 +43,6 @@ class TrainingSettings:
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", 1)
     accumulate: int = setting(1, "batches whose gradients are added up in a step", 1)
     # Optimiser
-    optimiser: Literal["adamw", "radam"] = setting("adamw", "adamw or radam")
     encoder_rate: float = setting(2e-4, "learning rate of the encoder", 0)
     head_rate: float = setting(4e-4, "learning rate of the head", 0)
     # A single layer that begins with zeros: at the rate of the head it tells `upper` from `capital` very late.
@@ -104,7 +97,7 @@ class Schedule:
 
 
 # Of a recipe's `model`, and of the call.
-MODEL_KEYS = ("encoder", "layers", "slot_style", "casings", "head")
+MODEL_KEYS = ("encoder", "layers", "casings")
 
 
 def settings_of(given: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:

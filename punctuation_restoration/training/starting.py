@@ -18,14 +18,13 @@ from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
 from punctuation_restoration.data.soft_labels import teacher_of
 from punctuation_restoration.generated_card import origin_of
-from punctuation_restoration.modeling.encoders import PunctuationLSTM, layers_of
+from punctuation_restoration.modeling.encoders import layers_of
 from punctuation_restoration.modeling.modeling_punctuation import notices_beside
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
 from punctuation_restoration.training.building import build_model
 from punctuation_restoration.training.checkpoints import newest_checkpoint
 from punctuation_restoration.training.loop import TrainingResult, TrainingRun
-from punctuation_restoration.training.optimisation import train_rows_only
 from punctuation_restoration.training.precision import build_accelerator, use_fp32_attention
 from punctuation_restoration.training.reporting import RunReport, check_trackers
 from punctuation_restoration.training.settings import (
@@ -171,7 +170,7 @@ def build_run(
     tokenizer = AutoTokenizer.from_pretrained(place or start, trust_remote_code=trust_remote_code)
     check_same_pieces(index, tokenizer)
     slots = SlotEncoder(tokenizer, model.config)
-    choose_trained(model, slots, settings)
+    freeze_layers(model, settings.frozen_layers)
     teacher = teacher_of(Path(soft_labels)) if soft_labels else ""
     if teacher and Path(teacher).is_dir() and not model.notices:
         model.notices = notices_beside(
@@ -185,7 +184,6 @@ def build_run(
             "Expected validation documents for --patience, got none. Prepare with --validation 0.2."
         )
     n_words, n_pieces = check_shards(index)
-    n_pieces += n_words * int(slots.has_masks)
     schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
     part = accelerator.process_index, accelerator.num_processes
     planned = replace(settings, max_steps=schedule.max_steps)
@@ -262,13 +260,8 @@ def settings_that_began(
     return settings
 
 
-def choose_trained(model: Any, slots: Any, settings: TrainingSettings) -> None:
-    """Freeze the first layers of a model, and its word embeddings but for the rows that are new to its encoder."""
-    if not isinstance(model.encoder, PunctuationLSTM):  # which was not pretrained
-        # Where slots are no pieces, marks are shown as in any text: the encoder knows these pieces.
-        shown = () if model.config.slot_style == "last-piece" else (slots.mask_id, *slots.fill_ids)
-        train_rows_only(model, [row for row in shown if row is not None])
-    for layer in (
-        layers_of(model.encoder)[: settings.frozen_layers] if settings.frozen_layers else ()
-    ):
+def freeze_layers(model: Any, n_layers: int) -> None:
+    """Freeze the word embeddings of a model and its first layers."""
+    model.get_input_embeddings().weight.requires_grad_(False)
+    for layer in layers_of(model.encoder)[:n_layers] if n_layers else ():
         layer.requires_grad_(False)

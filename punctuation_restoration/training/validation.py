@@ -213,7 +213,7 @@ def source_windows(
     ):
         end_word = min(document_end, first_word + n_words)
         n_words -= end_word - first_word
-        n_pieces = stream.piece_counts[first_word:end_word].astype(np.int64) + int(slots.has_masks)
+        n_pieces = stream.piece_counts[first_word:end_word]
         for plan in windows_of(n_pieces.tolist(), slots.config):
             words = stream.words(first_word + plan.first, plan.end - plan.first)
             window = CutWindow(words, is_over=first_word + plan.end == document_end)
