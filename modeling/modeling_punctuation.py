@@ -321,10 +321,17 @@ class PunctuationRestorationModel(PreTrainedModel):
             init.zeros_(module.weight)
 
 
-def cross_entropies(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def cross_entropies(
+    logits: torch.Tensor, labels: torch.Tensor, label_smoothing: float = 0.0
+) -> torch.Tensor:
     """Cross-entropy (B, W) of labels (B, W) under their logits (B, W, M), 0 where they are not scored."""
-    scores = logits.float().transpose(1, 2)
-    return nn.functional.cross_entropy(scores, labels, ignore_index=NOT_SCORED, reduction="none")
+    return nn.functional.cross_entropy(
+        logits.float().transpose(1, 2),
+        labels,
+        ignore_index=NOT_SCORED,
+        reduction="none",
+        label_smoothing=label_smoothing,
+    )
 
 
 def mean_cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

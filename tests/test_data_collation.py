@@ -70,12 +70,6 @@ def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) ->
     assert 0.3 < np.mean([NOT_SCORED in half([window(slots, 9, seed)])["labels"] for seed in range(200)]) < 0.6
 
 
-def test_pseudo_labelled_windows_are_told_apart(slots: SlotEncoder) -> None:
-    plain, pseudo = window(slots, 3), replace(window(slots, 3), is_pseudo=True)
-    assert "is_pseudo" not in WindowCollator(slots)([plain])
-    assert WindowCollator(slots)([plain, pseudo])["is_pseudo"].tolist() == [False, True]
-
-
 def words(changed: Words) -> list[tuple[list[int], int]]:
     pieces = np.split(changed.piece_ids, np.cumsum(changed.piece_counts)[:-1])
     return [(own.tolist(), label) for own, label in zip(pieces, changed.labels.tolist(), strict=True)]

@@ -130,13 +130,10 @@ def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoin
     assert (train["n_documents"], train["n_words"]) == (2, 20)  # 10 words each: twenty one, three
 
 
-def test_label_files_and_unlabelled_sources(tmp_path: Path, tiny_checkpoint: str) -> None:
+def test_label_files(tmp_path: Path, tiny_checkpoint: str) -> None:
     (tmp_path / "x.tsv").write_text("hello\tCOMMA\nyou\tO\nare\tO\nsay\tPERIOD\n")
     made = recipe_for_texts([str(tmp_path / "x.tsv")], "en", validation=0.0)
     assert prepared_shard(made, tmp_path / "out", tiny_checkpoint)["labels"].tolist() == [1, 0, 0, 2]
-    write_documents(tmp_path / "talks.jsonl", ["hello you are the best, no?"])
-    bare = recipe(tmp_path, source={"labelled": False})
-    assert prepared_shard(bare, tmp_path / "bare", tiny_checkpoint)["labels"].tolist() == [0] * 6
     rows = "Hello,\tCOMMA\nit\tO\n's\tO\nthe\tO\nU.S.\tPERIOD\n大\tCOMMA\n家\tCOMMA\n...\tPERIOD\n"
     rows += "你好。\tPERIOD\n—\tO\nend?\tQUESTION\n"
     (tmp_path / "marks.tsv").write_text(rows, encoding="utf-8")

@@ -83,7 +83,6 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         ({"sources": [{**SOURCE, "weight": "high"}]}, '"weight" - should be "float" instead of value "high"'),
         ({"sources": [{**SOURCE, "max_words": True}]}, 'source 1: .*"max_words" - should be .*int.*"True"'),
         ({"sources": [{**SOURCE, "filters": {"min_wrds": 2}}]}, 'source 1: can not match "min_wrds"'),
-        ({"opening_signs": "en"}, '"opening_signs" - should be "tuple".* of type "str"'),
         ({"sampling": {"stops": {"one": 1.0}}}, r'"sampling.stops" - should be .*\[int, float\]'),
         ({"sources": [SOURCE, SOURCE]}, r"different source names, got \['talks', 'talks'\]"),
         ({"sources": [{**SOURCE, "weight": -1}]}, "weights of 0 or more"),

@@ -1,58 +1,20 @@
-"""Paired marks are learned: English is rewritten to Spanish conventions, and labels must be there."""
+"""Paired marks are learned from text that has them, and labels must be there."""
 
 import json
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from spanish import IDS, LABEL_KEYS, LABELS, NAMES, RECIPE, find_words
-from test_properties import texts as any_texts
+from spanish import IDS, LABEL_KEYS, LABELS, NAMES
 from training_runs import arguments
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import build_recipe, load_recipe
+from punctuation_restoration.data.recipe import build_recipe
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
-from punctuation_restoration.pipeline.conventions import PAIRS
 from punctuation_restoration.training.building import with_labels
 
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("OK, how can I help you?", "OK, ¿how can I help you?"),
-        ("He left. Are you sure, Tom? Yes.", "He left. ¿Are you sure, Tom? Yes."),
-        ("You know him, don't you?", "You know him, ¿don't you?"), ("That's it, right?", "That's it, ¿right?"),
-        ("You are coming?", "¿You are coming?"),
-        ("If you have time, could you help me?", "If you have time, ¿could you help me?"),
-        ("When you get home, will you call?", "When you get home, ¿will you call?"),
-        ("When will you call? Where? Why?", "¿When will you call? ¿Where? ¿Why?"),
-        ("My brother, who lives there, is he in?", "My brother, who lives there, ¿is he in?"),
-        ("OK, which one is it?", "OK, ¿which one is it?"), ("And to whom did you talk?", "¿And to whom did you talk?"),
-        ('He asked "how are you?" and left.', 'He asked ¿"how are you?" and left.'),
-        ("Mr. Smith, what's up?", "Mr. Smith, ¿what's up?"), ("Chapter one\nWhat is it?", "Chapter one\n¿What is it?"),
-        ("Well, what a day! Stop! Hello, all!", "Well, ¡what a day! ¡Stop! ¡Hello, all!"),
-        ("Hola, ¿cómo estás? No.", "Hola, ¿cómo estás? No."), ("No marks, none. 3.5?", "No marks, none. ¿3.5?"),
-        ("?!", "?!"), ("", ""),
-    ],
-)  # fmt: skip
-def test_english_is_rewritten_to_spanish_conventions(text, expected):
-    assert with_openings(text, find_words(text)) == (expected, find_words(expected))
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(any_texts)
-def test_rewriting_adds_opening_signs_and_nothing_else(text):
-    rewritten, moved = with_openings(text, find_words(text))
-    bare, left = ("".join(sign for sign in side if sign not in PAIRS) for side in (text, rewritten))
-    assert bare == left
-    assert moved == find_words(rewritten)
-    assert with_openings(rewritten, moved) == (rewritten, moved)
-
-
-ENGLISH = "Hello, are you the best? You say the day is you! Is it? Why? Hello! You are, saya awak, the best. "
+PAIRED = "Hello, ¿are you the best? ¡You say the day is you! ¿Is it? ¿Why? ¡Hello! You are, saya awak, the best. "
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +23,20 @@ def nine_labels(tiny_model):
     return with_labels(tiny_model, LABELS, LABEL_KEYS["mark_labels"]).eval()
 
 
-@pytest.fixture(scope="module")
-def english(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("english")
-    paragraphs = [f"{ENGLISH * 4}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
+def write_talks(folder, text):
+    paragraphs = [f"{text * 4}You are {'abcdefghij'[n % 10] * (n // 10 + 1)}." for n in range(40)]
     (folder / "talks.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory):
+    return write_talks(tmp_path_factory.mktemp("paired"), PAIRED)
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory):
+    return write_talks(tmp_path_factory.mktemp("english"), PAIRED.replace("¿", "").replace("¡", ""))
 
 
 def recipe(folder, **fields):
@@ -76,8 +46,8 @@ def recipe(folder, **fields):
     return build_recipe({**content, **fields})
 
 
-def test_rewritten_english_has_all_nine_labels(english, tiny_checkpoint, tmp_path):
-    (row,) = prepare(recipe(english, opening_signs=["en"]), tmp_path, tiny_checkpoint, 1)["sources"]
+def test_text_with_pairs_has_all_nine_labels(paired, tiny_checkpoint, tmp_path):
+    (row,) = prepare(recipe(paired), tmp_path, tiny_checkpoint, 1)["sources"]
     counts = np.sum([split["n_labels"] for split in row["splits"].values()], axis=0)
     per_text = {",": 3, ".": 1, "¿": 2, "?": 2, "¿?": 1, "¡": 1, "!": 1, "¡!": 1}
     found = {short: counts[IDS[short]] - 40 * (short == ".") for short in per_text}
@@ -91,8 +61,8 @@ def test_labels_that_are_asked_for_and_that_no_source_has_are_an_error(english, 
     assert not [*tmp_path.iterdir()]
 
 
-def test_nine_labels_are_learned(english, tiny_checkpoint, tmp_path):
-    prepare(recipe(english, opening_signs=["en"]), tmp_path / "out", tiny_checkpoint, 1)
+def test_nine_labels_are_learned(paired, tiny_checkpoint, tmp_path):
+    prepare(recipe(paired), tmp_path / "out", tiny_checkpoint, 1)
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps(LABEL_KEYS))
     call = arguments(str(tmp_path / "out"), tmp_path / "run", tiny_checkpoint, "--labels", str(labels))
@@ -109,7 +79,6 @@ def test_usual_labels_and_those_of_a_trained_model_stay_with_a_warning(
     assert "Warning: no source has a word with these labels: COMMA, QUESTION." in capsys.readouterr().err
     assert [label["name"] for label in index["labels"]] == ["O", "COMMA", "PERIOD", "QUESTION"]
     prepare(recipe_for_texts([str(english), plain], "en", 0.0), tmp_path / "two", tiny_checkpoint, 1)
-    prepare(recipe(english, source={"labelled": False}), tmp_path / "three", tiny_checkpoint, 1)
     assert "Warning" not in capsys.readouterr().err
     for part in (nine_labels, tiny_tokenizer):
         part.save_pretrained(nine)
@@ -122,10 +91,3 @@ def test_a_mark_that_only_gets_another_name_starts_where_it_was(tiny_model, nine
     assert torch.equal(new.bias[IDS["?"]], old.bias[3])
     assert torch.equal(new.weight[[IDS["?"], IDS["¿?"], IDS["!"], IDS["¿"]]], old.weight[[3, 3, 2, 0]])
     assert new.bias[IDS["¿?"]] < old.bias[3]
-
-
-def test_the_recipe_rewrites_english_and_the_stand_in_is_other_english():
-    old, new = load_recipe(RECIPE), load_recipe(RECIPE.parent / "spanish-stand-in.yaml")
-    assert {source.language for source in old.sources} == {"en"} == set(old.opening_signs) == set(new.opening_signs)
-    assert old.model["labels"] == new.model["labels"]
-    assert not {source.path for source in old.sources} & {source.path for source in new.sources}

@@ -22,7 +22,6 @@ from punctuation_restoration.training.settings import TrainingSettings
 PROBABILITIES = torch.tensor([[[0.8, 0.2], [0.5, 0.5]], [[0.25, 0.75], [0.9, 0.1]]])
 LOGITS = PROBABILITIES.log()
 LABELS = torch.tensor([[0, 1], [0, -100]])
-PSEUDO = torch.tensor([False, True])
 LOG = math.log
 
 
@@ -40,33 +39,21 @@ def kl(q: float, p: float) -> float:
     return q * LOG(q / p) + (1 - q) * LOG((1 - q) / (1 - p))
 
 
-SMOOTHED: Any = {"label_smoothing": 0.1, "pseudo_weight": 0.5, "pseudo_smoothing": 0.4}
-
-
 @pytest.mark.parametrize(
-    ("fields", "pseudo", "soft", "expected"),
+    ("fields", "soft", "expected"),
     [
-        ({}, None, None, nll(0.8) + nll(0.5) + nll(0.25)),
-        (SMOOTHED, PSEUDO, None, nll(0.8, 0.1) + nll(0.5) + 0.5 * nll(0.25, 0.4)),
-        # What is sure and right counts (1 - p)^2 times, its smoothing included.
-        ({**SMOOTHED, "focal_gamma": 2.0}, None, None, nll(0.8, 0.1) / 25 + nll(0.5) / 4 + 0.5625 * nll(0.25, 0.1)),
+        ({}, None, nll(0.8) + nll(0.5) + nll(0.25)),
+        ({"label_smoothing": 0.1}, None, nll(0.8, 0.1) + nll(0.5, 0.1) + nll(0.25, 0.1)),
         # Two of the three scored slots; the second one learns from its label alone.
-        ({"distil_weight": 0.3, "temperature": 1.0}, None, SOFT,
+        ({"distil_weight": 0.3, "temperature": 1.0}, SOFT,
          0.7 * (nll(0.8) + nll(0.25)) + nll(0.5) + 0.3 * (kl(0.6, 0.8) + kl(0.1, 0.25))),
         # At temperature 2 our 0.8 and 0.2 become 2/3 and 1/3 (square roots, normalised).
-        ({"distil_weight": 1.0, "temperature": 2.0}, None, EVEN, 4 * kl(0.5, 2 / 3) + nll(0.5) + nll(0.25)),
+        ({"distil_weight": 1.0, "temperature": 2.0}, EVEN, 4 * kl(0.5, 2 / 3) + nll(0.5) + nll(0.25)),
     ],
 )  # fmt: skip
-def test_losses_by_hand(fields: Any, pseudo: Any, soft: Any, expected: float) -> None:
-    loss = total_loss(LOGITS, LABELS, TrainingSettings(**fields), pseudo, soft)
+def test_losses_by_hand(fields: Any, soft: Any, expected: float) -> None:
+    loss = total_loss(LOGITS, LABELS, TrainingSettings(**fields), soft)
     assert loss.item() == pytest.approx(expected, abs=1e-6)
-
-
-def test_the_focal_loss_of_what_is_certain_has_a_gradient() -> None:
-    certain = torch.tensor([[[50.0, -50.0]]], requires_grad=True)
-    total_loss(certain, torch.tensor([[0]]), TrainingSettings(focal_gamma=0.5)).backward()
-    assert certain.grad is not None
-    assert certain.grad.abs().max() < 1e-3
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
-"""A model's probabilities: written, found again by document and word, learned by another, and in rounds."""
+"""A model's probabilities: written, found again by document and word, and learned by another."""
 
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +21,6 @@ from punctuation_restoration.data.shards import document_borders, hash_words, op
 from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.training.labelling import write_probabilities
-from punctuation_restoration.training.validation import score_model
 
 NAMES = ["O", "COMMA", "PERIOD", "QUESTION"]
 
@@ -44,17 +41,12 @@ def test_a_byte_a_label_keeps_probabilities(rows):
     assert as_probabilities(np.zeros((2, 4), dtype=np.uint8)).tolist() == [[0.0] * 4] * 2
 
 
-def test_labels_of_other_texts_are_no_labels(soft, prepared, tiny_checkpoint, tmp_path, capsys):
+def test_labels_of_other_texts_are_no_labels(soft, tiny_checkpoint, tmp_path, capsys):
     (tmp_path / "talk.txt").write_text("Saya say the man. Is it you? " * 9 + "\n\n" + "Here you are, hello. " * 9)
-    for is_labelled, message in ((True, "got those of other texts"), (False, "Expected labels of all unlabelled text")):
-        recipe = recipe_for_texts([str(tmp_path / "talk.txt")], "en", 0.0, labelled=is_labelled)
-        prepare(recipe, tmp_path / f"p{is_labelled}", tiny_checkpoint, 1)
-        data = arguments(str(tmp_path / f"p{is_labelled}"), tmp_path / f"run{is_labelled}", tiny_checkpoint)
-        assert run_training([*data, "--soft-labels", str(soft)]) == 1
-        assert message in capsys.readouterr().err
-    command = [*arguments(prepared, tmp_path / "self", tiny_checkpoint), "--language", "en", "--unlabelled", prepared]
-    assert run_training(command) == 1
-    assert "Expected text prepared without its marks" in capsys.readouterr().err
+    prepare(recipe_for_texts([str(tmp_path / "talk.txt")], "en", 0.0), tmp_path / "data", tiny_checkpoint, 1)
+    call = arguments(str(tmp_path / "data"), tmp_path / "run", tiny_checkpoint, "--soft-labels", str(soft))
+    assert run_training(call) == 1
+    assert "got those of other texts" in capsys.readouterr().err
 
 
 def test_soft_labels_are_the_probabilities_that_the_pipeline_gives(soft, texts, prepared, tiny_checkpoint):
@@ -133,67 +125,8 @@ def test_what_learns_from_labels_keeps_the_terms_of_their_model(soft, prepared, 
     assert [(tmp_path / "run" / "best" / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
 
 
-def test_text_without_labels_gets_the_likeliest_and_counts_as_pseudo_labelled(
-    texts, prepared, no_dropout, tiny_checkpoint, tmp_path, capsys
-):
-    prepare(recipe_for_texts([texts], "en", 0.0, labelled=False), tmp_path / "bare", tiny_checkpoint, n_processes=1)
-    assert not np.any(open_shard(first_shard(read_index(tmp_path / "bare")))["labels"])
-    assert run_training(arguments(str(tmp_path / "bare"), tmp_path / "out", no_dropout)) == 1
-    assert "the sources ['texts" in capsys.readouterr().err
-    write_probabilities(tiny_checkpoint, [str(tmp_path / "bare")], tmp_path / "soft")
-    hard = ["--soft-labels", str(tmp_path / "soft"), "--distil-weight", "0"]
-    runs = {"human": (prepared, "1"), "model": (str(tmp_path / "bare"), "1"), "half": (str(tmp_path / "bare"), "0.5")}
-    losses = {
-        name: _first_loss(data, tmp_path / name, no_dropout, *hard, "--pseudo-weight", weight)
-        for name, (data, weight) in runs.items()
-    }
-    assert losses["model"] < 0.7 * losses["human"]  # it agrees with itself, where other windows do not change its mind
-    assert losses["half"] == pytest.approx(losses["model"] / 2, abs=1e-3)
-
-
 def test_a_model_that_learns_its_own_labels_has_little_to_learn(soft, prepared, no_dropout, tmp_path):
     """Only what other windows show changes its mind: the labels were found in those of serving."""
     soft_only = ["--soft-labels", str(soft), "--distil-weight", "1.0", "--temperature", "1.0"]
     hard = _first_loss(prepared, tmp_path / "hard", no_dropout)
     assert _first_loss(prepared, tmp_path / "soft", no_dropout, *soft_only) < 0.5 * hard
-
-
-@pytest.fixture
-def call(prepared: str, tiny_checkpoint: str, tmp_path: Path) -> list[str]:
-    """A command line of self-training on a text of eleven words, without the number of rounds."""
-    (tmp_path / "bare.txt").write_text("hello you are the best\n\nis the day you say saya")
-    fixed = "--device cpu --max-steps 2 --pieces-per-batch 128 --validation-words 50 --pseudo-weight 0.5".split()
-    texts = ["--data", prepared, "--unlabelled", str(tmp_path / "bare.txt"), "--language", "en"]
-    return ["--model", tiny_checkpoint, *texts, "--output", str(tmp_path / "out"), *fixed]
-
-
-def test_rounds_go_on_until_a_student_is_no_better_than_its_teacher(
-    call: list[str], prepared: str, tmp_path: Path, capsys: Any
-) -> None:
-    out, record = tmp_path / "out", tmp_path / "out" / "rounds.json"
-    assert run_training([*call, "--rounds", "1"]) == 0
-    rounds = json.loads(record.read_text())
-    student = str(out / "round-1/student/best")
-    best = score_model(student, [prepared], 1000)["languages"]["en"]
-    assert rounds[1] == {"model": student, "f1": best["f1"], "en": best["f1"]}
-    record.write_text(json.dumps([{**rounds[0], "f1": -1.0}, {**rounds[1], "f1": 200.0}]))  # a gain, and the last one
-    assert run_training([*call, "--rounds", "4"]) == 0
-    assert [row["model"] for row in json.loads(record.read_text())[1:]] == [student, str(out / "round-2/student/best")]
-    assert not (out / "round-3").exists()
-    assert f"{student}, validation F1 200.00" in capsys.readouterr().out
-    assert write_probabilities(student, [str(out / "unlabelled")], out / "again") == 11
-    path = first_shard(read_index(out / "unlabelled"))
-    says = [SoftLabels(folder, NAMES).of_shard(path) for folder in (out / "again", out / "round-2" / "pseudo")]
-    assert np.array_equal(*says)  # it was the teacher of the second round
-
-
-def test_self_training_refuses_another_teacher_and_data_without_held_out_words(
-    call: list[str], texts: str, tiny_checkpoint: str, tmp_path: Path, capsys: Any
-) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "rounds.json").write_text('[{"model": "other", "f1": 1.0}]')
-    assert run_training(call) == 1
-    assert "Expected --model other, with which the rounds" in capsys.readouterr().err
-    prepare(recipe_for_texts([texts], "en", 0.0), tmp_path / "p", tiny_checkpoint, n_processes=1)
-    assert run_training([*call, "--data", str(tmp_path / "p"), "--output", str(tmp_path / "new")]) == 1
-    assert "Expected held-out words" in capsys.readouterr().err

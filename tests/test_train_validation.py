@@ -12,13 +12,14 @@ from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Recipe, Sampling
+from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
-from punctuation_restoration.training.building import load_own_model
+from punctuation_restoration.training.building import load_own_model, load_with_slots
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.validation import score_model, source_windows
+from punctuation_restoration.training.validation import Validation, source_windows
 
 WORDS = "hello you are the best is day say saya awak xyz".split()
 
@@ -75,7 +76,9 @@ def test_the_trainer_example_runs_and_evaluates_as_training_does(
     torch.nn.init.normal_(made["model"].classifier.out_proj.weight, std=3.0)  # so that it writes marks
     made["model"].save_pretrained("final")
     made["tokenizer"].save_pretrained("final")
-    ours, theirs = score_model("final", [prepared], 10**6)["languages"]["en"], made["trainer"].evaluate()
+    model, slots = load_with_slots("final", "cpu")
+    validation = Validation(read_index(prepared), slots, 10**6)
+    ours, theirs = validation.scores(validation.read(model))["languages"]["en"], made["trainer"].evaluate()
     assert 0 < ours["f1"] == pytest.approx(100 * theirs["eval_micro_f1"])
     assert ours["PERIOD"] == pytest.approx(100 * theirs["eval_period_f1"])
     assert ours["n_words"] == theirs["eval_n_words"] > 100

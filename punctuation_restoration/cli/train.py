@@ -30,10 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             for path in given["data"]:
                 list_files(Path(path))  # raises where there is nothing to read
             print(f"Training on {', '.join(given['data'])} into {given['output']}.", flush=True)
-        from punctuation_restoration.training import self_train, train
+        from punctuation_restoration.training import train
 
         try:
-            (self_train if "unlabelled" in given else train)(**given)
+            train(**given)
         except KeyboardInterrupt as stop:
             raise KeyboardInterrupt(
                 f"The same command resumes from the newest checkpoint in {given['output']}."
@@ -59,9 +59,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--labels", help=what)
     what = "folder of another model's probabilities to learn, by the command label"
     add("--soft-labels", help=what)
-    what = "texts, or a folder prepared with `labelled: false`, that --model labels first: self-training"
-    add("--unlabelled", nargs="+", help=what)
-    add("--rounds", type=int, help="of self-training; ends without a gain (default 5)")
     add("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     add_trust_option(parser)
     what = "trackers of the run's curves; without one they are drawn into curve.png"
@@ -76,10 +73,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         default = f" (default {setting.default})" if has_default else ""
         name = "--" + setting.name.replace("_", "-")
         add(name, **read, help=setting.metadata["help"] + default)
-    args = parser.parse_args(argv)
-    if "rounds" in args and "unlabelled" not in args:
-        parser.error("Expected --unlabelled beside --rounds, got none. Give the texts to label.")
-    return args
+    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ class WindowCollator:
 
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
-            with -100 where nothing is scored, all long; `is_pseudo` (B,) of bool where some window is; `soft_labels`
+            with -100 where nothing is scored, all long; `soft_labels`
             (B, W, M) probabilities where a model's are learned, zeros where it has not labelled; `casings` (B, W)
             where they are learned, -100 where none is known. A slot that shows its mark has its word's casing too: in
             use, marks may be known and letters not.
@@ -129,8 +129,6 @@ class WindowCollator:
         }
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
         batch["labels"] = _scored([window.words.labels for window in windows], filled)
-        if any(window.is_pseudo for window in windows):
-            batch["is_pseudo"] = torch.tensor([window.is_pseudo for window in windows])
         if self.casings:
             casings = [window.words.casings for window in windows]
             batch["casings"] = _scored(casings, [own == UNKNOWN for own in casings])

@@ -20,7 +20,6 @@ import numpy as np
 from punctuation_restoration.data.casings import casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
-from punctuation_restoration.data.openings import with_openings
 from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_id
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
@@ -29,7 +28,7 @@ from punctuation_restoration.pipeline.conventions import ends_sentence
 from punctuation_restoration.pipeline.items import join_words, places_of
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
-from punctuation_restoration.pipeline.words import Word, WordFinder
+from punctuation_restoration.pipeline.words import WordFinder
 
 N_AHEAD = 64  # documents sent before the first comes back
 speller = functools.cache(NumberSpeller)  # by language and shares
@@ -65,8 +64,6 @@ class Converter:
         spoken, labels = self.words_and_labels(document, source.language)
         if not spoken:
             return Conversion(None, "too few words")
-        if not source.labelled:
-            return Conversion(self.pack(document.id, spoken, np.zeros_like(labels)))
         if reason := self.reason_to_skip(labels, source.filters):
             return Conversion(None, reason)
         begins = sentence_begins(np.isin(labels, self.stop_ids))
@@ -88,12 +85,8 @@ class Converter:
             text = document.text
             if self.recipe.spoken_forms:
                 text = speller(language, self.recipe.spoken_forms)(text, hash_id(document.id))
-            words: Sequence[Word] = self.finder(text)
-            if language in self.recipe.opening_signs:
-                text, words = with_openings(text, words)
-            spoken, names = strip_marks(
-                text, words, self.config.mark_labels, self.config.label_names
-            )
+            marks = self.config.mark_labels
+            spoken, names = strip_marks(text, self.finder(text), marks, self.config.label_names)
         return spoken, np.array([self.config.label2id[name] for name in names], dtype=np.uint8)
 
     def labelled(self, document: SourceDocument) -> tuple[list[str], list[str]]:

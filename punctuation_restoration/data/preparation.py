@@ -53,18 +53,14 @@ def recipe_for_texts(
     paths: Sequence[str],
     language: str,
     validation: float = 0.05,
-    labelled: bool = True,
     **fields: Any,
 ) -> Recipe:
     """A recipe for texts of one language. A document needs one sentence end, and one to fifty marks a hundred words."""
-    about: Any = {
-        "language": language,
-        "labelled": labelled,
-        "filters": Filters(1, min_marks_per_word=0.01),
-    }
+    filters = Filters(1, min_marks_per_word=0.01)
     names = shards.distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
     sources = tuple(
-        Source(name, str(path), **about) for path, name in zip(paths, names, strict=True)
+        Source(name, str(path), language, filters=filters)
+        for path, name in zip(paths, names, strict=True)
     )
     return Recipe(language, sources, validation=validation, **fields)
 
@@ -205,13 +201,13 @@ def prepare_source(
             if packed is None:
                 skipped[reason] += 1
                 continue
-            split = shards.split_of(packed.hash, *shares) if source.labelled else "train"
+            split = shards.split_of(packed.hash, *shares)
             if split != "train":
                 held_out[split].append(packed)
             else:
                 capitalised.update(sorted(with_capitals))
                 first.append(packed)
-            if held_out["validation"] or not (source.validation and source.labelled):
+            if held_out["validation"] or not source.validation:
                 yield from first
                 first.clear()
             n_words += len(packed.words.labels)
@@ -230,7 +226,6 @@ def prepare_source(
         "name": source.name,
         "language": source.language,
         "weight": source.weight,
-        "is_labelled": source.labelled,
         "skipped": dict(skipped),
         **({"read_from": [source.path, source.text_field]} if source.test else {}),
         "splits": splits,
@@ -282,7 +277,7 @@ def check_found(
         )
     found = set[int]()
     for row in rows:
-        for split in row["splits"].values() if row["is_labelled"] else ():
+        for split in row["splits"].values():
             found.update(np.flatnonzero(split["n_labels"]).tolist())
     missing = [label for n, label in enumerate(labels) if found and n not in found]
     if not missing:

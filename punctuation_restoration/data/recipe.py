@@ -37,7 +37,6 @@ class Source:
     held_out: str | None = (
         None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
     )
-    labelled: bool = True  # False: its marks are dropped, for self-training
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 
@@ -110,9 +109,6 @@ class Recipe:
     augmentation: Augmentation = field(default_factory=Augmentation)
     # How numbers, amounts, links and abbreviations of the texts are written, see `data.normalisation`
     spoken_forms: SpokenForms | None = None
-    opening_signs: tuple[
-        str, ...
-    ] = ()  # languages that get `¿` and `¡`, see `data.openings`, which knows English
     leak_check: tuple[
         str, ...
     ] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat

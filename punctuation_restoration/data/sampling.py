@@ -31,7 +31,6 @@ class CutWindow:
     seed: tuple[
         int, ...
     ] = ()  # seeds all later random draws for this window; without it nothing is drawn
-    is_pseudo: bool = False  # labelled by a model alone, for self-training
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
 
 
@@ -73,11 +72,7 @@ class WindowSampler:
             weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
                 soft = self.soft_labels(Path(shard["file"])) if self.soft_labels else None
-                self.streams.append(
-                    WordStream(
-                        shard["file"], row["language"], not row.get("is_labelled", True), soft
-                    )
-                )
+                self.streams.append(WordStream(shard["file"], row["language"], soft))
                 shares.append(weight * shard["n_words"])
         languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)
@@ -122,7 +117,7 @@ class WindowSampler:
                 words = self._with_question(words, room, stream.language, generator)
         words = self._fit(words, room, is_over)
         is_over = is_over and bool(np.isin(words.labels[-1], self.stop_ids))
-        return CutWindow(words, (*seed, 1), stream.is_pseudo, is_over)
+        return CutWindow(words, (*seed, 1), is_over)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded: one that is drawn sets the length.
@@ -289,7 +284,7 @@ def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:
 def find_questions(
     streams: Sequence[WordStream], stop_ids: Sequence[int], labels: Sequence[Mapping[str, str]]
 ) -> dict[str, np.ndarray]:
-    """Language -> its questions, (n_questions, 3): stream, first word, end word; none of pseudo-labelled streams.
+    """Language -> its questions, (n_questions, 3): stream, first word, end word.
 
     They are added where a source has few, as the MLM-Punct paper does for Malay; without a label of theirs, none.
     """
@@ -301,7 +296,6 @@ def find_questions(
         is_question = (ends - starts <= QUESTION_WORDS) & np.isin(
             stream.labels[ends - 1], question_ids
         )
-        if not stream.is_pseudo:
-            rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_question]
-            found.setdefault(stream.language, []).append(rows)
+        rows = np.stack([np.full(len(ends), stream_id), starts, ends], axis=1)[is_question]
+        found.setdefault(stream.language, []).append(rows)
     return {language: np.concatenate(parts) for language, parts in found.items()}

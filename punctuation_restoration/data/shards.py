@@ -75,29 +75,17 @@ class PackedDocument(NamedTuple):
 class WordStream:
     """The words of one shard, whose path is given, as a ring: after the last document the first one follows.
 
-    `soft` are a model's probabilities, see `Words`, or None; the likeliest are the labels where `is_pseudo`.
+    `soft` are a model's probabilities, see `Words`, or None.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        language: str = "",
-        is_pseudo: bool = False,
-        soft: np.ndarray | None = None,
-    ):
+    def __init__(self, path: str | Path, language: str = "", soft: np.ndarray | None = None):
         self.arrays = arrays = open_shard(path)
-        self.language, self.is_pseudo = language, is_pseudo
+        self.language = language
         self.piece_ids, self.piece_counts, self.labels = (
             arrays["piece_ids"],
             arrays["piece_counts"],
             arrays["labels"],
         )
-        if is_pseudo and soft is not None:
-            if not soft.any(axis=1).all():
-                raise ValueError(
-                    f"Expected labels of all unlabelled text in {path}, some have none. Run label again."
-                )
-            self.labels = soft.argmax(axis=1).astype(np.uint8)
         self.n_words, self.borders = len(self.labels), document_borders(arrays)
         self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
         self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft

@@ -58,18 +58,9 @@ def batch_source(
     n_processes: int = 1,
     soft_labels: str | None = None,
 ) -> BatchSource:
-    """The batches of a run, for the model of the `SlotEncoder` `slots`; `soft_labels` is a folder of the command label.
-
-    Text without labels of its own gets those that the other model finds likeliest.
-    """
+    """The batches of a run, for the model of `slots`; `soft_labels` is a folder that the command label wrote."""
     config = slots.config
     soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
-    bare = [row["name"] for row in index["sources"] if not row.get("is_labelled", True)]
-    if bare and not soft:
-        what_to_do = "Label them with the command label, and give its folder as --soft-labels."
-        raise ValueError(
-            f"Expected labelled text, the sources {bare} were prepared without labels. {what_to_do}"
-        )
     lengths = defaultdict[int, float](float)  # none longer than the model serves
     for length, share in recipe.sampling.lengths.items():
         lengths[min(length, config.max_window_pieces)] += share

@@ -1,4 +1,4 @@
-"""A model labels text prepared with its tokenizer, in windows of serving, for a smaller model or for self-training."""
+"""A model labels text prepared with its tokenizer, in windows of serving, for a smaller model to learn."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The loss: human labels, pseudo labels with their own weight and smoothing, and soft labels of another model."""
+"""The loss: the labels of the text, and the probabilities of another model."""
 
 import torch
 from torch.nn import functional
@@ -11,38 +11,22 @@ def total_loss(
     logits: torch.Tensor,
     labels: torch.Tensor,
     settings: TrainingSettings,
-    is_pseudo: torch.Tensor | None = None,
     soft_labels: torch.Tensor | None = None,
     casing_logits: torch.Tensor | None = None,
     casings: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Summed loss of the scored slots, after the self-training of Chen et al. (2021).
+    """Summed loss of the scored slots: cross-entropy with the labels, smoothed by `label_smoothing`.
 
-    A label y of M becomes (1 - beta) y + beta / M, with a beta for human and one for pseudo labels, and the loss of
-    pseudo labels counts alpha times. With a focal gamma the loss of a slot counts (1 - p)^gamma times, where p is the
-    probability of its label (Lin et al. 2017). Where there are soft labels, they count for a share of `distil_weight`.
+    Where another model gave probabilities, the divergence from these counts for a share of `distil_weight`.
 
     Args:
         logits: (B, W, M).
         labels: (B, W), -100 where a slot is not scored.
-        is_pseudo: (B,) of bool, windows that a model labelled; None for none.
         soft_labels: (B, W, M) probabilities of another model; zeros where there are none.
         casing_logits: (B, W, C).
         casings: (B, W), -100 where they are not scored; they count `casing_weight` times.
     """
-    log_probabilities = logits.float().log_softmax(-1)  # (B, W, M)
-    scores = log_probabilities.transpose(1, 2)
-    cross_entropy = functional.nll_loss(scores, labels, ignore_index=NOT_SCORED, reduction="none")
-    smoothing: torch.Tensor | float = settings.label_smoothing
-    weight: torch.Tensor | float = 1.0
-    if is_pseudo is not None:
-        pseudo = is_pseudo.float().unsqueeze(-1)  # (B, 1); arithmetic, as `where` waits for a GPU
-        smoothing = (1 - pseudo) * smoothing + pseudo * settings.pseudo_smoothing
-        weight = (1 - pseudo) + pseudo * settings.pseudo_weight
-    uniform = -log_probabilities.mean(-1)
-    losses = weight * ((1 - smoothing) * cross_entropy + smoothing * uniform)
-    if settings.focal_gamma:  # p is kept from 1, where a power below 1 has no gradient
-        losses = losses * (1 - (-cross_entropy).exp()).clamp(min=1e-6) ** settings.focal_gamma
+    losses = cross_entropies(logits, labels, settings.label_smoothing)
     if soft_labels is not None:
         share = settings.distil_weight * (soft_labels.sum(-1) > 0).float()
         losses = torch.lerp(losses, divergences(logits, soft_labels, settings.temperature), share)

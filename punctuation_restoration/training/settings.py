@@ -62,12 +62,7 @@ class TrainingSettings:
     )
     seed: int = setting(1, "seed")
     # Loss, see `training.losses`
-    label_smoothing: float = setting(0.0, "label smoothing of human labels", 0, BELOW_1)
-    pseudo_weight: float = setting(1.0, "weight of pseudo labels in the loss", 0)
-    pseudo_smoothing: float = setting(0.0, "label smoothing of pseudo labels", 0, BELOW_1)
-    focal_gamma: float = setting(
-        0.0, "focal loss: (1 - p)^gamma of a label's loss counts; 0: all", 0
-    )
+    label_smoothing: float = setting(0.0, "label smoothing", 0, BELOW_1)
     casing_weight: float = setting(0.3, "weight of casings in the loss, where a model has them", 0)
     distil_weight: float = setting(0.5, "share of --soft-labels in the loss", 0, 1)
     temperature: float = setting(2.0, "temperature of --soft-labels", 0.01)

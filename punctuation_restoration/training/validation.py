@@ -30,7 +30,6 @@ from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import batches_by_length, windows_of
-from punctuation_restoration.training.building import load_with_slots
 
 BATCH_PIECES = 4096
 # Thresholds that are tried. A higher one than a half would refuse a mark that is likelier than all others together.
@@ -155,19 +154,6 @@ class Validation:
         )
         mean_f1 = float(np.mean([row["f1"] for row in languages.values()]))
         return {"languages": languages, "mean_f1": mean_f1, **casings}
-
-
-def score_model(
-    name: str,
-    folders: Sequence[str],
-    words_per_language: int,
-    device: str = "cpu",
-    trust_remote_code: bool = False,
-) -> dict[str, Any]:
-    """Scores of a model of ours on the validation words of prepared folders, see `Validation.scores`."""
-    model, slots = load_with_slots(name, device, trust_remote_code)
-    validation = Validation(read_index(*folders), slots, words_per_language)
-    return validation.scores(validation.read(model))
 
 
 def sample_sentences(
