@@ -88,7 +88,7 @@ async def start(restore: Any, look_ahead: int, port: int, origins: Sequence[str]
                 answer = {"committed": step.committed, "tail": step.tail}
             except (ValueError, TypeError, RecursionError) as error:  # of JSON that is too deep
                 answer = {"error": str(error)}
-            streamer.forget()  # the client has it
+            streamer.committed = ""  # the client has it
             await connection.send(json.dumps(answer))
 
     limits: dict[str, Any] = {"max_size": MAX_MESSAGE, "compression": None}  # 8 KiB when unpacked

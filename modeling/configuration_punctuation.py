@@ -83,7 +83,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             probable. Default: none.
         lowercase: whether the encoder sees words in lower case. Default: True.
         words_alone: whether words are tokenised without the blank before them. Default: False, as in running text.
-        open_ends: whether a missing `</s>` tells the model that the text continues. Default: False.
         head_width: hidden width of the head. Default: 1,568.
         head_dropout: dropout before both layers of the head, from 0 to below 1. Default: 0.1.
         casings: whether the model also predicts which of `CASINGS` each word has. Needs `lowercase`. Default: False.
@@ -109,7 +108,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     thresholds: dict[str, float] | None = None
     lowercase: bool = True
     words_alone: bool = False
-    open_ends: bool = False
     head_width: int = 1568
     head_dropout: float = 0.1
     casings: bool = False

@@ -13,7 +13,7 @@ from collections.abc import Container, Mapping, Sequence
 import numpy as np
 import regex
 
-from .edits import Edit, change
+from .edits import Edit, make_edit
 from .words import Word
 
 AS_IS, CAPITAL, UPPER, MIXED = range(4)  # places in `configuration_punctuation.CASINGS`
@@ -123,7 +123,7 @@ def capital_edits(
             if (
                 sign != wanted and text[place] == sign
             ):  # not what is only read there, as of `&eacute;`
-                edits.append(change(text, place, wanted, "truecase"))
+                edits.append(make_edit(place, sign, wanted, "truecase"))
     return edits
 
 

@@ -2,8 +2,9 @@
 
 It knows labels by name and number, and nothing of windows or edits. In this order:
 
-    given         marks that the text has make others nearby less likely
     ends          a sentence ends where another speaker begins, and before an empty line
+    forms         no mark inside a number or an address
+    given         marks that the text has make others nearby less likely
     choice        the most probable label, within the marks and thresholds that the caller allows
     pairs         no `¿` that nothing closes, no `?` of Spanish that nothing opens
 
@@ -17,7 +18,7 @@ Letters in shapes: W words, M labels.
 """
 
 import itertools
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ import numpy as np
 import regex
 
 from .conventions import PAIRS, ends_sentence
-from .items import Item, Time, TimedSpan
+from .items import Item
 from .marks import FoundMark
 from .slots import ModelConfig
 from .spoken_forms import Forms
@@ -41,37 +42,38 @@ EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
 Label = Mapping[str, str]  # a row of the configuration's table
 
 
-class Decision(NamedTuple):
-    """The label of a word, its probability, and who decided."""
-
-    label: int
-    score: float
-    source: str
-
-
 @dataclass(frozen=True, slots=True)
 class PreparedItem:
     """An item and what is known of its words before the model is asked."""
 
     item: Item
     words: list[Word]
-    found: list[FoundMark | None]  # the mark that the text has after each word
-    fixed: list[Decision | None]  # what is decided already
+    marks: list[FoundMark | None]  # the mark that the text has after each word
+    given: np.ndarray  # (W,) the label that is decided already; -1 where the model decides
+    sources: list[str]  # who decides: "input", "known" or "model"
     borders: list[int]  # where another speaker or a paragraph begins
     forms: Forms  # numbers, times and addresses as they are spoken
-    replaced: Set[str] = frozenset()  # the signs that are taken out first
-    times: Sequence[tuple[Time, Time]] | None = (
-        None  # when the words were said; None where nobody knows
-    )
+    replaced: Set[str]  # the signs that are taken out first
 
 
 class Choice(NamedTuple):
-    """Which labels may be chosen."""
+    """Which labels may be chosen.
+
+    Where `!` may not be written and `.` may, `goes_to` of `!` is the label of `.`, which gets the probability of both.
+    """
 
     # (M,) the label that gets a label's probability: itself, if it may be chosen.
     goes_to: np.ndarray
     # (M,) the probability from which a label is chosen; infinite: it must be the most probable.
     thresholds: np.ndarray
+
+
+class Decisions(NamedTuple):
+    """What is decided of each word."""
+
+    labels: np.ndarray  # (W,)
+    scores: np.ndarray  # (W,) their probabilities
+    probabilities: np.ndarray  # (W, M) of all labels, after everything was weighed
 
 
 def make_choice(
@@ -83,91 +85,81 @@ def make_choice(
 
     Names of labels may be written in small letters.
     """
-    names, basic = config.label_names, config.basic_labels
+    names, basic, labels = config.label_names, config.basic_labels, config.labels
+    sets = {
+        "basic": {names[index] for index in basic},
+        "all": set(names),
+        "sentence-ends": {label["name"] for label in labels if ends_sentence(label["after"])},
+    }
     spelled = {name.lower(): name for name in names}
-    ends = [label["name"] for label in config.labels if ends_sentence(label["after"])]
-    sets = {"basic": [names[index] for index in basic], "all": names, "sentence-ends": ends}
-    given = sets.get(marks, [marks]) if isinstance(marks, str) else marks
-    wanted = [spelled.get(str(name).lower(), name) for name in given]
-    if set(wanted) - set(names):
+    if isinstance(marks, str) and marks in sets:
+        wanted = sets[marks]
+        closing = {label["after"] for label in labels if label["name"] in wanted}
+        wanted |= {label["name"] for label in labels if PAIRS.get(label["before"]) in closing}
+    else:
+        listed = [marks] if isinstance(marks, str) else marks
+        wanted = {spelled.get(str(name).lower(), name) for name in listed}
+    if not wanted <= set(names):
         known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
         raise ValueError(f"Expected marks to be {known}, got {marks!r}. Pass one of these.")
-    if isinstance(marks, str) and marks in sets:
-        signs = {label["after"] for label in config.labels if label["name"] in wanted}
-        wanted = [
-            *wanted,
-            *(label["name"] for label in config.labels if PAIRS.get(label["before"]) in signs),
-        ]
-    goes_to = [
-        next((n for n in (index, basic[index]) if names[n] in wanted), 0)
-        for index in range(len(names))
-    ]
     if isinstance(thresholds, Mapping):
         thresholds = {spelled.get(str(name).lower(), name): p for name, p in thresholds.items()}
     config.check_thresholds(thresholds or {})
     limits = [(thresholds or {}).get(name, np.inf) for name in names]
+    may_be_chosen = [name in wanted for name in names]
+    goes_to = [
+        index if may_be_chosen[index] else basic[index] * may_be_chosen[basic[index]]
+        for index in range(len(names))
+    ]
     return Choice(np.array(goes_to), np.array(limits))
 
 
-def fix(
-    config: ModelConfig, found: Sequence[FoundMark | None], known: Mapping[int, str]
-) -> list[Decision | None]:
-    """For each word what a mark of the text or the caller decides; a ValueError for an unknown label or word."""
+def what_is_given(
+    config: ModelConfig, marks: Sequence[FoundMark | None], known: Mapping[int, str]
+) -> tuple[np.ndarray, list[str]]:
+    """For each word the label that a mark of the text or the caller decides, -1 without one; and who decides.
+
+    Raises:
+        ValueError: for an unknown label or word.
+    """
     ids: dict[str | None, int] = {name: index for index, name in enumerate(config.label_names)}
-    fixed = [Decision(ids.get(mark.label, 0), 1.0, "input") if mark else None for mark in found]
+    labels = [ids.get(mark.label, 0) if mark else -1 for mark in marks]
+    sources = ["input" if mark else "model" for mark in marks]
     for index, name in known.items():
-        if not 0 <= index < len(found) or name not in ids:
+        if not 0 <= index < len(marks) or name not in ids:
             raise ValueError(
-                f"Expected 'known' to map word indices below {len(found)} to labels among {list(ids)}, got "
+                f"Expected 'known' to map word indices below {len(marks)} to labels among {list(ids)}, got "
                 f"{index}: {name!r}. Count words as result['words'] does."
             )
-        fixed[index] = fixed[index] or Decision(ids[name], 1.0, "known")
-    return fixed
+        if labels[index] < 0:
+            labels[index] = ids[name]
+            sources[index] = "known"
+    return np.array(labels, dtype=int), sources
 
 
 def decide(
-    prepared: PreparedItem,
-    probabilities: np.ndarray,
-    config: ModelConfig,
-    choice: Choice,
-) -> tuple[list[Decision], np.ndarray]:
-    """What is decided of each word, and its probabilities (W, M) after all that was weighed.
-
-    `probabilities` (W, M) are the model's.
-    """
-    item, words = prepared.item, prepared.words
+    prepared: PreparedItem, probabilities: np.ndarray, config: ModelConfig, choice: Choice
+) -> Decisions:
+    """What is decided of each word; `probabilities` (W, M) are the model's."""
+    item, words, given = prepared.item, prepared.words, prepared.given
+    nothing = np.eye(len(config.labels))[0]
     probabilities = calibrated(probabilities, config.calibration_temperature)
     last = last_words(prepared.borders, words)
     probabilities = end_sentences(probabilities, last, config)
-    nothing = np.eye(len(config.labels))[0]
     probabilities[sorted(prepared.forms.unbroken.difference(last))] = nothing
-    if words and item.unfinished and not (item.decides_last or config.open_ends):
-        probabilities[-1] = nothing  # the model takes the end of what it sees for the end of a text
     if not prepared.replaced:
-        is_written = [
-            mark is not None and mark.source == "input" and choice.goes_to[mark.label] > 0
-            for mark in prepared.fixed
-        ]
-        probabilities = weigh_given(
-            probabilities, np.array(is_written, dtype=bool), choice.goes_to > 0, last
-        )
+        is_input = np.array(prepared.sources) == "input"
+        is_written = is_input & (choice.goes_to[given] > 0)
+        probabilities = weigh_given(probabilities, is_written, choice.goes_to > 0, last)
     labels, shared = decode(probabilities, choice)
     # Before an empty line or another speaker a sentence ends, whatever the thresholds.
-    for index in last:
-        likeliest = 1 + shared[index, 1:].argmax()
-        is_end = ends_sentence(config.labels[likeliest]["after"])
-        if is_end and shared[index, likeliest] and not labels[index]:
-            labels[index] = likeliest
-    is_free = np.array([given is None for given in prepared.fixed], dtype=bool)
-    labels[~is_free] = [given.label for given in prepared.fixed if given]
-    labels = match_pairs(labels, shared, config.labels, is_free, item.unfinished)
-    scores = shared[np.arange(len(labels)), labels].tolist()
-    made = (
-        Decision(label, score, "model")
-        for label, score in zip(labels.tolist(), scores, strict=True)
-    )
-    decisions = [given or decided for given, decided in zip(prepared.fixed, made, strict=True)]
-    return decisions, probabilities
+    ending = (shared[last] * _end_sentences(config.labels)).argmax(axis=1)
+    labels[last] = np.where(labels[last] > 0, labels[last], ending)
+    is_free = given < 0
+    labels = np.where(is_free, labels, given)
+    labels = match_pairs(labels, shared, config.labels, is_free, item.final)
+    scores = np.where(is_free, shared[np.arange(len(labels)), labels], 1.0)
+    return Decisions(labels, scores, probabilities)
 
 
 def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
@@ -201,10 +193,8 @@ def weigh_given(
 
 def _nearby(values: np.ndarray) -> np.ndarray:
     """For each word the sum of the values (W,) of those that are at most `NEARBY` words away."""
-    n_words = len(values)
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    indices = np.arange(n_words)
-    return sums[np.minimum(indices + NEARBY + 1, n_words)] - sums[np.maximum(indices - NEARBY, 0)]
+    sums = np.convolve(values, np.ones(2 * NEARBY + 1))
+    return sums[NEARBY : NEARBY + len(values)]
 
 
 def borders_of(text: str, turns: Sequence[int]) -> list[int]:
@@ -213,19 +203,23 @@ def borders_of(text: str, turns: Sequence[int]) -> list[int]:
 
 
 def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
-    """The words before a border, in order."""
+    """The words before a border, in order; neither the last word of the text nor what is before the first."""
     ends = [word.end for word in words]
     return sorted({bisect_right(ends, offset) - 1 for offset in borders} - {-1, len(ends) - 1})
 
 
+def _end_sentences(labels: Sequence[Label]) -> np.ndarray:
+    """Which labels (M,) write what ends a sentence."""
+    return np.array([ends_sentence(label["after"]) for label in labels])
+
+
 def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:
     """Probabilities (W, M) in which the words `last` end sentences."""
-    is_end = [ends_sentence(label["after"]) for label in config.labels]
-    if last and any(is_end):
-        probabilities[last] *= is_end
-        probabilities[last] /= np.maximum(
-            probabilities[last].sum(axis=1, keepdims=True), np.finfo(float).tiny
-        )
+    is_end = _end_sentences(config.labels)
+    if last and is_end.any():
+        ending = probabilities[last] * is_end
+        sums = ending.sum(axis=1, keepdims=True)
+        probabilities[last] = ending / np.maximum(sums, np.finfo(float).tiny)
     return probabilities
 
 
@@ -255,43 +249,42 @@ def match_pairs(
     scores: np.ndarray,
     table: Sequence[Label],
     is_free: np.ndarray,
-    unfinished: bool = False,
+    final: bool = True,
 ) -> np.ndarray:
     """Label ids (W,) in which the signs of every sentence match.
 
     A sentence that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word
     among those that open something already or have no mark; the last word takes both signs. Other opening signs go,
-    except in the last sentence of a text that is `unfinished`. `scores` (W, M) are 0 for labels that may not be chosen;
+    except in the last sentence of a text that is not `final`. `scores` (W, M) are 0 for labels that may not be chosen;
     `table` holds the labels by id; labels that are not `is_free` (W,) stay.
     """
-    if not any(label["before"] in PAIRS and not label["after"] for label in table):
-        return labels
     ids = {(label["before"], label["after"]): index for index, label in enumerate(table)}
-    ends = np.array([ends_sentence(label["after"]) for label in table])[labels]
-    if not unfinished:
-        ends[-1:] = True
-    opens = is_free & np.isin(labels, [ids[sign, ""] for sign in PAIRS if (sign, "") in ids])
-    matched = labels.copy()
-    for first, end in itertools.pairwise([0, *(np.flatnonzero(ends) + 1)]):
-        here, last = slice(first, end), end - 1
-        matched[here][opens[here]] = 0
-        pair = next(
-            (pair for pair in PAIRS.items() if ids.get(("", pair[1])) == labels[last]), ("", "")
-        )
-        opening, both = ids.get((pair[0], ""), 0), ids.get(pair, 0)
-        if not opening or opening in labels[here][~is_free[here]]:
+    # A closing label -> the one that opens, and the one that does both, or 0.
+    partners = {
+        ids.get(("", closing)): (ids[opening, ""], ids.get((opening, closing), 0))
+        for opening, closing in PAIRS.items()
+        if (opening, "") in ids
+    }
+    if not partners:
+        return labels
+    is_end = _end_sentences(table)[labels]
+    if final:
+        is_end[-1:] = True
+    borders = [0, *(np.flatnonzero(is_end) + 1)]
+    opens = is_free & np.isin(labels, [opening for opening, _ in partners.values()])
+    opens[borders[-1] :] = False
+    matched = np.where(opens, 0, labels)
+    for first, end in itertools.pairwise(borders):
+        sentence = slice(first, end)
+        opening, both = partners.get(labels[end - 1], (0, 0))
+        if not opening or opening in labels[sentence][~is_free[sentence]]:
             continue
-        wanted = np.append(np.full(last - first, opening), both)
-        may_open = is_free[here] & np.append(matched[first:last] == 0, both > 0)
-        chances = np.where(may_open, scores[np.arange(first, end), wanted] + opens[here], 0.0)
-        word = chances.argmax()
-        if chances[word] >= LEAST_CHANCE:
+        wanted = np.full(end - first, opening)
+        wanted[-1] = both
+        may_open = is_free[sentence] & (matched[sentence] == 0)
+        may_open[-1] = is_free[end - 1] and both > 0
+        chances = scores[np.arange(first, end), wanted] + opens[sentence]
+        word = np.where(may_open, chances, 0.0).argmax()
+        if may_open[word] and chances[word] >= LEAST_CHANCE:
             matched[first + word] = wanted[word]
     return matched
-
-
-def word_times(words: Sequence[Word], spans: Sequence[TimedSpan]) -> list[tuple[Time, Time]]:
-    """For each word the start of the first span that it touches and the end of the last; (None, None) without one."""
-    starts, ends = [span.start for span in spans], [span.end for span in spans]
-    touched = [(bisect_right(ends, word.start), bisect_left(starts, word.end)) for word in words]
-    return [(spans[a].time[0], spans[b - 1].time[1]) if a < b else (None, None) for a, b in touched]

@@ -6,15 +6,18 @@
 It knows how marks are written, and nothing of models.
 """
 
+import functools
 import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, TypedDict
 
+import regex
+
 from .conventions import ENCLOSING, OPENERS, ends_sentence, written
-from .marks import mark_places, typed_dashes
-from .segmentation import WORD_SIGNS
+from .marks import mark_offsets, typed_dashes
+from .segmentation import WORD_SIGNS, as_set
 from .words import Word
 
 
@@ -29,30 +32,40 @@ class Edit(TypedDict):
     source: str
 
 
+def make_edit(
+    start: int,
+    removed: str,
+    inserted: str,
+    source: str,
+    label: str | None = None,
+    score: float | None = None,
+) -> Edit:
+    """An edit; without a label and a score where it is no mark of a word."""
+    return Edit(
+        start=start, removed=removed, inserted=inserted, label=label, score=score, source=source
+    )
+
+
 def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     """What is written before and after each word, in its script; `labels` are rows of the configuration's table."""
     marks = []
     for word, label in zip(words, labels, strict=True):
         before, after = written(label["before"], word.script), written(label["after"], word.script)
-        if after and word.text.endswith(
-            (after, label["after"])
-        ):  # an abbreviation's point ends the sentence too
-            after = ""
-        marks.append((before, after))
+        # The point of an abbreviation ends the sentence too.
+        has_it = after and word.text.endswith((after, label["after"]))
+        marks.append((before, "" if has_it else after))
     return marks
 
 
 def without_marks(text: str, words: Sequence[Word], removed: Set[str]) -> str:
     """The text with blanks in the place of the signs that `restoring_edits` takes out; of `yes,no` none is."""
-    starts, ends = [0, *(word.end for word in words)], [*(word.start for word in words), len(text)]
-    gone = {
-        edit["start"]
-        for gap in zip(starts, ends, strict=True)
-        for edit in _removals(text, *gap, removed)[0]
-    }
-    return (
-        "".join(" " if place in gone else sign for place, sign in enumerate(text)) if gone else text
-    )
+    starts = [0, *(word.end for word in words)]
+    ends = [*(word.start for word in words), len(text)]
+    signs = list(text)
+    for start, end in zip(starts, ends, strict=True):
+        for offset in _removals(text, start, end, removed)[0]:
+            signs[offset] = " "
+    return "".join(signs)
 
 
 def restoring_edits(
@@ -64,66 +77,49 @@ def restoring_edits(
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
-    The signs in `removed`, those of every script, are first taken out of the gaps between the words. What alone parts
+    The signs in `removed`, those of every script, are first taken out of the gaps between the words. A sign that parts
     two words, or a word and a sign, stays, and gets no new mark beside it: `yes,no` would become `yesno` or `yes.no`.
     """
-    edits = _removals(text, 0, words[0].start if words else len(text), removed)[0]
-    for index, (word, (before, after)) in enumerate(zip(words, marks, strict=True)):
-        if before and (
-            removed or before not in text[word.mark_from : word.start]
-        ):  # else it is there already
-            edits.append(_insertion(word.mark_from, before, decided[index]))
-        following = words[index + 1].start if index + 1 < len(words) else len(text)
-        gone, stays_alone = _removals(text, word.end, following, removed)
-        if after and not stays_alone:
-            edits.append(_insertion(word.mark_at, after, decided[index]))
-        edits += gone
+    starts = [*(word.start for word in words), len(text)]
+    gone, _ = _removals(text, 0, starts[0], removed)
+    edits: list[Edit] = []
+    for word, following, (before, after), why in zip(
+        words, starts[1:], marks, decided, strict=True
+    ):
+        row = why["source"], why["label"], why["score"]
+        has_it = not removed and before in text[word.mark_from : word.start]
+        if before and not has_it:
+            edits.append(make_edit(word.mark_from, "", before, *row))
+        removals, takes_no_mark = _removals(text, word.end, following, removed)
+        if after and not takes_no_mark:
+            edits.append(make_edit(word.mark_at, "", after, *row))
+        gone += removals
+    edits += [make_edit(offset, text[offset], "", "removal") for offset in gone]
     return ascending(edits)
 
 
-def _insertion(start: int, mark: str, why: Mapping[str, Any]) -> Edit:
-    return Edit(
-        start=start,
-        removed="",
-        inserted=mark,
-        label=why["label"],
-        score=why["score"],
-        source=why["source"],
-    )
+@functools.cache
+def _runs(marks: Set[str]) -> regex.Pattern[str]:
+    """Marks that have only marks, quotes and brackets between them."""
+    return regex.compile(f"[{as_set(marks | ENCLOSING)}]++")
 
 
-def change(text: str, start: int, inserted: str, source: str) -> Edit:
-    """The edit that puts something in the place of one character, for another reason than a label."""
-    return Edit(
-        start=start, removed=text[start], inserted=inserted, label=None, score=None, source=source
-    )
-
-
-def _removals(text: str, start: int, end: int, marks: Container[str]) -> tuple[list[Edit], bool]:
-    """The edits that empty a gap of marks; and whether what stays after the word before it wants no mark beside it."""
-    places = set(mark_places(text, start, end, marks))
-    if not places:
-        return [], bool(marks) and bool(
-            typed_dashes(text, start, end)
-        )  # dashes are not in the table, and stay
-    edits: list[Edit] = []
-    stays_alone = False
-    for is_run, group in itertools.groupby(
-        range(start, end), lambda n: text[n] in marks or text[n] in ENCLOSING
-    ):
-        run = list(group)
-        first, after = run[0], run[-1] + 1
-        if is_run and (gone := [place for place in run if place in places]):
-            # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
-            if (
-                first > 0
-                and after < len(text)
-                and WORD_SIGNS.fullmatch(text[first - 1] + text[after])
-            ):
-                stays_alone = stays_alone or first == start
-            else:
-                edits += [change(text, place, "", "removal") for place in gone]
-    return edits, stays_alone or bool(typed_dashes(text, start, end))
+def _removals(text: str, start: int, end: int, marks: Set[str]) -> tuple[list[int], bool]:
+    """The offsets of the marks to take out of a gap; and whether the word before takes no mark beside what stays."""
+    if not marks:
+        return [], False
+    takes_no_mark = bool(typed_dashes(text, start, end))  # which are not in the table, and stay
+    offsets = set(mark_offsets(text, start, end, marks))
+    removed: list[int] = []
+    for run in _runs(marks).finditer(text, start, end) if offsets else ():
+        inside = [offset for offset in range(*run.span()) if offset in offsets]
+        # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
+        around = text[run.start() - 1 : run.start()] + text[run.end() : run.end() + 1]
+        if len(around) == 2 and WORD_SIGNS.fullmatch(around):
+            takes_no_mark = takes_no_mark or (run.start() == start and bool(inside))
+        else:
+            removed += inside
+    return removed, takes_no_mark
 
 
 def ascending(edits: Iterable[Edit]) -> list[Edit]:
@@ -145,23 +141,15 @@ def edited(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = N
     return "".join([*parts, text[start:end]])
 
 
-def edited_between(
-    text: str, edits: Sequence[Edit], start: int, end: int, with_marks: bool = False
-) -> str:
-    """`text[start:end]` with those of the text's edits that belong to it: a mark belongs to its word.
-
-    `with_marks` adds the marks at `start` itself, of the word that ends there.
-    """
+def edited_between(text: str, edits: Sequence[Edit], start: int, end: int) -> str:
+    """`text[start:end]` with those of the text's edits that belong to it: a mark belongs to its word."""
     first = bisect_left(edits, start, key=itemgetter("start"))
     last = bisect_right(edits, end, key=itemgetter("start"))
     inside = []
     for edit in edits[first:last]:
-        place = edit["start"]
-        if (
-            (place > start or with_marks)
-            if follows(edit)
-            else place + max(1, len(edit["removed"])) <= end
-        ):
+        starts_after = edit["start"] > start
+        ends_before = edit["start"] + max(1, len(edit["removed"])) <= end
+        if starts_after if follows(edit) else ends_before:
             inside.append(edit)
     return edited(text, inside, start, end)
 
@@ -169,23 +157,23 @@ def edited_between(
 def sentence_ranges(
     text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]], turns: Iterable[int] = ()
 ) -> list[tuple[int, int]]:
-    """Which words (first, end) make each sentence of a restored text; the last sentence may be unfinished.
+    """Which words (first, end) make each sentence of a restored text; the last one may have no end.
 
     A sentence ends at a word whose label, or whose mark in the restored text, ends one, and where another speaker
     begins. Of a mark that the text had the sign counts, not its label: `;` has that of a period. The point of an
     abbreviation ends a sentence only by its label. Edits and words are those of a result.
     """
     borders = sorted(turns)
-    cuts = [0, len(words)]
+    removed = {edit["start"] for edit in edits if edit["source"] == "removal"}
+    cuts = [0]
     for index, (word, following) in enumerate(itertools.pairwise(words), start=1):
-        end = word["end"]
-        next_start = following["start"]
-        is_labelled = word.get("source") != "input" and (
-            ends_sentence(word.get("mark", ""))
-            or (word.get("label") == "PERIOD" and text[end - 1] == ".")  # of an abbreviation
+        end, next_start = word["end"], following["start"]
+        is_labelled = word["source"] != "input" and (
+            ends_sentence(word["mark"])
+            or (word["label"] == "PERIOD" and text[end - 1] == ".")  # of an abbreviation
         )
         has_border = bisect_left(borders, end) < bisect_right(borders, next_start)
-        gap = edited_between(text, edits, end, next_start, with_marks=True)
+        gap = (text[offset] for offset in range(end, next_start) if offset not in removed)
         if is_labelled or has_border or ends_sentence(gap):
             cuts.append(index)
-    return list(itertools.pairwise(sorted(set(cuts))))
+    return list(itertools.pairwise([*cuts, len(words)])) if words else []

@@ -54,7 +54,7 @@ def find_marks(
         return marks
     starts = [0, *(mark.end if mark else word.end for word, mark in zip(words, marks, strict=True))]
     for index, word in enumerate(words):
-        if places := mark_places(text, starts[index], word.start, opening):
+        if places := mark_offsets(text, starts[index], word.start, opening):
             mark = marks[index] or FoundMark(None, places[0], places[-1] + 1)
             signs = [text[place] for place in places]
             closed = [
@@ -89,7 +89,7 @@ def _mark_between(
         return None
     found = [
         (place, place + 1, labels_of[text[place]])
-        for place in mark_places(text, start, end, labels_of)
+        for place in mark_offsets(text, start, end, labels_of)
     ]
     if "—" in labels_of:
         found += [(*span, labels_of["—"]) for span in typed_dashes(text, start, end)]
@@ -101,7 +101,7 @@ def _mark_between(
     )
 
 
-def mark_places(text: str, start: int, end: int, marks: Container[str]) -> list[int]:
+def mark_offsets(text: str, start: int, end: int, marks: Container[str]) -> list[int]:
     """Offsets of the marks between two offsets, where no word is; a minus and what belongs to a typed face are none."""
     places = [
         place

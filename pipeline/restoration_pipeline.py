@@ -3,19 +3,21 @@
 text -> words -> slots -> encoder -> labels -> edits -> text
 """
 
+import itertools
 import logging
 import os
-from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from transformers.pipelines.base import ChunkPipeline
+from torch.utils.data import Dataset, IterableDataset
+from transformers import Pipeline
 
 from .backends import make_backend
 from .casing import capital_edits
-from .decisions import PreparedItem, borders_of, decide, fix, make_choice, word_times
+from .decisions import PreparedItem, borders_of, decide, make_choice, what_is_given
 from .edits import (
     ascending,
     edited,
@@ -38,9 +40,8 @@ logger = logging.getLogger(__name__)
 
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "replace")
-PREPROCESS_OPTIONS = ("existing", "final")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
-OPTIONS = sorted({"batch_size", *PREPROCESS_OPTIONS, *SWITCHES, "marks", "thresholds"})
+OPTIONS = sorted({"batch_size", "existing", *SWITCHES, "marks", "thresholds"})
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 CPU_BUDGET, ACCELERATOR_BUDGET = 512, 32_768
 STREAM_BLOCK = (
@@ -51,7 +52,7 @@ N_BATCHES_AHEAD = (
 )
 
 
-class PunctuationRestorationPipeline(ChunkPipeline):
+class PunctuationRestorationPipeline(Pipeline):
     """Puts punctuation back into text.
 
     `restore("hello how are you")` gives `{"text": "hello, how are you?", "edits": [...], "words": [...]}`.
@@ -62,11 +63,11 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     Items:
         str: a text. An empty line ends a paragraph: the text before it gets its last mark.
-        {"text": str}: the same. It may have `"turns"`, the characters where another speaker begins, so that a sentence
-            ends there; and `"unfinished": True`, which is `final=False` for this item.
-        {"words": [str, ...]}: words, joined by one space, Han words by nothing. Perhaps with `"timestamps"`, one
-            (start, end) in seconds for each word.
-        Each dictionary may have `"known": {word index: label name}`: labels that are given, and shown to the model.
+        {"text": str}: the same.
+        {"words": [str, ...]}: words, joined by one space, Han words by nothing.
+        Each dictionary may have `"turns"`, the characters where another speaker begins, so that a sentence ends there;
+            `"final"`, for this item instead of the option; and `"known": {word index: label name}`, labels that are
+            given, and shown to the model.
         What a recogniser gives goes to `punctuation_restoration.restore_transcript(restore, value)` instead.
 
     Options at construction only:
@@ -83,8 +84,8 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             the configuration's, and all of them by default; `{}` writes whatever is most probable. If several labels
             reach theirs, the highest probability / threshold wins. The last word of a paragraph or a turn has a mark
             all the same.
-        final: False if the text breaks off. Its last word then gets no mark, unless the model was trained to tell such
-            a text from one that is over, and what opens (`¿`) need not be closed. Default True.
+        final: False if the text breaks off. Its last word is then not taken for the end of a sentence, and what opens
+            (`¿`) need not be closed. Default True.
         truecase: True gives sentences, the English `I` and names their capitals (names where the model has learned
             them), and takes capitals away from text in capitals throughout. Default False.
         sentences: True adds `"sentences"`: text, and start and end in the input. Default False.
@@ -98,8 +99,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             for a letter they are None, None, and `"removal"` or `"truecase"`.
         words: of each `word` its `start` and `end` (characters of the input), `label`, `mark` (what its label writes; a
             mark that the text had may be another sign), `score` (probability of the label), `source` (`"model"`,
-            `"input"` for a mark that the text had, `"known"` for one that the item gave), and `timestamp` where there
-            are times.
+            `"input"` for a mark that the text had, `"known"` for one that the item gave).
         sentences: where asked for.
 
     Raises:
@@ -121,8 +121,6 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 f"Expected a model of type {TASK}, got one of type {kind}. {what_to_do}."
             )
         super().__init__(*args, **kwargs)
-        if self._batch_size is None:
-            self._batch_size = 0  # by a budget of pieces; transformers would take None for 1
         if self.tokenizer is None:
             raise ValueError(
                 "Expected a tokenizer beside the model, found none. Save one there, or pass tokenizer=."
@@ -143,6 +141,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
     def _sanitize_parameters(
         self, **kwargs: Any
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Check the options; transformers keeps those of the construction in `_postprocess_params`."""
         if unknown := sorted(set(kwargs) - set(OPTIONS)):
             what_to_do = "Correct them, or leave them out; fields of the configuration are set in `model.config`"
             what_to_do = "Put 'known' into the item" if unknown == ["known"] else what_to_do
@@ -157,53 +156,35 @@ class PunctuationRestorationPipeline(ChunkPipeline):
                 f"Expected existing to be one of {EXISTING}, got {existing!r}. Pass one of these."
             )
         make_choice(self.model.config, kwargs.get("marks", "basic"), kwargs.get("thresholds"))
-        preprocess = {name: value for name, value in kwargs.items() if name in PREPROCESS_OPTIONS}
-        return (
-            preprocess,
-            {},
-            {name: value for name, value in kwargs.items() if name not in PREPROCESS_OPTIONS},
-        )
+        return {}, {}, kwargs
 
-    def __call__(self, inputs: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:
         """Restore one item, several, or a stream of them; see the class."""
-        items = self._items(inputs)
-        if items is None:
-            return super().__call__([inputs], **kwargs)[0]
-        if items == []:  # which transformers cannot take; it does take what gives nothing
-            return list(super().__call__((item for item in items), **kwargs))
-        return super().__call__(items, **kwargs)
-
-    @staticmethod
-    def _items(inputs: Any) -> Any:
-        """The items of a list, a column or a stream, as transformers takes them; None for one item."""
-        # Tables of `datasets` and of pandas.
+        self._sanitize_parameters(**options)
         if hasattr(inputs, "column_names") or hasattr(inputs, "columns"):
             raise TypeError(
                 f"Expected texts, got a table ({type(inputs).__name__}). Pass one of its columns, "
                 "`list(rows['text'])`, or one that is read on demand, "
                 "`transformers.pipelines.pt_utils.KeyDataset(rows, 'text')`."
             )
-        if isinstance(inputs, torch.utils.data.IterableDataset):
-            return inputs
-        # It need not raise an IndexError at its end.
-        if isinstance(inputs, torch.utils.data.Dataset):
-            return (inputs[n] for n in range(len(inputs)))  # type: ignore[arg-type]
-        if isinstance(inputs, str | bytes | Mapping | Item):
-            return None
-        if isinstance(inputs, Iterator):
-            return (item for item in inputs)
         if hasattr(inputs, "tolist"):  # arrays and series
             inputs = inputs.tolist()
-        is_several = isinstance(inputs, Sequence | KeysView | ValuesView)
-        return list(inputs) if is_several and not isinstance(inputs, str) else None
+        elif isinstance(inputs, Dataset) and not isinstance(inputs, IterableDataset):
+            inputs = map(inputs.__getitem__, range(len(inputs)))  # type: ignore[arg-type]
+        is_item = isinstance(inputs, str | bytes | Mapping | Item)
+        is_item = is_item or not isinstance(inputs, Iterable)
+        results = self._results([inputs] if is_item else inputs, batch_size, options)
+        if is_item:
+            return next(results)
+        return results if isinstance(inputs, Iterator | IterableDataset) else list(results)
 
     def stream(self, texts: Iterable[str], **options: Any) -> Iterator[str]:
         """Restore one text of any length that comes in parts, cut anywhere: a file's lines, a recogniser's output.
 
         Restored text is given as soon as enough words follow it; joined, it is the text with its marks. Memory stays
-        that of a few thousand words. Marks are those of one call with the whole text, unless `condition` shows the
-        model those before. `options` are keywords of a call (`return_words` and `sentences` have no effect) and of
-        `PunctuationStreamer`; capitals need `condition=True`.
+        that of a few thousand words. Marks are those of one call with the whole text, unless `truecase` shows the model
+        those before. `options` are keywords of a call (`return_words` and `sentences` have no effect) and of
+        `PunctuationStreamer`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 
@@ -219,7 +200,7 @@ class PunctuationRestorationPipeline(ChunkPipeline):
         streamer = PunctuationStreamer(self, **(as_in_a_call | options))
         for text, final in in_blocks(texts, block or STREAM_BLOCK):
             step = streamer.flush(text) if final else streamer.feed_block(text)
-            streamer.forget()
+            streamer.committed = ""
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
@@ -230,37 +211,68 @@ class PunctuationRestorationPipeline(ChunkPipeline):
             )
         super().save_pretrained(save_directory, **kwargs)
 
+    def _results(
+        self, items: Iterable[Any], batch_size: int | None, options: dict[str, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """Results in the order of the items; windows of several texts are batched by length, for little padding."""
+        options = {**self._postprocess_params, **options}
+        of_windows = {name: options.pop(name) for name in ("existing", "final") if name in options}
+        batch_size = batch_size or self._batch_size
+        budget = CPU_BUDGET if self.device.type == "cpu" else ACCELERATOR_BUDGET
+        numbered = enumerate(items)
+        while True:
+            texts: list[list[dict[str, Any]]] = []  # their windows
+            n_ahead = 0  # windows, or their pieces where batches go by those
+            for position, item in numbered:
+                try:
+                    texts.append(list(self.preprocess(item, **of_windows)))
+                except (TypeError, ValueError) as error:
+                    raise type(error)(f"Item {position}: {error}") from error
+                n_ahead += sum(1 if batch_size else len(one["input_ids"]) for one in texts[-1])
+                if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
+                    break
+            if not texts:
+                return
+            windows = list(itertools.chain.from_iterable(texts))
+            lengths = [len(window["input_ids"]) for window in windows]
+            for indices in batches_by_length(lengths, batch_size, budget):
+                batch = [windows[index] for index in indices]
+                outputs = self.forward(collate(batch, self.slots.pad_id))
+                for window, rows in zip(batch, outputs["probabilities"].numpy(), strict=True):
+                    window["probabilities"] = rows
+            for own in texts:
+                yield self.postprocess(own, **options)
+
     def preprocess(
         self, item: Any, existing: str = "keep", final: bool = True
     ) -> Iterator[dict[str, Any]]:
         """Windows of one item, as pieces and slots; no words still give one, which decides nothing."""
-        config, given = self.model.config, read_item(item)
-        given = given if final else replace(given, unfinished=True)
-        words = self.find_words(given.spoken) if given.words is None else list(given.words)
-        spoken = [word.spoken for word in words]
-        borders = borders_of(given.spoken, given.turns)
-        found = find_marks(given.spoken, words, config.mark_labels, config.label_names, borders)
-        replaced = self.find_words.marks if existing == "replace" else frozenset[str]()
-        kept = found
-        if replaced:  # such as the comma of `yes,no`
-            left = without_marks(given.spoken, words, replaced)
-            kept = find_marks(left, words, config.mark_labels, config.label_names, borders)
-        fixed = fix(config, kept, given.known)
-        times = None if given.spans is None else word_times(words, given.spans)
-        prepared = PreparedItem(
-            given, words, found, fixed, borders, find_forms(given.spoken, words), replaced, times
-        )
-        shown = [one.label if one and n in given.known else None for n, one in enumerate(fixed)]
-        pieces = self.slots.pieces(spoken)
+        config, item = self.model.config, read_item(item)
+        item = item if final else replace(item, final=False)
+        text = item.audible
+        words = self.find_words(text) if item.words is None else list(item.words)
+        borders = borders_of(text, item.turns)
+        tables = config.mark_labels, config.label_names, borders
+        marks = kept = find_marks(text, words, *tables)
+        replaced = frozenset[str]()
+        if existing == "replace":
+            replaced = self.find_words.marks
+            # Some stay, such as the comma of `yes,no`.
+            kept = find_marks(without_marks(text, words, replaced), words, *tables)
+        given, sources = what_is_given(config, kept, item.known)
+        forms = find_forms(text, words)
+        prepared = PreparedItem(item, words, marks, given, sources, borders, forms, replaced)
+        shown = [int(label) if index in item.known else None for index, label in enumerate(given)]
+        pieces = self.slots.pieces([word.spoken for word in words])
         windows = windows_of(self.slots.n_pieces(pieces, shown), config)
-        for seen in windows or [Window(0, 0, 0, 0)]:
-            span = slice(seen.first, seen.end)
-            is_over = seen.end == len(pieces) and not given.unfinished
-            input_ids, slot_positions = self.slots.assemble(pieces[span], shown[span], is_over)
+        for window in windows or [Window(0, 0, 0, 0)]:
+            seen = slice(window.first, window.end)
+            ends_text = item.final and window.end == len(words)
+            input_ids, slot_positions = self.slots.assemble(pieces[seen], shown[seen], ends_text)
             yield {
                 "input_ids": input_ids,
                 "slot_positions": slot_positions,
-                "window": seen,
+                "window": window,
                 "prepared": prepared,
             }
 
@@ -269,111 +281,62 @@ class PunctuationRestorationPipeline(ChunkPipeline):
 
     def postprocess(
         self,
-        model_outputs: Sequence[dict[str, Any]],
+        windows: Sequence[dict[str, Any]],
         marks: str | Sequence[str] = "basic",
         thresholds: Mapping[str, float] | None = None,
         truecase: bool = False,
         all_scores: bool = False,
         sentences: bool = False,
         return_words: bool = True,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Join the windows of one text, choose labels, and write the marks into the text."""
-        config, prepared = self.model.config, model_outputs[0]["prepared"]
-        item, words, table = prepared.item, prepared.words, config.labels
+        config, prepared = self.model.config, windows[0]["prepared"]
+        item, words = prepared.item, prepared.words
         read = np.concatenate(
-            [output["probabilities"][output["window"].kept] for output in model_outputs]
+            [window["probabilities"][window["window"].kept] for window in windows]
         )
-        labels, casings = np.split(read, [len(table)], axis=1)  # (W, M) and (W, C)
+        labels, casings = np.split(read, [len(config.labels)], axis=1)  # (W, M) and (W, C)
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
-        choice = make_choice(config, marks, limits)
-        decided, labels = decide(prepared, labels, config, choice)
-        written = marks_of(words, [table[one.label] for one in decided])
+        decided = decide(prepared, labels, config, make_choice(config, marks, limits))
+        rows = [config.labels[label] for label in decided.labels]
+        written = marks_of(words, rows)
         entries: list[dict[str, Any]] = [
             {
                 "word": item.text[word.start : word.end], "start": word.start, "end": word.end,
-                "label": table[label]["name"], "mark": mark[1], "score": score, "source": source,
+                "label": row["name"], "mark": after, "score": score, "source": source,
             }
-            for word, mark, (label, score, source) in zip(words, written, decided, strict=True)
+            for word, row, (_, after), score, source in zip(
+                words, rows, written, decided.scores.tolist(), prepared.sources, strict=True
+            )
         ]  # fmt: skip
         new = [
-            ("", "") if one.source == "input" else mark
-            for mark, one in zip(written, decided, strict=True)
+            ("", "") if source == "input" else mark
+            for mark, source in zip(written, prepared.sources, strict=True)
         ]
-        edits = restoring_edits(item.spoken, words, new, entries, prepared.replaced)
-        ranges = (
-            sentence_ranges(item.spoken, edits, entries, item.turns)
-            if truecase or sentences
-            else []
-        )
+        edits = restoring_edits(item.audible, words, new, entries, prepared.replaced)
+        ranges = []
+        if truecase or sentences:
+            ranges = sentence_ranges(item.audible, edits, entries, item.turns)
         if truecase:
-            firsts, listed = {first for first, _ in ranges}, config.mixed_case or ()
-            capitals = capital_edits(
-                item.text, words, casings, listed, prepared.forms.addresses, firsts
-            )
+            firsts = {first for first, _ in ranges}
+            listed, addresses = config.mixed_case or (), prepared.forms.addresses
+            capitals = capital_edits(item.text, words, casings, listed, addresses, firsts)
             edits = ascending([*edits, *capitals])
         result: dict[str, Any] = {"text": edited(item.text, edits), "edits": edits}
+        if all_scores:
+            for entry, row in zip(entries, decided.probabilities.tolist(), strict=True):
+                entry["scores"] = dict(zip(config.label_names, row, strict=True))
         if return_words:
-            scores = (
-                [dict(zip(config.label_names, row, strict=True)) for row in labels.tolist()]
-                if all_scores
-                else ()
-            )
-            for name, values in (("timestamp", prepared.times), ("scores", scores)):
-                for entry, value in zip(entries, values or (), strict=False):
-                    entry[name] = value
             result["words"] = entries
         if sentences:
             result["sentences"] = []
             for first, end in ranges:
                 mark, start, stop = (
-                    prepared.found[end - 1],
+                    prepared.marks[end - 1],
                     words[first].mark_from,
                     words[end - 1].mark_at,
                 )
                 stop = max(stop, mark.end) if mark else stop
-                said = edited_between(item.text, edits, start, stop)
-                result["sentences"].append({"text": said, "start": start, "end": stop})
+                text = edited_between(item.text, edits, start, stop)
+                result["sentences"].append({"text": text, "start": start, "end": stop})
         return result
-
-    def get_iterator(
-        self, inputs: Iterable[Any], num_workers: int, batch_size: int, *params: Any
-    ) -> Iterator[Any]:
-        """Results in the order of the inputs; windows of several texts are batched by length, for little padding.
-
-        Replaces the method of transformers, which batches a fixed number of windows in the order in which they come.
-        """
-        preprocess_params, _, postprocess_params = params
-        numbered, budget = (
-            enumerate(inputs),
-            CPU_BUDGET if self.device.type == "cpu" else ACCELERATOR_BUDGET,
-        )
-        while True:
-            texts: list[list[dict[str, Any]]] = []  # their windows
-            n_ahead = 0  # windows, or their pieces where batches go by those
-            for position, item in numbered:
-                try:
-                    texts.append(list(self.preprocess(item, **preprocess_params)))
-                except (TypeError, ValueError) as error:
-                    raise type(error)(f"Item {position}: {error}") from error
-                n_ahead += sum(
-                    1 if batch_size else len(window["input_ids"]) for window in texts[-1]
-                )
-                if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
-                    break
-            if not texts:
-                return
-            windows = [window for own in texts for window in own]
-            for indices in batches_by_length(
-                [len(one["input_ids"]) for one in windows], batch_size or None, budget
-            ):
-                outputs = self.forward(
-                    collate([windows[index] for index in indices], self.slots.pad_id)
-                )
-                for index, rows in zip(indices, outputs["probabilities"].numpy(), strict=True):
-                    windows[index]["probabilities"] = rows
-            for own in texts:
-                yield self.postprocess(own, **postprocess_params)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without traces of use, so that `datasets.map` finds again what it has computed before."""
-        return {**self.__dict__, "call_count": 0}

@@ -63,11 +63,11 @@ class WordPatterns:
     """
 
     def __init__(self, marks: frozenset[str]) -> None:
-        mark = f"[{_escaped(marks)}]"
+        mark = f"[{as_set(marks)}]"
         core, word = _word_parts(marks)
         han = rf"(?!{_JAPANESE})(?:{_HAN})++"
         # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
-        outside = _escaped(sign for sign in ENCLOSING | marks if not sign.isascii())
+        outside = as_set(sign for sign in ENCLOSING | marks if not sign.isascii())
         inside = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
         scheme = r"(?:\p{Latin}[\p{Latin}0-9+.\-]{0,19}+://|www\.|mailto:)"
         groups = {
@@ -80,7 +80,7 @@ class WordPatterns:
         self.word = regex.compile(
             "(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items())
         )
-        self.link_tail = regex.compile(rf"(?V1r)[{_PICTURE}{_escaped(marks | ENCLOSING)}]*+\Z")
+        self.link_tail = regex.compile(rf"(?V1r)[{_PICTURE}{as_set(marks | ENCLOSING)}]*+\Z")
         # The gap, which may hold marks, between a point and the next word.
         self._before_capital, self._before_number = (
             regex.compile(rf"{mark}*+[ ]\p{{{kind}}}") for kind in ("Lu", "N")
@@ -108,8 +108,8 @@ class WordPatterns:
 
 def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     """One character of a word; and how a word continues after signs that belong to it only between its characters."""
-    hyphen = f"[{_escaped(_HYPHENS)}]"
-    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{_escaped(ENCLOSING | marks | set(_HYPHENS))}]"
+    hyphen = f"[{as_set(_HYPHENS)}]"
+    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{as_set(ENCLOSING | marks | set(_HYPHENS))}]"
     core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
     listed = "|".join(map(regex.escape, sorted(ABBREVIATIONS)))
     its_point = rf"\.(?<=(?:\.\p{{L}}|(?<!{sign})(?i:{listed}))\.)"  # of an abbreviation
@@ -132,7 +132,7 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
     return core, rf"(?:(?:{'|'.join(joiners)}){core}++|{plural})*+"
 
 
-def _escaped(signs: Iterable[str]) -> str:
+def as_set(signs: Iterable[str]) -> str:
     """The signs as the inside of a set."""
     return "".join(f"\\U{ord(sign):08x}" for sign in sorted(signs))
 

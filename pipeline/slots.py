@@ -42,7 +42,6 @@ class ModelConfig(Protocol):
     calibration_temperature: float
     lowercase: bool
     words_alone: bool
-    open_ends: bool
     window: int
     left_context: int
     right_context: int
@@ -123,14 +122,14 @@ class SlotEncoder:
         self,
         pieces: Sequence[list[int]],
         filled: Sequence[int | None] | None = None,
-        is_over: bool = True,
+        final: bool = True,
     ) -> tuple[list[int], list[int]]:
         """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
 
         Args:
             pieces: those of each word.
             filled: for each word the label id that is shown after it, or None. Default: none is shown.
-            is_over: whether the text ends with the last word; if not, a model with open ends reads no `</s>`.
+            final: whether the text ends with the last word; only then the model reads `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
         for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
@@ -139,7 +138,7 @@ class SlotEncoder:
             shown_id = self._shown_id(label)
             if shown_id is not None:
                 ids.append(shown_id)
-        end = [self.eos_id] if is_over or not self.config.open_ends else []
+        end = [self.eos_id] if final else []
         return [*ids, *end], slot_positions
 
     def _shown_id(self, label: int | None) -> int | None:

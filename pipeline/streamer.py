@@ -25,6 +25,8 @@ from .unspoken import Hidden, audible
 from .windows import windows_of
 from .words import Word
 
+Entries = list[dict[str, Any]]  # words of a result
+
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
 # What may become a sound, a time, a tag or one sign once it is closed.
 _UNCLOSED = regex.compile(
@@ -40,7 +42,7 @@ class StreamStep:
     committed: str  # text that is final from now on; it continues what earlier steps committed
     tail: str  # what follows, as it looks at the moment
     edits: list[Edit]  # those that made the committed text, as the pipeline gives them
-    words: list[dict[str, Any]]  # those committed in this step
+    words: Entries  # those committed in this step
 
 
 class PunctuationStreamer:
@@ -55,9 +57,12 @@ class PunctuationStreamer:
             model's right context gain little.
         left_context: committed words that are shown to the model again. None: the model's own setting, and with less
             look-ahead than its right context more words, so that each step costs the same.
-        condition: show the model which marks it has committed, instead of letting it read them anew.
         turns: characters of all text fed, in order, where another speaker begins: the sentence before ends there.
-        **options: keywords of the pipeline, such as `marks` or `thresholds`; `truecase` needs `condition`.
+        **options: keywords of the pipeline, such as `marks` or `thresholds`. With `truecase` the model is shown the
+            marks that are committed, since capitals depend on them.
+
+    Attributes:
+        committed: all text that is final. A long session may set it to "" from time to time.
 
     Raises:
         ValueError: a setting that cannot work.
@@ -68,37 +73,25 @@ class PunctuationStreamer:
         restore: Any,
         look_ahead: int = 8,
         left_context: int | None = None,
-        condition: bool = False,
         turns: Sequence[int] = (),
         **options: Any,
     ) -> None:
         config = restore.model.config
         if left_context is None:  # with the open words as many as the model's contexts allow
-            left_context = max(
-                config.left_context, config.left_context + config.right_context + 1 - look_ahead
-            )
+            left_context = config.left_context + max(0, config.right_context + 1 - look_ahead)
         if min(look_ahead, left_context) < 0:
             got = f"{look_ahead} and {left_context}"
             raise ValueError(
                 f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them."
             )
-        if options.get("truecase") and not condition:
-            raise ValueError(
-                "Expected condition=True beside truecase: capitals depend on marks committed. Add it."
-            )
         self.look_ahead = look_ahead
         self.left_context = left_context
-        self.condition = condition
-        self.committed = ""  # all text that is final
+        self.committed = ""
         self._restore = restore
         self._turns = turns
         self._options = {**options, "return_words": True}
         self._live = LiveText()
         self._labels: dict[int, str] = {}  # of committed words, by their ends, where they are shown
-
-    def forget(self) -> None:
-        """Drop the committed text, which the caller has; words that are context stay."""
-        self.committed = ""
 
     def feed(self, text: str) -> StreamStep:
         """Take some final text, cut anywhere, even inside a word; it replaces the hypothesis.
@@ -158,38 +151,82 @@ class PunctuationStreamer:
     ) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if final."""
         live = self._live
-        text = live.all
         lined = live.lined()
         hidden = live.hidden(lined, final)
-        spoken = audible(text, hidden)
-        words = self._find_words(spoken)
-        end = self._shown_to(spoken, lined, words, final)
+        heard = audible(live.all, hidden)
+        words = self._find_words(heard)
+        end = self._shown_to(heard, lined, words, final)
         words = [word for word in words if word.end <= end]
-        entries: list[dict[str, Any]] = []
-        edits: list[Edit] = []
-        if spoken[live.boundary : end].strip():
-            turns = live.turns(hidden, self._turns, end)
-            entries, edits = self._restored(text[:end], spoken[:end], words, turns, final)
+        turns = live.turns(hidden, self._turns, end)
+        entries, edits = self._restored(heard[:end], words, turns, final)
         n_finished = sum(entry["end"] <= len(live.text) for entry in entries)
-        n_commit = 0 if look_ahead is None else max(0, n_finished - look_ahead)
-        if whole_windows:
-            n_commit = max(0, self._n_in_full_windows(words) - (len(words) - len(entries)))
+        if look_ahead is None:
+            n_commit = 0
+        elif whole_windows:
+            n_commit = self._n_in_full_windows(words) - (len(words) - len(entries))
+        else:
+            n_commit = n_finished - look_ahead
         cut = live.boundary
         if final:
             cut = end
-        elif n_commit:
+        elif n_commit > 0:
             next_start = entries[n_commit]["start"] if n_commit < len(entries) else end
-            cut = _cut_after(text[:end], edits, entries[n_commit - 1]["end"], next_start)
+            cut = _cut_after(live.all[:end], edits, entries[n_commit - 1]["end"], next_start)
         if look_ahead is not None and end - cut > MAX_OPEN:  # much text without words is not kept
             n_commit = n_finished
             cut = end
-        step = self._committed(text, edits, entries[:n_commit], cut, end)
+        committed = entries[: max(0, n_commit)]
+        step = self._as_step(edits, committed, cut, end)
         if cut > live.boundary:
             self.committed += step.committed
-            if self.condition:
-                self._labels.update((entry["end"], entry["label"]) for entry in entries[:n_commit])
+            if self._options.get("truecase"):
+                self._labels |= {entry["end"]: entry["label"] for entry in committed}
             self._drop(cut, [word.mark_from for word in words if word.end <= cut], hidden)
         return step
+
+    def _find_words(self, text: str) -> list[Word]:
+        """The words of the text; none has a part that is committed and one that is not, as jieba may find them."""
+        boundary = self._live.boundary
+        words = self._restore.find_words(text)
+        if any(word.start < boundary < word.end for word in words):
+            words = self._restore.find_words(text[:boundary])
+            words += self._restore.find_words(" " * boundary + text[boundary:])
+        return words
+
+    def _shown_to(self, heard: str, lined: str, words: Sequence[Word], final: bool) -> int:
+        """Up to where the text is shown: an unfinished word waits, since `th` is no `the`."""
+        live = self._live
+        end = len(heard)
+        if words and not live.hypothesis and not live.is_closed:
+            last = words[-1]
+            has_blank = any(map(str.isspace, heard[last.end :]))
+            if not has_blank and end - last.start <= MAX_OPEN:
+                end = max(live.boundary, last.mark_from)
+        unclosed = _UNCLOSED.search(lined, max(live.boundary, len(heard) - 100))
+        return min(end, unclosed.start()) if unclosed and not final else end
+
+    def _restored(
+        self, heard: str, words: Sequence[Word], turns: tuple[int, ...], final: bool
+    ) -> tuple[Entries, list[Edit]]:
+        """The open words of what is shown and its edits, without the marks of words before them, which are decided."""
+        boundary = self._live.boundary
+        if not heard[boundary:].strip():
+            return [], []
+        known = {
+            index: self._labels[word.end]
+            for index, word in enumerate(words)
+            if word.end in self._labels
+        }
+        item = Item(self._live.all[: len(heard)], known, turns, final, words, heard)
+        result = self._restore(item, **self._options)
+        entries = [entry for entry in result["words"] if entry["end"] > boundary]
+        first = entries[0]["start"] if entries else len(heard)
+        edits = [
+            edit
+            for edit in result["edits"]
+            if edit["start"] >= boundary and (edit["start"] > first or not follows(edit))
+        ]
+        return entries, edits
 
     def _n_in_full_windows(self, words: Sequence[Word]) -> int:
         """How many of the shown words one call decides in windows that no later word changes."""
@@ -198,96 +235,33 @@ class PunctuationStreamer:
         windows = windows_of(slots.n_pieces(pieces), self._restore.model.config)
         return windows[-1].keep_from if windows else 0
 
-    def _shown_to(self, spoken: str, lined: str, words: Sequence[Word], final: bool) -> int:
-        """Up to where the text is shown: an unfinished word waits, since `th` is no `the`."""
+    def _as_step(self, edits: Sequence[Edit], committed: Entries, cut: int, end: int) -> StreamStep:
+        """The step that commits the text up to `cut`, where it was shown up to `end`; offsets in all text fed."""
         live = self._live
-        end = len(spoken)
-        is_finished = live.hypothesis or live.is_closed or not words
-        if not is_finished:
-            last = words[-1]
-            has_blank = any(map(str.isspace, spoken[last.end :]))
-            if not has_blank and end - last.start <= MAX_OPEN:
-                end = max(live.boundary, last.mark_from)
-        if not final:
-            unclosed = _UNCLOSED.search(lined, max(live.boundary, len(spoken) - 100))
-            if unclosed:
-                end = min(end, unclosed.start())
-        return end
-
-    def _committed(
-        self, text: str, edits: Sequence[Edit], entries: list[dict[str, Any]], cut: int, end: int
-    ) -> StreamStep:
-        """The step that commits a text up to `cut`, with the words there, where it was shown up to `end`."""
-        dropped = self._live.n_dropped
-        n_edits = sum(
-            edit["start"] < cut or (edit["start"] == cut and follows(edit)) for edit in edits
-        )
+        n_dropped = live.n_dropped
+        before = [
+            edit
+            for edit in edits
+            if edit["start"] < cut or (edit["start"] == cut and follows(edit))
+        ]
         return StreamStep(
-            edited(text[:end], edits[:n_edits], self._live.boundary, cut),
-            edited(text[:end], edits[n_edits:], cut) + text[end:],
-            [{**edit, "start": edit["start"] + dropped} for edit in edits[:n_edits]],
+            edited(live.all, before, live.boundary, cut),
+            edited(live.all[:end], edits[len(before) :], cut) + live.all[end:],
+            [{**edit, "start": edit["start"] + n_dropped} for edit in before],
             [
-                {**entry, "start": entry["start"] + dropped, "end": entry["end"] + dropped}
-                for entry in entries
+                {**entry, "start": entry["start"] + n_dropped, "end": entry["end"] + n_dropped}
+                for entry in committed
             ],
         )
 
-    def _find_words(self, text: str) -> list[Word]:
-        """The words of the text; none has a part that is committed and one that is not, as jieba may find them."""
-        boundary = self._live.boundary
-        words = self._restore.find_words(text)
-        if not any(word.start < boundary < word.end for word in words):
-            return words
-        committed = self._restore.find_words(text[:boundary])
-        return [
-            *committed,
-            *(_moved(word, boundary) for word in self._restore.find_words(text[boundary:])),
-        ]
-
-    def _restored(
-        self, text: str, spoken: str, words: Sequence[Word], turns: tuple[int, ...], final: bool
-    ) -> tuple[list[dict[str, Any]], list[Edit]]:
-        """The open words of a text and its edits, without the marks of words before them, which are decided."""
-        boundary = self._live.boundary
-        known = {
-            index: self._labels[word.end]
-            for index, word in enumerate(words)
-            if word.end in self._labels
-        }
-        item = Item(
-            text,
-            known,
-            turns=turns,
-            unfinished=not final,
-            decides_last=not final,
-            words=words,
-            spoken=spoken,
-        )
-        result = self._restore(item, **self._options)
-        entries = [entry for entry in result["words"] if entry["end"] > boundary]
-        first = entries[0]["start"] if entries else len(text)
-        edits = [edit for edit in result["edits"] if edit["start"] >= boundary]
-        return entries, [edit for edit in edits if edit["start"] > first or not follows(edit)]
-
     def _drop(self, cut: int, word_starts: Sequence[int], hidden: Sequence[Hidden]) -> None:
         """Move the boundary, and drop what no step will see again: all committed words but the last ones."""
-        n_extra = len(word_starts) - self.left_context
-        start = 0
-        if n_extra > 0:
-            start = word_starts[n_extra] if n_extra < len(word_starts) else cut
+        n_extra = max(0, len(word_starts) - self.left_context)
+        start = [*word_starts, cut][n_extra] if n_extra else 0
         if cut - start > MAX_OPEN:  # much between few words that is not said
             start = next((offset for offset in word_starts if offset >= cut - MAX_OPEN), cut)
         self._live.drop(start, cut, hidden)
         self._labels = {end - start: label for end, label in self._labels.items() if end > start}
-
-
-def _moved(word: Word, n_characters: int) -> Word:
-    return word._replace(
-        start=word.start + n_characters,
-        end=word.end + n_characters,
-        mark_from=word.mark_from + n_characters,
-        mark_at=word.mark_at + n_characters,
-    )
 
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:

@@ -173,9 +173,7 @@ class PageRestorer:
                 result = restore(Item(text, turns=turns) if turns else text, **keywords)
             yield result
             return
-        parts = restore.stream_results(
-            [text], block=BLOCK, turns=turns, condition=keywords["truecase"], **keywords
-        )  # capitals depend on the marks before
+        parts = restore.stream_results([text], block=BLOCK, turns=turns, **keywords)
         while True:
             with self._turn:
                 part = next(parts, None)

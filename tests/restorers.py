@@ -31,8 +31,12 @@ class StandIn:
             words: list[dict[str, Any]] = []
             for n, match in enumerate(ANY_WORD.finditer(text), start=1):
                 words.append({"word": match.group(), "start": match.start(), "end": match.end()})
-                words[-1] |= {"mark": self.mark_of(n, match.group()), "score": 0.8}
-            edits: Any = [{"start": one["end"], "removed": "", "inserted": one["mark"]} for one in words if one["mark"]]
+                words[-1] |= {"mark": self.mark_of(n, match.group()), "score": 0.8, "label": "", "source": "model"}
+            edits: Any = [
+                {"start": one["end"], "removed": "", "inserted": one["mark"], "source": "model"}
+                for one in words
+                if one["mark"]
+            ]
             yield {"text": edited(text, edits), "edits": edits, "words": words}
 
 

@@ -80,7 +80,7 @@ def test_chunks_and_streams_have_the_letters_too(cased_pipeline: Any, monkeypatc
     found = restore_transcript(restore, {"text": "hello ab", "chunks": chunks}, truecase=True)["chunks"]
     assert [chunk["text"] for chunk in found] == [" Hello", " AB"]
     parts = ["the ab is m", "ark the ab ", "hello you are", " the mark"]
-    streamed = "".join(restore.stream(parts, truecase=True, condition=True))
+    streamed = "".join(restore.stream(parts, truecase=True))
     assert streamed == restore("".join(parts), truecase=True)["text"]
     assert streamed == "The AB is Mark the AB hello you are the Mark"
 

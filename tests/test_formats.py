@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from restorers import ANY_WORD, RECORDED, SIGN, mark_everything, marking, marks_alone, patient, restored_source
 
 from punctuation_restoration.pipeline import restoration_pipeline
+from punctuation_restoration.pipeline.edits import make_edit
 from punctuation_restoration.transcripts import (
     CueLimits,
     FormatError,
@@ -393,8 +394,10 @@ def test_opening_marks_and_capitals_stand_before_their_word_across_cues() -> Non
 
     def restore(items: Iterable[Any], **options: Any) -> Iterator[dict[str, Any]]:
         for item in items:
-            words = [{"start": match.start(), "end": match.end()} for match in re.finditer(r"\w+", item.text)]
-            changes = [dict(zip(("start", "removed", "inserted"), edit, strict=True)) for edit in edits]
+            matches = zip(re.finditer(r"\w+", item.text), (".", "", "?"), strict=True)
+            told = {"label": "", "source": "model"}
+            words = [{"start": match.start(), "end": match.end(), "mark": mark, **told} for match, mark in matches]
+            changes = [make_edit(*edit, "model") for edit in edits]
             yield {"text": "hola. ¿Como estas?", "words": words, "edits": changes}
 
     restored = restore_file(restore, read_source(source, "srt"))

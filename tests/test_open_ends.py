@@ -1,11 +1,9 @@
 """Models that tell a text that goes on from one that is over: only the second has its `</s>`, wherever it is made."""
 
-import copy
 from typing import Any
 
 import numpy as np
 import pytest
-from transformers import pipeline
 
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import WindowSampler
@@ -17,37 +15,29 @@ from punctuation_restoration.training.validation import source_windows
 STOPS = [2, 3]
 
 
-@pytest.fixture(scope="module")
-def open_pipeline(tiny_model: Any, tiny_tokenizer: Any) -> Any:
-    model = copy.deepcopy(tiny_model)
-    model.config.open_ends = True
-    return pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
-
-
 def ends(restore: Any, text: Any, **options: Any) -> list[bool]:
     """Whether each window has its `</s>`."""
     return [window["input_ids"][-1] == restore.slots.eos_id for window in restore.preprocess(text, **options)]
 
 
-def test_only_the_last_window_of_a_text_that_is_over_is_closed(open_pipeline: Any, tiny_pipeline: Any) -> None:
+def test_only_the_last_window_of_a_text_that_is_over_is_closed(tiny_pipeline: Any) -> None:
     text = "hello you are the best " * 12
-    closed = ends(open_pipeline, text)
+    closed = ends(tiny_pipeline, text)
     assert len(closed) > 2
     assert closed == [False] * (len(closed) - 1) + [True]
-    for given, options in (({"text": text, "unfinished": True}, {}), (text, {"final": False})):
-        assert not any(ends(open_pipeline, given, **options))
-    assert ends(open_pipeline, "") == [True]
-    assert all(ends(tiny_pipeline, text, final=False))  # other models read the end everywhere
+    for given, options in (({"text": text, "final": False}, {}), (text, {"final": False})):
+        assert not any(ends(tiny_pipeline, given, **options))
+    assert ends(tiny_pipeline, "") == [True]
 
 
-def test_a_stream_is_over_when_it_is_flushed(open_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, forward = [], open_pipeline.forward
-    monkeypatch.setattr(open_pipeline, "forward", lambda batch, **given: read.append(batch) or forward(batch, **given))
-    streamer = PunctuationStreamer(open_pipeline, look_ahead=1)
+def test_a_stream_is_over_when_it_is_flushed(tiny_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, forward = [], tiny_pipeline.forward
+    monkeypatch.setattr(tiny_pipeline, "forward", lambda batch, **given: read.append(batch) or forward(batch, **given))
+    streamer = PunctuationStreamer(tiny_pipeline, look_ahead=1)
     streamer.feed_words(["hello", "you"])
     streamer.hypothesize("are")
     streamer.flush()
-    assert [batch["input_ids"][0, -1].item() == open_pipeline.slots.eos_id for batch in read] == [False, False, True]
+    assert [batch["input_ids"][0, -1].item() == tiny_pipeline.slots.eos_id for batch in read] == [False, False, True]
 
 
 @pytest.fixture
@@ -103,17 +93,12 @@ def test_held_out_documents_are_over_at_their_end_and_not_where_they_are_cut(
     assert not any(scored.window.is_over for scored in source_windows(path, slots, n_words=90))
 
 
-@pytest.mark.parametrize("is_open", [False, True])
-def test_an_unfinished_item_and_a_stream_that_breaks_off_are_what_final_false_says(
-    open_pipeline: Any, tiny_pipeline: Any, is_open: bool
-) -> None:
-    restore = open_pipeline if is_open else tiny_pipeline
+def test_an_item_that_is_not_final_and_a_stream_that_breaks_off_are_what_final_false_says(tiny_pipeline: Any) -> None:
     every: dict[str, Any] = {"thresholds": dict.fromkeys(("COMMA", "PERIOD", "QUESTION"), 0.0)}  # a mark everywhere
     for text in ("hello", "hello you are the", "hello you are the best " * 12):
-        broken = restore(text, final=False, **every)
-        assert restore({"text": text, "unfinished": True}, **every) == broken
-        assert restore({"text": text, "unfinished": True}, final=False, **every) == broken
-        assert "".join(restore.stream([text[:9], text[9:]], final=False, **every)) == broken["text"]
-        assert bool(broken["words"][-1]["mark"]) == is_open
-    at_once = PunctuationStreamer(restore, look_ahead=0, **every)
+        broken = tiny_pipeline(text, final=False, **every)
+        assert tiny_pipeline({"text": text, "final": False}, **every) == broken
+        assert tiny_pipeline({"text": text, "final": False}, final=False, **every) == broken
+        assert "".join(tiny_pipeline.stream([text[:9], text[9:]], final=False, **every)) == broken["text"]
+    at_once = PunctuationStreamer(tiny_pipeline, look_ahead=0, **every)
     assert all(at_once.feed_words(word).words[-1]["mark"] for word in ("hello", "you"))  # committed, so decided

@@ -201,8 +201,8 @@ def test_marks_that_are_there_take_part(knowing):
 
 def test_live_words_keep_what_opens_until_it_is_closed(knowing):
     assert knowing("hello saya you", final=False)["text"] == "hello, ¿saya you"
-    assert knowing({"text": "hello saya awak you", "unfinished": True})["text"] == "hello, ¿saya awak? you"
-    assert knowing({"text": "hello saya you", "unfinished": True})["text"] == "hello, ¿saya you"
+    assert knowing({"text": "hello saya awak you", "final": False})["text"] == "hello, ¿saya awak? you"
+    assert knowing({"text": "hello saya you", "final": False})["text"] == "hello, ¿saya you"
     streamer = PunctuationStreamer(knowing, look_ahead=1)
     for word in "hello saya you are you awak the saya you".split():
         streamer.feed_words(word)

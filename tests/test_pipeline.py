@@ -152,16 +152,6 @@ def test_a_call_and_a_file_are_cut_into_the_same_sentences(tiny_pipeline):
     assert tiny_pipeline(turned, marks=["COMMA"], sentences=True)["sentences"][0]["text"].rstrip(",") == "hello"
 
 
-def test_times_stay_on_their_words(tiny_pipeline):
-    words = ["hello", "how", "are", "我们", "今", "天"]
-    times = [(index / 2, index / 2 + 0.4) for index in range(6)]
-    result = tiny_pipeline({"words": words, "timestamps": times})
-    found = {entry["word"]: entry["timestamp"] for entry in result["words"]}
-    assert found["hello"] == (0.0, 0.4)
-    assert found["我们"] == (1.5, 1.9)
-    assert found["今天"] == (2.0, 2.9)
-
-
 def test_recogniser_chunks_come_back_with_marks_and_their_own_times(tiny_pipeline):
     spoken = enumerate(["hello", "you", "are"])
     chunks = [{"text": f" {word}", "timestamp": (n, n + 1), "speaker": "A"} for n, word in spoken]
@@ -174,13 +164,12 @@ def test_recogniser_chunks_come_back_with_marks_and_their_own_times(tiny_pipelin
 
 
 WORDS = ["hello", "you", "are", "the", "saya", "awak"]
-FAR = [(n * 2.0, n * 2.0 + 0.5) for n in range(6)]
 
 
 def test_options_at_construction_hold_for_every_call_that_does_not_take_them_back(tiny_checkpoint, tiny_pipeline):
     options = {"marks": ["COMMA"], "thresholds": {"COMMA": 0.0}}
     wishing = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu", **options)
-    item = {"words": WORDS, "timestamps": FAR}
+    item = {"words": WORDS}
     assert wishing(item) == tiny_pipeline(item, **options) != tiny_pipeline(item, marks=["COMMA"])
     assert wishing(item, thresholds=None) == tiny_pipeline(item, marks=["COMMA"])
     assert wishing(item, thresholds=None, marks="basic") == tiny_pipeline(item)

@@ -117,7 +117,7 @@ def test_the_edits_applied_to_the_input_give_the_text(tiny_pipeline, text, exist
 @through_the_model
 @given(st.lists(texts, max_size=4), st.sampled_from(["keep", "replace"]), st.booleans())
 def test_the_edits_of_a_stream_applied_to_the_whole_text_give_what_it_gives(tiny_pipeline, some, existing, truecase):
-    results = list(tiny_pipeline.stream_results(some, existing=existing, truecase=truecase, condition=truecase))
+    results = list(tiny_pipeline.stream_results(some, existing=existing, truecase=truecase))
     edits = [edit for result in results for edit in result["edits"]]
     assert applied("".join(some), edits) == "".join(result["text"] for result in results)
 

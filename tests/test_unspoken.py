@@ -118,7 +118,7 @@ def test_what_is_said_and_written_as_something_else_is_one_word(restore: Any, wr
             assert restore_file(restore, again).source() == restored.source()
         result = restore({"text": text})
         (word,) = [word for word in result["words"] if word["word"] == written]
-        assert restore.find_words(read_item(text).spoken)[result["words"].index(word)].spoken == read
+        assert restore.find_words(read_item(text).audible)[result["words"].index(word)].spoken == read
 
 
 def test_what_was_left_out_is_a_word_and_other_words_in_brackets_are_sounds() -> None:

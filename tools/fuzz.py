@@ -49,12 +49,12 @@ class StandIn:
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[dict[str, Any]]:
         for given in items:
             item = read_item(given)
-            words = self.find_words(item.spoken)
-            borders = borders_of(item.spoken, item.turns)
-            found = find_marks(item.spoken, words, DEFAULT_MARK_LABELS, NAMES, borders)
+            words = self.find_words(item.audible)
+            borders = borders_of(item.audible, item.turns)
+            found = find_marks(item.audible, words, DEFAULT_MARK_LABELS, NAMES, borders)
             rows = [DEFAULT_LABELS[0 if found[n] else _drawn(words, n)] for n in range(len(words))]
             why = [{"label": row["name"], "score": 1.0, "source": "model"} for row in rows]
-            edits = restoring_edits(item.spoken, words, marks_of(words, rows), why)
+            edits = restoring_edits(item.audible, words, marks_of(words, rows), why)
             entries = [
                 {"word": word.text, "start": word.start, "end": word.end, **reason}
                 for word, reason in zip(words, why, strict=True)

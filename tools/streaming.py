@@ -73,7 +73,7 @@ def streamed_labels(restore: Any, document: Document) -> dict[int, list[str]]:
     shown = [words[max(0, n + 1 - n_shown) : n + 1] for n in range(len(words))]
     texts = [document.text[own[0].start : own[-1].end] for own in shown]
     labels: dict[int, list[str]] = {look_ahead: [] for look_ahead in range(LOOK_AHEADS[-1] + 1)}
-    steps = (Item(text, unfinished=True, decides_last=True) for text in texts)
+    steps = (Item(text, final=False) for text in texts)
     for own, output in zip(shown, restore(steps, batch_size=BATCH_SIZE), strict=True):
         found = labels_at(output["words"], [word.end - own[0].start for word in own])
         for look_ahead, decided in labels.items():

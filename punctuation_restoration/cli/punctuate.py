@@ -255,9 +255,7 @@ def _restore_live(args: Namespace, restore: Any) -> None:
     from ..pipeline.streamer import PunctuationStreamer
 
     options, encoding = args.options, args.encoding or "utf-8"
-    streamer = PunctuationStreamer(
-        restore, args.look_ahead, condition=bool(options.get("truecase")), **options
-    )
+    streamer = PunctuationStreamer(restore, args.look_ahead, **options)
     encoder = codecs.getincrementalencoder(encoding)()  # writes a byte order mark once
 
     def write(step: Any) -> None:
@@ -270,7 +268,7 @@ def _restore_live(args: Namespace, restore: Any) -> None:
                 write(streamer.feed(text))
             if is_over:
                 write(streamer.flush())
-            streamer.forget()
+            streamer.committed = ""  # it is written
     finally:  # whatever ends it, all words that came before are written
         write(streamer.flush())
 

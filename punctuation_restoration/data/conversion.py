@@ -25,7 +25,7 @@ from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import ends_sentence
-from punctuation_restoration.pipeline.items import join_words, places_of
+from punctuation_restoration.pipeline.items import join_words, offsets_of
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
@@ -105,7 +105,7 @@ class Converter:
         words = self.finder(text)
         labels, ends = [none] * len(words), [word.end for word in words]
         for (token, name), first in zip(
-            whole, places_of((token for token, _ in whole), text), strict=True
+            whole, offsets_of((token for token, _ in whole), text), strict=True
         ):
             last = bisect_right(ends, first + len(token)) - 1  # the last word that ends by then
             if last >= 0 and ends[last] > first:  # else the token has no word

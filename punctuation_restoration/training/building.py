@@ -18,7 +18,6 @@ from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettin
 # How likely a new mark is at first, beside the one that it starts from: rare, so that the likeliest label stays that.
 FIRST_ODDS = 0.1
 SERVED = (
-    "open_ends",
     "window",
     "left_context",
     "right_context",

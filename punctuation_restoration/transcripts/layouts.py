@@ -9,14 +9,18 @@ names cannot tell, a caller says in `keys`. Single programs are named only where
 
 import dataclasses
 import functools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
-from ..pipeline.items import Time, as_list, as_seconds
 from ..pipeline.unspoken import Layout
+from .speech import Time
 
+MOST_SECONDS = 1e15  # more is a mistake, and cannot be counted in milliseconds
 FIELDS = ("text", "start", "end", "speaker")  # what `keys` may name
 # Names of texts, in small letters and without signs; the first that is there is read.
 TEXTS = (
@@ -307,6 +311,14 @@ def letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
+def as_list(values: Any) -> Any:
+    """A list or a tuple as it is, an array as a list; None for another value."""
+    if isinstance(values, list) or type(values) is tuple:
+        return values
+    inner = values.tolist() if hasattr(values, "tolist") else None
+    return inner if isinstance(inner, list) else None
+
+
 def seconds(value: Any, unit: float = 1.0) -> Time:
     """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
     value = value.item() if hasattr(value, "item") else value
@@ -319,6 +331,16 @@ def seconds(value: Any, unit: float = 1.0) -> Time:
             parts = [float((part or "0").replace(",", ".")) for part in found.groups()]
             is_clock = found.re is _DURATION or found[2]
             return round(parts[0] * 3600 + parts[1] * 60 + parts[2] * (1 if is_clock else unit), 6)
-    number = as_seconds(value)
+    if value is None:
+        return None
+    if not isinstance(value, Real | Decimal) or isinstance(value, bool):
+        raise ValueError(
+            f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
+        )
+    number: Any = value
+    if number != number or abs(number) == math.inf:
+        return None
+    if abs(number) > MOST_SECONDS:
+        raise ValueError(f"Expected times below {MOST_SECONDS:.0e} seconds, got a greater number.")
     is_whole = isinstance(number, int) and unit == 1
-    return number if number is None or is_whole else round(float(number) * unit, 6)
+    return number if is_whole else round(float(number) * unit, 6)

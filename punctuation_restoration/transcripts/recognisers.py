@@ -17,7 +17,6 @@ from operator import attrgetter
 from typing import Any
 
 from ..pipeline.edits import Edit
-from ..pipeline.items import TimedSpan, as_list
 from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     FIELDS,
@@ -25,11 +24,12 @@ from .layouts import (
     PartList,
     Way,
     are_our_sentences,
+    as_list,
     letters,
     looks_like_time,
     seconds,
 )
-from .speech import Line, Said, Span, Speech, SpeechBuilder, spliced
+from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan, spliced
 
 # Seconds for a letter: whole numbers that would make speech slower count something smaller.
 SLOWEST = 20

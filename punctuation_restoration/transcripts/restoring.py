@@ -271,19 +271,17 @@ def _restored(
     """What the restorer gives for each speech, by its number: short ones fill batches, a long one comes in parts."""
     # What nobody says is out of these texts already.
     items = {
-        n: Item(speech.text, turns=speech.turns, spoken=with_signs_read(speech.text))
+        n: Item(speech.text, turns=speech.turns, audible=with_signs_read(speech.text))
         for n, speech in enumerate(speeches)
         if speech.text.strip()
     }
     short = [n for n, item in items.items() if len(item.text) <= LONG]
     given = (items[n] for n in short)
     results = zip(short, restore(given, **options), strict=True) if short else iter(())
-    # Capitals depend on the marks before.
-    streamed = {"condition": bool(options.get("truecase")), **options}
     parts = (
         (n, part)
         for n in items.keys() - set(short)
-        for part in restore.stream_results([items[n].text], turns=items[n].turns, **streamed)
+        for part in restore.stream_results([items[n].text], turns=items[n].turns, **options)
     )
     for n, result in itertools.chain(results, parts):
         if on_progress:

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from ..pipeline.conventions import CLOSERS, known_marks
 from ..pipeline.edits import Edit, edited_between, follows
-from ..pipeline.items import Time, TimedSpan
 from ..pipeline.unspoken import Hidden, audible
 
 Span = tuple[int, int]  # start and end, in characters
+Time = float | None  # seconds; None where nobody tells
 
 # Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
@@ -32,6 +32,14 @@ _HANG_ON = CLOSERS | {
 }  # words of a recogniser that begin so belong to the one before
 _MARKS = known_marks(",.?!;:…、")
 _UNPARTED = re.compile(f"[{UNSPACED_SIGNS}]{{2}}")  # by a blank
+
+
+class TimedSpan(NamedTuple):
+    """A stretch of the text, in characters, and when it was said: start and end in seconds."""
+
+    start: int
+    end: int
+    time: tuple[Time, Time]
 
 
 class Run(NamedTuple):
